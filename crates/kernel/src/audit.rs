@@ -1,0 +1,197 @@
+//! The audit of a log: every recorded input goes through the kernel again, and every step is compared.
+
+use crate::event::{Answer, Call, Entry, Event, Outcome};
+use crate::model::{Failure, FailureClass, Reply, ReplyCall};
+use crate::run::{BadLog, Run, replay};
+use crate::step::{Input, ToolOutput, start, step};
+use crate::termination::TerminationKind;
+
+/// A log that this kernel would have written in the same words.
+#[derive(Clone, Debug)]
+pub struct Audit {
+    pub steps: u64,
+    pub entries: u64,
+    pub run: Run,
+}
+
+/// The first place where this kernel would have done something else.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// The step, counted from 1.
+    pub step: u64,
+    /// The entry of the log, by sequence number.
+    pub seq: u64,
+    pub turn: u32,
+    /// What the log says, as JSON; `None` where it ends.
+    pub recorded: Option<String>,
+    /// What this kernel says, as JSON; `None` where it says nothing.
+    pub computed: Option<String>,
+}
+
+/// Why a log does not pass.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AuditFault {
+    #[error("the entries are not the log of a run: {0}")]
+    BadLog(#[from] BadLog),
+    #[error("step {} differs", .0.step)]
+    Diverged(Box<Divergence>),
+}
+
+/// Replays a log step by step.
+pub fn audit(entries: &[Entry]) -> Result<Audit, AuditFault> {
+    replay(entries)?;
+    let (mut run, mut at) = begin(entries)?;
+    let mut steps = 1;
+    while at < entries.len() {
+        steps += 1;
+        let rest = &entries[at..];
+        let input = recorded_input(&run, rest);
+        let computed = step(&mut run, rest[0].at, input);
+        compare(steps, rest, computed.entries())?;
+        at += computed.entries().len();
+    }
+    Ok(Audit {
+        steps,
+        entries: entries.len() as u64,
+        run,
+    })
+}
+
+/// The first step; or, of a forked run, what it took over, which its own settings did not produce.
+fn begin(entries: &[Entry]) -> Result<(Run, usize), AuditFault> {
+    let first = entries.first().ok_or(BadLog::Empty)?;
+    let Event::RunStarted(started) = &first.event else {
+        return Err(BadLog::NoStart.into());
+    };
+    if let Some(origin) = &started.forked_from {
+        let taken = usize::try_from(origin.entries).unwrap_or(entries.len());
+        let taken = taken.clamp(1, entries.len());
+        return Ok((replay(&entries[..taken])?, taken));
+    }
+    let (run, computed) = start(first.run.clone(), first.at, (**started).clone());
+    compare(1, entries, computed.entries())?;
+    Ok((run, computed.entries().len()))
+}
+
+fn compare(step: u64, recorded: &[Entry], computed: &[Entry]) -> Result<(), AuditFault> {
+    // An input that changes nothing leaves no entry, so a step without entries cannot stand in a log.
+    let count = computed.len().max(1);
+    for i in 0..count {
+        let (recorded, computed) = (recorded.get(i), computed.get(i));
+        let equal = match (recorded, computed) {
+            (Some(a), Some(b)) => a.turn == b.turn && a.at == b.at && a.event == b.event,
+            _ => false,
+        };
+        if !equal {
+            let place = recorded.or(computed);
+            return Err(AuditFault::Diverged(Box::new(Divergence {
+                step,
+                seq: place.map_or(0, |entry| entry.seq),
+                turn: place.map_or(0, |entry| entry.turn),
+                recorded: recorded.map(describe),
+                computed: computed.map(describe),
+            })));
+        }
+    }
+    Ok(())
+}
+
+fn describe(entry: &Entry) -> String {
+    String::from_utf8_lossy(&entry.body).into_owned()
+}
+
+/// What must have come in for the log to go on with these entries.
+fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
+    let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
+    match &rest[0].event {
+        Event::DecisionMade(decision) => Input::Reply {
+            turn,
+            attempt,
+            reply: Box::new(recorded_reply(&decision.answer, &decision.calls)),
+        },
+        Event::ReplyRejected { answer, .. } => Input::Reply {
+            turn,
+            attempt,
+            reply: Box::new(recorded_reply(answer, &[])),
+        },
+        Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
+            stopping_input(rest)
+        }
+        Event::AttemptFailed(failed) => Input::Failed {
+            turn,
+            attempt,
+            failure: Box::new(Failure {
+                class: failed.class,
+                message: failed.message.to_string(),
+                status: failed.status,
+                retry_after_ms: failed.retry_after_ms,
+                request_id: failed.request_id.as_deref().map(str::to_owned),
+                latency_ms: failed.latency_ms,
+                billable: failed.billable,
+            }),
+        },
+        Event::ToolFinished(finished) if finished.outcome == Outcome::Interrupted => {
+            stopping_input(rest)
+        }
+        Event::ToolFinished(finished) => Input::ToolReturned {
+            turn,
+            call: finished.call,
+            output: Box::new(ToolOutput {
+                outcome: finished.outcome,
+                text: finished.output.to_string(),
+                cut_from_bytes: finished.cut_from_bytes,
+                latency_ms: finished.latency_ms,
+            }),
+        },
+        Event::RunResumed {} => Input::Resumed,
+        Event::RunEnded(_) => stopping_input(rest),
+        Event::RunStarted(_)
+        | Event::AttemptStarted { .. }
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::CallSkipped { .. } => Input::Woke,
+    }
+}
+
+fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
+    let calls = calls.iter().map(|call| ReplyCall {
+        id: call.original_id.as_ref().unwrap_or(&call.id).to_string(),
+        tool: call.tool.to_string(),
+        arguments: call.arguments.to_string(),
+    });
+    Reply {
+        text: answer.text.to_string(),
+        reasoning: answer.reasoning.to_string(),
+        calls: calls.collect(),
+        usage: answer.usage,
+        finish: answer.finish,
+        model: answer.model.as_deref().map(str::to_owned),
+        request_id: answer.request_id.as_deref().map(str::to_owned),
+        latency_ms: answer.latency_ms,
+    }
+}
+
+/// What stopped a run from outside: its reason stands in the termination that follows.
+fn stopping_input(rest: &[Entry]) -> Input {
+    let ended = rest.iter().find_map(|entry| match &entry.event {
+        Event::RunEnded(ended) => Some(&ended.termination),
+        _ => None,
+    });
+    let Some(termination) = ended else {
+        return Input::Woke;
+    };
+    let reason = termination.reason();
+    match termination.kind {
+        TerminationKind::Cancelled => Input::Cancel {
+            reason: reason.to_string(),
+        },
+        TerminationKind::TimedOut => Input::DeadlineReached,
+        TerminationKind::Fatal => match reason.strip_prefix("panic: ") {
+            Some(message) => Input::Panicked {
+                message: message.to_owned(),
+            },
+            None => Input::Woke,
+        },
+        _ => Input::Woke,
+    }
+}

@@ -1,0 +1,154 @@
+//! Tokens and money: what was used, and what the next request may use at most.
+
+use crate::config::RunConfig;
+use crate::event::Reserve;
+use crate::model::{Message, Usage};
+use crate::money::{Money, Price};
+use crate::prompt::Conversation;
+use crate::run::Spend;
+
+/// What a message costs besides its text: role, separators, ids. Generous on purpose.
+const MESSAGE_OVERHEAD_TOKENS: u64 = 16;
+
+/// Too little room for a reply to be worth the request.
+const OUTPUT_TOKENS_MIN: u64 = 256;
+
+/// The running account of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    spend: Spend,
+    /// An upper bound of the whole request, in tokens: no token is shorter than a byte.
+    request_bytes: u64,
+    /// What the provider counted last, and for which target.
+    counted: Option<(u32, u64)>,
+    /// An upper bound of what was said since then.
+    uncounted: u64,
+}
+
+/// Which budget does not suffice for another request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    Tokens { spent: u64, max: u64 },
+    Cost { spent: Money, max: Money },
+}
+
+impl Ledger {
+    pub(crate) fn new(fixed_bytes: u64, conversation: &Conversation) -> Self {
+        let mut ledger = Self {
+            spend: Spend::default(),
+            request_bytes: fixed_bytes + MESSAGE_OVERHEAD_TOKENS,
+            counted: None,
+            uncounted: 0,
+        };
+        for message in conversation.messages() {
+            ledger.said(message);
+        }
+        ledger
+    }
+
+    pub(crate) fn spend(&self) -> Spend {
+        self.spend
+    }
+
+    pub(crate) fn said(&mut self, message: &Message) {
+        let tokens = message_bytes(message) + MESSAGE_OVERHEAD_TOKENS;
+        self.request_bytes += tokens;
+        self.uncounted += tokens;
+    }
+
+    /// An interrupted request is not counted: the answer that it would have had comes to the next one.
+    pub(crate) fn answered(&mut self, answered: bool) {
+        self.spend.requests += u32::from(answered);
+    }
+
+    /// Books one request: what the provider reported, else all that was reserved.
+    pub(crate) fn settle(
+        &mut self,
+        target: u32,
+        reserved: Reserve,
+        reported: Option<Usage>,
+        price: Option<Price>,
+    ) {
+        let usage = reported.unwrap_or_else(|| reserved.usage());
+        let cost = match (reported, price) {
+            (Some(usage), Some(price)) => price.of(&usage),
+            _ => reserved.cost,
+        };
+        self.spend.usage.add(&usage);
+        self.spend.cost = self.spend.cost.plus(cost);
+        if let Some(usage) = reported {
+            self.counted = Some((target, usage.total()));
+            self.uncounted = 0;
+        }
+    }
+
+    /// An upper bound of the input tokens of the next request to this target.
+    fn input_tokens(&self, target: u32, notices_bytes: u64) -> u64 {
+        let known = match self.counted {
+            Some((counted_for, tokens)) if counted_for == target => tokens + self.uncounted,
+            _ => self.request_bytes,
+        };
+        known + notices_bytes
+    }
+
+    /// Reserves the worst that the next request can use, or says which budget it would break.
+    pub(crate) fn reserve(
+        &self,
+        config: &RunConfig,
+        target: u32,
+        notices_bytes: u64,
+    ) -> Result<Reserve, Exhausted> {
+        let limits = &config.limits;
+        let input = self.input_tokens(target, notices_bytes);
+        let wanted = u64::from(config.output_tokens_max);
+        let least = wanted.min(OUTPUT_TOKENS_MIN);
+        let mut output = wanted;
+        if let Some(max) = limits.tokens_max {
+            let spent = self.spend.usage.total();
+            output = output.min(max.saturating_sub(spent).saturating_sub(input));
+            if output < least {
+                return Err(Exhausted::Tokens { spent, max });
+            }
+        }
+        let price = config.targets.get(target as usize).and_then(|t| t.price);
+        if let (Some(max), Some(price)) = (limits.cost_max, price) {
+            let spent = self.spend.cost;
+            let input_only = Usage {
+                input,
+                output: 0,
+                cached: 0,
+            };
+            let left = max.minus(spent).minus(price.worst(&input_only));
+            output = output.min(left.0.checked_div(price.output).unwrap_or(u64::MAX));
+            if output < least || left.0 == 0 && price.input > 0 {
+                return Err(Exhausted::Cost { spent, max });
+            }
+        }
+        let usage = Usage {
+            input,
+            output,
+            cached: 0,
+        };
+        let cost = price.map(|price| price.worst(&usage)).unwrap_or_default();
+        Ok(Reserve {
+            input,
+            output,
+            cost,
+        })
+    }
+}
+
+fn message_bytes(message: &Message) -> u64 {
+    let bytes = match message {
+        Message::User { text } => text.len(),
+        Message::Assistant { text, calls, .. } => {
+            text.len()
+                + calls
+                    .iter()
+                    .map(|call| call.id.len() + call.tool.len() + call.arguments.len())
+                    .sum::<usize>()
+        }
+        Message::Tool { call_id, text } => call_id.len() + text.len(),
+    };
+    bytes as u64
+}

@@ -1,0 +1,180 @@
+//! What goes to a model and what comes back, in the words of no provider.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Target;
+use crate::text::Text;
+use crate::tool::Catalog;
+
+/// One request, rendered from a run by `prompt::request`. It borrows: a transport turns it into bytes
+/// at once and keeps nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub target: &'a Target,
+    pub system: &'a str,
+    pub messages: &'a [Message],
+    /// Ephemeral hints to the model, shown after the messages in this request only.
+    pub notices: &'a [Arc<str>],
+    pub catalog: &'a Catalog,
+    pub output_tokens_max: u32,
+    pub temperature: Option<f64>,
+    pub turn: u32,
+    pub attempt: u32,
+    /// How many earlier requests of this run got an answer or a failure. The script provider plays its
+    /// replies by this number, so that a restart does not skip one.
+    pub ordinal: u32,
+}
+
+/// One message of the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    User {
+        text: Text,
+    },
+    Assistant {
+        text: Text,
+        reasoning: Text,
+        calls: Vec<MessageCall>,
+    },
+    Tool {
+        call_id: Arc<str>,
+        text: Text,
+    },
+}
+
+/// A tool call as the model wrote it, for the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageCall {
+    pub id: Arc<str>,
+    pub tool: Arc<str>,
+    /// A JSON object as text.
+    pub arguments: Text,
+}
+
+/// What a model answered, not yet checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    pub text: String,
+    pub reasoning: String,
+    pub calls: Vec<ReplyCall>,
+    pub usage: Option<Usage>,
+    pub finish: Finish,
+    /// The model that answered, where the provider says so.
+    pub model: Option<String>,
+    pub request_id: Option<String>,
+    pub latency_ms: u64,
+}
+
+/// A tool call as the model wrote it. Nothing in it can be trusted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplyCall {
+    pub id: String,
+    pub tool: String,
+    pub arguments: String,
+}
+
+/// Why the model stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    Stop,
+    ToolCalls,
+    Length,
+    ContentFilter,
+    /// The provider gave no reason, or one that we do not know.
+    #[default]
+    Unknown,
+}
+
+/// Tokens as the provider counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All tokens of the request, the cached ones included.
+    pub input: u64,
+    /// All tokens of the reply, reasoning included.
+    pub output: u64,
+    /// Those of `input` that came from the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Usage {
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cached = self.cached.saturating_add(other.cached);
+    }
+}
+
+/// Why no usable reply came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    pub class: FailureClass,
+    pub message: String,
+    /// The HTTP status, where there was one.
+    pub status: Option<u16>,
+    pub retry_after_ms: Option<u64>,
+    pub request_id: Option<String>,
+    pub latency_ms: u64,
+    /// Whether the model may have worked, so that the provider may bill for it.
+    pub billable: bool,
+}
+
+impl Failure {
+    pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            status: None,
+            retry_after_ms: None,
+            request_id: None,
+            latency_ms: 0,
+            billable: false,
+        }
+    }
+}
+
+/// The classes that the retry policy tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    Auth,
+    Quota,
+    RateLimit,
+    Network,
+    Timeout,
+    /// The provider or the model failed (5xx, a refused request).
+    Model,
+    /// The body could not be understood.
+    Malformed,
+    /// The request is larger than the model's window.
+    Overflow,
+    /// The process died while the request was under way. Only the kernel uses this class.
+    Interrupted,
+}
+
+impl FailureClass {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Quota => "quota",
+            Self::RateLimit => "rate_limit",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::Model => "model",
+            Self::Malformed => "malformed",
+            Self::Overflow => "overflow",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}

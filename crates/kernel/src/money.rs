@@ -1,0 +1,91 @@
+//! Money in whole picodollars, so that sums are exact and equal everywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::Usage;
+
+const PICO_PER_DOLLAR: u64 = 1_000_000_000_000;
+
+/// An amount in picodollars (10⁻¹² USD).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Money(pub u64);
+
+impl Money {
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / PICO_PER_DOLLAR as f64
+    }
+}
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${:.4}", self.dollars())
+    }
+}
+
+/// Why a text is no amount of dollars.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not an amount of dollars such as 0.25")]
+pub struct BadMoney {
+    text: String,
+}
+
+impl FromStr for Money {
+    type Err = BadMoney;
+
+    /// Reads dollars, with at most twelve decimals.
+    fn from_str(text: &str) -> Result<Self, BadMoney> {
+        let bad = || BadMoney { text: text.into() };
+        let digits = text.strip_prefix('$').unwrap_or(text);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || fraction.len() > 12 || !all_digits(whole) || !all_digits(fraction) {
+            return Err(bad());
+        }
+        let whole: u64 = whole.parse().map_err(|_| bad())?;
+        let fraction: u64 = format!("{fraction:0<12}").parse().map_err(|_| bad())?;
+        whole
+            .checked_mul(PICO_PER_DOLLAR)
+            .and_then(|pico| pico.checked_add(fraction))
+            .map(Self)
+            .ok_or_else(bad)
+    }
+}
+
+/// Picodollars a token, which is the same number as microdollars a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: u64,
+    pub output: u64,
+    /// For input tokens that came from the provider's cache.
+    pub cached: u64,
+}
+
+impl Price {
+    pub fn of(&self, usage: &Usage) -> Money {
+        let cached = usage.cached.min(usage.input);
+        let fresh = usage.input - cached;
+        let part = |tokens: u64, price: u64| tokens.saturating_mul(price);
+        Money(part(fresh, self.input))
+            .plus(Money(part(cached, self.cached)))
+            .plus(Money(part(usage.output, self.output)))
+    }
+
+    /// The most that this usage can cost, whether or not the cache helps.
+    pub fn worst(&self, usage: &Usage) -> Money {
+        let input = self.input.max(self.cached);
+        Money(usage.input.saturating_mul(input))
+            .plus(Money(usage.output.saturating_mul(self.output)))
+    }
+}

@@ -1,0 +1,57 @@
+//! The end of a run.
+
+use super::Stepper;
+use crate::event::{Event, Outcome, RunEnded};
+use crate::run::Phase;
+use crate::termination::{Termination, TerminationKind};
+
+impl Stepper<'_> {
+    /// Ends the run. Whatever is under way is recorded as interrupted first, so that nothing stays open.
+    pub(super) fn end(&mut self, kind: TerminationKind, reason: String) {
+        match self.run.phase {
+            Phase::Ended(_) => return,
+            Phase::Asking { .. } => self.interrupt_attempt(),
+            Phase::Acting { invoked: true, .. } => self.interrupt_call(Outcome::Interrupted),
+            Phase::Acting { .. } | Phase::Between | Phase::Retrying => {}
+        }
+        self.end_quietly(Termination::new(kind, reason));
+    }
+
+    pub(super) fn end_quietly(&mut self, termination: Termination) {
+        let spend = self.run.spend();
+        self.emit(Event::RunEnded(Box::new(RunEnded {
+            termination,
+            turns: self.run.turn,
+            usage: spend.usage,
+            cost: spend.cost,
+            elapsed_ms: self.run.watch.elapsed_ms(self.now),
+        })));
+    }
+
+    pub(super) fn is_stuck(&mut self) -> bool {
+        let max = self.run.config().limits.repeats_max;
+        match self.run.progress.stuck(max) {
+            Some(reason) => {
+                self.end(TerminationKind::NoProgress, reason);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn is_out_of_time(&mut self) -> bool {
+        self.end_if_out_of_time();
+        self.run.termination().is_some()
+    }
+
+    pub(super) fn end_if_out_of_time(&mut self) {
+        let Some(max) = self.run.config().limits.elapsed_ms_max else {
+            return;
+        };
+        let elapsed_ms = self.run.watch.elapsed_ms(self.now);
+        if elapsed_ms >= max {
+            let reason = format!("{elapsed_ms} ms passed, the limit is {max} ms");
+            self.end(TerminationKind::TimedOut, reason);
+        }
+    }
+}

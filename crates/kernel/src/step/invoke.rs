@@ -1,0 +1,205 @@
+//! The acting phase: calls, one after the other, in the order in which the model wrote them.
+
+use std::sync::Arc;
+
+use super::Stepper;
+use crate::event::{Call, Event, Outcome, ToolFinished};
+use crate::id::RunId;
+use crate::run::{Phase, Run};
+use crate::termination::{Termination, TerminationKind};
+use crate::text::Text;
+use crate::tool::{DONE, ToolEffect};
+
+/// What the model is shown for a call whose outcome nobody knows.
+pub(crate) const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
+
+/// A call that was decoded, checked and logged: the only thing that a tool registry executes. Nothing
+/// outside the kernel can make one.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    run: RunId,
+    turn: u32,
+    call: u32,
+    tool: Arc<str>,
+    arguments: Text,
+    effect: ToolEffect,
+    timeout_ms: u64,
+    output_bytes_max: u64,
+}
+
+impl Invocation {
+    pub(super) fn new(run: &Run, at: usize, call: &Call) -> Self {
+        let limits = &run.config().limits;
+        let effect = run
+            .catalog
+            .spec(&call.tool)
+            .map_or(ToolEffect::Write, |spec| spec.effect);
+        Self {
+            run: run.id.clone(),
+            turn: run.turn,
+            call: at as u32,
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            effect,
+            timeout_ms: limits.tool_timeout_ms,
+            output_bytes_max: limits.tool_output_bytes_max,
+        }
+    }
+
+    pub fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// The call's place in its reply, from 0.
+    pub fn call(&self) -> u32 {
+        self.call
+    }
+
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// A JSON object that fits the tool's schema.
+    pub fn arguments(&self) -> &str {
+        if self.arguments.trim().is_empty() {
+            "{}"
+        } else {
+            &self.arguments
+        }
+    }
+
+    pub fn effect(&self) -> ToolEffect {
+        self.effect
+    }
+
+    pub fn timeout_ms(&self) -> u64 {
+        self.timeout_ms
+    }
+
+    pub fn output_bytes_max(&self) -> u64 {
+        self.output_bytes_max
+    }
+
+    /// The same for every execution of this call, different for every other call.
+    pub fn key(&self) -> String {
+        format!("{}/{}/{}", self.run, self.turn, self.call)
+    }
+}
+
+/// What a tool returned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    pub outcome: Outcome,
+    /// What the model is shown.
+    pub text: String,
+    /// How long the text was before it was cut, where it was.
+    pub cut_from_bytes: Option<u64>,
+    pub latency_ms: u64,
+}
+
+impl Stepper<'_> {
+    /// Invokes the call that is up next. `done` is the kernel's own.
+    pub(super) fn invoke(&mut self) {
+        let Phase::Acting { calls, at, .. } = &self.run.phase else {
+            return;
+        };
+        let (calls, at) = (calls.clone(), *at);
+        let Some(call) = calls.get(at) else {
+            return;
+        };
+        let effect = self
+            .run
+            .catalog
+            .spec(&call.tool)
+            .map_or(ToolEffect::Write, |spec| spec.effect);
+        self.emit(Event::ToolInvoked {
+            call: at as u32,
+            tool: call.tool.clone(),
+            effect,
+        });
+        if &*call.tool == DONE {
+            self.finish(&calls, at, call);
+        }
+    }
+
+    fn finish(&mut self, calls: &[Call], at: usize, call: &Call) {
+        let reason = done_reason(&call.arguments);
+        let output = serde_json::json!({ "status": "done", "reason": reason }).to_string();
+        self.emit(Event::ToolFinished(Box::new(ToolFinished {
+            call: at as u32,
+            tool: call.tool.clone(),
+            outcome: Outcome::Ok,
+            output: output.into(),
+            cut_from_bytes: None,
+            latency_ms: 0,
+        })));
+        let later = calls.iter().enumerate().skip(at + 1);
+        for (index, skipped) in later.filter(|(_, call)| call.refused.is_none()) {
+            self.emit(Event::CallSkipped {
+                call: index as u32,
+                tool: skipped.tool.clone(),
+            });
+        }
+        let kind = if reason
+            .trim_start()
+            .to_ascii_lowercase()
+            .starts_with("blocked:")
+        {
+            TerminationKind::Blocked
+        } else {
+            TerminationKind::Done
+        };
+        self.end_quietly(Termination::new(kind, reason));
+    }
+
+    pub(super) fn returned(&mut self, call: u32, output: ToolOutput) {
+        let Some(tool) = self.tool_under_way() else {
+            return;
+        };
+        self.emit(Event::ToolFinished(Box::new(ToolFinished {
+            call,
+            tool,
+            outcome: output.outcome,
+            output: output.text.into(),
+            cut_from_bytes: output.cut_from_bytes,
+            latency_ms: output.latency_ms,
+        })));
+        self.advance();
+    }
+
+    /// Records that the call under way will not be heard of again.
+    pub(super) fn interrupt_call(&mut self, outcome: Outcome) {
+        let Phase::Acting { at, .. } = self.run.phase else {
+            return;
+        };
+        let Some(tool) = self.tool_under_way() else {
+            return;
+        };
+        self.emit(Event::ToolFinished(Box::new(ToolFinished {
+            call: at as u32,
+            tool,
+            outcome,
+            output: INTERRUPTED.into(),
+            cut_from_bytes: None,
+            latency_ms: 0,
+        })));
+    }
+
+    fn tool_under_way(&self) -> Option<Arc<str>> {
+        match &self.run.phase {
+            Phase::Acting { calls, at, .. } => calls.get(*at).map(|call| call.tool.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The schema of `done` has made sure that there is one.
+fn done_reason(arguments: &str) -> String {
+    let parsed: Option<serde_json::Value> = serde_json::from_str(arguments).ok();
+    parsed
+        .as_ref()
+        .and_then(|value| value.get("reason"))
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}

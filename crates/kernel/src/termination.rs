@@ -1,0 +1,74 @@
+//! Why a run ended: a closed set.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Text;
+
+/// Why a run ended. Every run has exactly one, as the last event of its log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Termination {
+    pub kind: TerminationKind,
+    /// For `done` the answer, else what led to the end.
+    reason: Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminationKind {
+    Done,
+    /// The model said that the goal cannot be reached.
+    Blocked,
+    TurnsExhausted,
+    NoProgress,
+    Cancelled,
+    Fatal,
+    BudgetExhausted,
+    TimedOut,
+}
+
+impl Termination {
+    pub fn new(kind: TerminationKind, reason: impl Into<Text>) -> Self {
+        Self {
+            kind,
+            reason: reason.into(),
+        }
+    }
+
+    pub fn reason(&self) -> &Text {
+        &self.reason
+    }
+
+    pub(crate) fn reason_mut(&mut self) -> &mut Text {
+        &mut self.reason
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.kind == TerminationKind::Done
+    }
+}
+
+impl TerminationKind {
+    pub const ALL: [Self; 8] = [
+        Self::Done,
+        Self::Blocked,
+        Self::TurnsExhausted,
+        Self::NoProgress,
+        Self::Cancelled,
+        Self::Fatal,
+        Self::BudgetExhausted,
+        Self::TimedOut,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Blocked => "blocked",
+            Self::TurnsExhausted => "turns_exhausted",
+            Self::NoProgress => "no_progress",
+            Self::Cancelled => "cancelled",
+            Self::Fatal => "fatal",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::TimedOut => "timed_out",
+        }
+    }
+}

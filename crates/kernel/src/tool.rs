@@ -1,0 +1,217 @@
+//! What a tool declares about itself, and the catalogue of the tools that a run may call.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::hash::Hash;
+use crate::text::Text;
+
+/// What a tool may do to the world. It decides whether an interrupted call is run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolEffect {
+    /// Changes nothing.
+    Read,
+    /// Changes something, and doing it twice is the same as doing it once.
+    Idempotent,
+    /// Changes something; doing it twice may differ from doing it once.
+    Write,
+}
+
+impl ToolEffect {
+    pub fn may_repeat(self) -> bool {
+        matches!(self, Self::Read | Self::Idempotent)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Idempotent => "idempotent",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// A tool as the model and the kernel see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub schema: Value,
+    pub effect: ToolEffect,
+}
+
+/// The name of the terminal tool. The kernel itself answers it; it is in every catalogue.
+pub const DONE: &str = "done";
+
+fn done_spec() -> ToolSpec {
+    ToolSpec {
+        name: DONE.into(),
+        description: "Ends the run. `reason` is the answer shown to the person: what was done and how it was \
+                      verified. Begin it with `blocked:` if the goal cannot be reached, and say why."
+            .into(),
+        schema: serde_json::json!({
+            "type": "object",
+            "properties": { "reason": { "type": "string", "minLength": 1 } },
+            "required": ["reason"],
+            "additionalProperties": false
+        }),
+        effect: ToolEffect::Read,
+    }
+}
+
+/// The tools of a run, frozen when it starts. Sorted by name; `done` is always among them.
+#[derive(Clone)]
+pub struct Catalog(Arc<Inner>);
+
+struct Inner {
+    /// The specs as JSON: what the log keeps.
+    text: Text,
+    hash: Hash,
+    tools: Vec<Checked>,
+}
+
+struct Checked {
+    spec: ToolSpec,
+    /// Compiled at the first call: most runs use few of their tools.
+    validator: OnceLock<Option<jsonschema::Validator>>,
+}
+
+/// Why a set of tools cannot be a catalogue.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCatalog {
+    #[error("two tools are named {name:?}")]
+    DuplicateName { name: String },
+    #[error("tool name {name:?} is not usable: 1 to 64 letters, digits, '_' or '-'")]
+    BadName { name: String },
+    #[error("the schema of tool {name:?} is not a usable JSON Schema: {why}")]
+    BadSchema { name: String, why: String },
+    #[error("the recorded catalogue is not readable: {why}")]
+    Unreadable { why: String },
+}
+
+impl Catalog {
+    /// Checks the tools that a host offers, and adds `done`.
+    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, BadCatalog> {
+        let mut specs: Vec<ToolSpec> = specs.into_iter().chain([done_spec()]).collect();
+        specs.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let name = pair[0].name.clone();
+            return Err(BadCatalog::DuplicateName { name });
+        }
+        for spec in &specs {
+            check_spec(spec)?;
+        }
+        let text = serde_json::to_string(&specs).map_err(|error| BadCatalog::Unreadable {
+            why: error.to_string(),
+        })?;
+        Ok(Self::assemble(text.into(), specs))
+    }
+
+    /// Takes back the catalogue that a log recorded.
+    pub fn from_recorded(text: Text) -> Result<Self, BadCatalog> {
+        let specs = serde_json::from_str(&text).map_err(|error| BadCatalog::Unreadable {
+            why: error.to_string(),
+        })?;
+        Ok(Self::assemble(text, specs))
+    }
+
+    fn assemble(text: Text, specs: Vec<ToolSpec>) -> Self {
+        let hash = Hash::of(text.as_bytes());
+        let tools = specs
+            .into_iter()
+            .map(|spec| Checked {
+                spec,
+                validator: OnceLock::new(),
+            })
+            .collect();
+        Self(Arc::new(Inner { text, hash, tools }))
+    }
+
+    pub fn text(&self) -> &Text {
+        &self.0.text
+    }
+
+    pub fn hash(&self) -> Hash {
+        self.0.hash
+    }
+
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.0.tools.iter().map(|tool| &tool.spec)
+    }
+
+    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.find(name).map(|tool| &tool.spec)
+    }
+
+    fn find(&self, name: &str) -> Option<&Checked> {
+        let tools = &self.0.tools;
+        let index = tools
+            .binary_search_by(|tool| tool.spec.name.as_str().cmp(name))
+            .ok()?;
+        tools.get(index)
+    }
+
+    /// Checks arguments against the tool's schema; the error says where and why.
+    pub fn check_arguments(&self, name: &str, arguments: &Value) -> Result<(), String> {
+        let Some(tool) = self.find(name) else {
+            return Err(format!("there is no tool {name:?}"));
+        };
+        let validator = tool
+            .validator
+            .get_or_init(|| jsonschema::validator_for(&tool.spec.schema).ok());
+        match validator {
+            // A schema that does not compile lets nothing through.
+            None => Err("the tool's schema is not usable".into()),
+            Some(validator) => validator.validate(arguments).map_err(|error| {
+                let path = error.instance_path().to_string();
+                let place = if path.is_empty() {
+                    "arguments".into()
+                } else {
+                    path
+                };
+                format!("{place}: {}", error.masked())
+            }),
+        }
+    }
+}
+
+impl std::fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.specs().map(|spec| &spec.name))
+            .finish()
+    }
+}
+
+impl PartialEq for Catalog {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.hash == other.0.hash
+    }
+}
+
+fn check_spec(spec: &ToolSpec) -> Result<(), BadCatalog> {
+    let name = spec.name.clone();
+    let well_formed = (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    if !well_formed {
+        return Err(BadCatalog::BadName { name });
+    }
+    let is_object = spec.schema.get("type").and_then(Value::as_str) == Some("object");
+    if !is_object {
+        let why = "its type must be \"object\"".into();
+        return Err(BadCatalog::BadSchema { name, why });
+    }
+    match jsonschema::meta::validate(&spec.schema) {
+        Ok(()) => Ok(()),
+        Err(error) => Err(BadCatalog::BadSchema {
+            name,
+            why: error.to_string(),
+        }),
+    }
+}

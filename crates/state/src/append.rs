@@ -1,0 +1,114 @@
+//! What an append must look like before a store looks at its log.
+
+use std::sync::Arc;
+
+use bonded_kernel::{BlobRef, Entry, Event, GoalId, Head, RunId, Text};
+
+use crate::StoreError;
+
+/// Entries that follow one another, with the long texts that lie beside the log.
+#[derive(Clone, Debug)]
+pub(crate) struct Append {
+    /// The head that the entries follow.
+    pub(crate) expected: Head,
+    /// The head after them.
+    pub(crate) head: Head,
+    pub(crate) entries: Arc<[Entry]>,
+    pub(crate) blobs: Vec<(BlobRef, Text)>,
+}
+
+impl Append {
+    /// Checks what can be checked without the log: that the entries are of one run, consecutive and bound
+    /// to `expected` and to each other by their hashes, and that every long text has its content.
+    pub(crate) fn new(expected: Head, entries: Arc<[Entry]>) -> Result<Self, StoreError> {
+        let refuse = |why: String| Err(StoreError::NotAppendable { why });
+        let Some(first) = entries.first() else {
+            return refuse("there are none".into());
+        };
+        if expected == Head::EMPTY && !matches!(first.event, Event::RunStarted(_)) {
+            return refuse(format!("run {} does not begin with its start", first.run));
+        }
+        let mut head = expected;
+        for entry in entries.iter() {
+            let seq = entry.seq;
+            if (&entry.run, &entry.goal) != (&first.run, &first.goal) {
+                return refuse(format!("entry {seq} is of another run or goal than the first"));
+            }
+            if seq != head.seq.saturating_add(1) || entry.prev != head.hash {
+                return refuse(format!("entry {seq} does not follow entry {}", head.seq));
+            }
+            head = entry.head();
+        }
+        let blobs = blobs(&entries)?;
+        Ok(Self {
+            expected,
+            head,
+            entries,
+            blobs,
+        })
+    }
+
+    pub(crate) fn run(&self) -> &RunId {
+        &self.entries[0].run
+    }
+
+    pub(crate) fn goal(&self) -> &GoalId {
+        &self.entries[0].goal
+    }
+
+    pub(crate) fn starts_run(&self) -> bool {
+        self.expected == Head::EMPTY
+    }
+
+    pub(crate) fn ends_run(&self) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| matches!(entry.event, Event::RunEnded(_)))
+    }
+
+    /// Says whether the entries follow `found`, the head that the log has.
+    pub(crate) fn check_head(&self, found: Head) -> Result<(), StoreError> {
+        if found == self.expected {
+            return Ok(());
+        }
+        Err(StoreError::Conflict {
+            run: self.run().clone(),
+            expected: self.expected.seq,
+            found: found.seq,
+        })
+    }
+
+    /// Says whether the entries are of the goal that the run was started with.
+    pub(crate) fn check_goal(&self, stored: &str) -> Result<(), StoreError> {
+        if self.goal().as_str() == stored {
+            return Ok(());
+        }
+        let why = format!("run {} has another goal than the entries", self.run());
+        Err(StoreError::NotAppendable { why })
+    }
+}
+
+fn blobs(entries: &[Entry]) -> Result<Vec<(BlobRef, Text)>, StoreError> {
+    const MARK: &[u8] = br#""blob":"#;
+    let mut blobs = Vec::new();
+    for entry in entries {
+        // Most bodies refer to no blob, and looking is cheaper than cloning the event. A quotation mark
+        // within a text is escaped, so the mark is never missed.
+        if !entry.body.windows(MARK.len()).any(|bytes| bytes == MARK) {
+            continue;
+        }
+        let mut event = entry.event.clone();
+        for text in event.texts_mut() {
+            let Some(reference) = text.blob() else {
+                continue;
+            };
+            if !text.is_resolved() {
+                let (seq, hash) = (entry.seq, reference.hash);
+                let why = format!("entry {seq} has blob {hash} without its content");
+                return Err(StoreError::NotAppendable { why });
+            }
+            blobs.push((reference, text.clone()));
+        }
+    }
+    Ok(blobs)
+}

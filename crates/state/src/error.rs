@@ -1,0 +1,139 @@
+//! What can go wrong in a store, said so that a person knows what to do.
+
+use std::path::{Path, PathBuf};
+
+use bonded_kernel::{BadEntry, RunId};
+use rusqlite::ErrorCode;
+
+/// Why a store did not do what it was asked.
+///
+/// It is `Clone` because the appends of one commit share its failure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error(
+        "run {run}: the append follows entry {expected}, but the log ends with another entry {found}; load the run again"
+    )]
+    Conflict {
+        run: RunId,
+        expected: u64,
+        found: u64,
+    },
+    #[error("there is no run {run}")]
+    UnknownRun { run: RunId },
+    #[error("run {run} is being driven by {by}; wait until it ends or stop that process")]
+    Held { run: RunId, by: String },
+    #[error("the entries cannot be appended: {why}")]
+    NotAppendable { why: String },
+    #[error("run {run} has reached {entries_max} entries, the most that a log can hold; start another run")]
+    TooLong { run: RunId, entries_max: u64 },
+    #[error("{file}: there is no store; give the path of an existing one or start a run to create it")]
+    Missing { file: PathBuf },
+    #[error("{file}: this is not a regular file; give the path of a store's file")]
+    NotAFile { file: PathBuf },
+    #[error("{file}: this is not a store of bonded ({why}); give another path")]
+    NotAStore { file: PathBuf, why: String },
+    #[error("{file}: the store is damaged ({why}); restore it from a backup")]
+    Corrupt { file: PathBuf, why: String },
+    #[error(
+        "{file}: the store has format {found}, this build reads up to {known}; use a newer build of bonded"
+    )]
+    NewerFormat {
+        file: PathBuf,
+        found: u32,
+        known: u32,
+    },
+    #[error("{file}: the disk is full, nothing was written; free some space and resume")]
+    Full { file: PathBuf },
+    #[error("{file}: the store cannot be written ({why}); check the permissions of the file and of its directory")]
+    ReadOnly { file: PathBuf, why: String },
+    #[error("{file}: another process kept the store locked for {waited_ms} ms; try again or stop that process")]
+    Locked { file: PathBuf, waited_ms: u64 },
+    #[error("{file}: reading or writing the store failed ({why}); check the disk")]
+    Io { file: PathBuf, why: String },
+    #[error("{file}: the log of run {run} is damaged; restore the store from a backup")]
+    BadLog {
+        file: PathBuf,
+        run: RunId,
+        source: BadEntry,
+    },
+    #[error("{file}: the store was closed while it was in use")]
+    Closed { file: PathBuf },
+}
+
+impl StoreError {
+    /// Sorts what SQLite said into the classes that a caller tells apart.
+    pub(crate) fn from_sqlite(file: &Path, waited_ms: u64, error: &rusqlite::Error) -> Self {
+        let file = file.to_path_buf();
+        let why = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { file },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                Self::ReadOnly { file, why }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Locked { file, waited_ms }
+            }
+            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { file, why },
+            Some(ErrorCode::NotADatabase) => Self::NotAStore { file, why },
+            _ => Self::Io { file, why },
+        }
+    }
+
+    pub(crate) fn from_io(file: &Path, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let file = file.to_path_buf();
+        let why = error.to_string();
+        match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Self::ReadOnly { file, why }
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { file },
+            _ => Self::Io { file, why },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn what_sqlite_says_becomes_the_class_that_a_caller_tells_apart() {
+        let file = Path::new("/store.db");
+        let class = |code| {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            StoreError::from_sqlite(file, 5000, &error)
+        };
+        let matches: [(i32, fn(&StoreError) -> bool); 9] = [
+            (ffi::SQLITE_FULL, |e| matches!(e, StoreError::Full { .. })),
+            (ffi::SQLITE_READONLY_DIRECTORY, |e| {
+                matches!(e, StoreError::ReadOnly { .. })
+            }),
+            (ffi::SQLITE_CANTOPEN, |e| {
+                matches!(e, StoreError::ReadOnly { .. })
+            }),
+            (ffi::SQLITE_BUSY, |e| matches!(e, StoreError::Locked { .. })),
+            (ffi::SQLITE_BUSY_SNAPSHOT, |e| {
+                matches!(e, StoreError::Locked { .. })
+            }),
+            (ffi::SQLITE_CORRUPT, |e| {
+                matches!(e, StoreError::Corrupt { .. })
+            }),
+            (ffi::SQLITE_NOTADB, |e| {
+                matches!(e, StoreError::NotAStore { .. })
+            }),
+            (ffi::SQLITE_IOERR_FSYNC, |e| {
+                matches!(e, StoreError::Io { .. })
+            }),
+            (ffi::SQLITE_CONSTRAINT, |e| {
+                matches!(e, StoreError::Io { .. })
+            }),
+        ];
+        for (code, is_expected) in matches {
+            let error = class(code);
+            assert!(is_expected(&error), "code {code} became {error:?}");
+            assert!(error.to_string().contains("/store.db"), "{error}");
+        }
+    }
+}

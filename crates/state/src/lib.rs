@@ -1,0 +1,19 @@
+//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory.
+//!
+//! A store appends entries, loads them with their chain checked, tells who drives a run and wakes those
+//! who wait for one to go on. It never updates or deletes an entry, never interprets an event beyond what
+//! [`Store::list`] and the release at a run's end need, never retries, and never prints. It knows no
+//! model, no tool and no configuration.
+
+mod append;
+mod error;
+mod memory;
+mod row;
+mod sqlite;
+mod store;
+mod watchers;
+
+pub use error::StoreError;
+pub use memory::MemoryStore;
+pub use sqlite::{ENTRIES_MAX, SqliteStore};
+pub use store::{BoxFuture, Holder, ListFilter, Listed, Store};

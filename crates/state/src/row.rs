@@ -1,0 +1,50 @@
+//! An entry as it lies in a store: without the run, the goal and the previous hash, which its place tells.
+
+use std::sync::Arc;
+
+use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Header, Millis, RunId};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) seq: u64,
+    pub(crate) format: u16,
+    pub(crate) at: Millis,
+    pub(crate) turn: u32,
+    pub(crate) body: Arc<[u8]>,
+    pub(crate) hash: Hash,
+}
+
+impl Row {
+    /// Reads the row as the entry that follows `prev`; see [`Entry::open`].
+    pub(crate) fn open(
+        self,
+        run: &RunId,
+        goal: &GoalId,
+        prev: Hash,
+        blob: impl FnMut(&Hash) -> Option<Arc<str>>,
+    ) -> Result<Entry, BadEntry> {
+        let header = Header {
+            format: self.format,
+            run: run.clone(),
+            goal: goal.clone(),
+            seq: self.seq,
+            at: self.at,
+            turn: self.turn,
+            prev,
+        };
+        Entry::open(header, self.hash, self.body, blob)
+    }
+}
+
+impl From<&Entry> for Row {
+    fn from(entry: &Entry) -> Self {
+        Self {
+            seq: entry.seq,
+            format: entry.format,
+            at: entry.at,
+            turn: entry.turn,
+            body: entry.body.clone(),
+            hash: entry.hash,
+        }
+    }
+}

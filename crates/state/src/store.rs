@@ -1,0 +1,90 @@
+//! What every store does.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bonded_kernel::{Entry, GoalId, Head, RunId};
+
+use crate::StoreError;
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The log of all runs.
+///
+/// A run begins with an [`append`](Self::append) that expects [`Head::EMPTY`]; whoever makes it holds the
+/// run and goes on appending. Whoever takes a run over calls [`claim`](Self::claim), then
+/// [`load`](Self::load), then appends. Everyone may read at any time.
+pub trait Store: Send + Sync {
+    /// Makes `entries`, which follow `expected`, durable as one append: all of them or none. The head that
+    /// is returned is that of the last entry, and it is returned only after the entries were synced.
+    ///
+    /// The append of a new run makes this process its holder; an append that ends a run frees it. A future
+    /// that is dropped after its first poll may still append.
+    fn append(
+        &self,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>>;
+
+    /// The entries after sequence number `after`, in order, their chain and their blobs checked.
+    fn load<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
+
+    /// How far a run's log goes; `None` if there is no such run.
+    fn head<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Head>, StoreError>>;
+
+    /// Resolves when the run's head is beyond `seq`, whichever process wrote it.
+    fn changed<'a>(&'a self, run: &'a RunId, seq: u64) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The runs that pass the filter, those that started last first.
+    fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>>;
+
+    /// Makes this process the run's holder; refused while another living process holds it.
+    fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Frees the run if this process holds it, else does nothing.
+    fn release<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+/// Which runs to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListFilter {
+    /// How the run's id begins.
+    pub prefix: Option<String>,
+    /// How many runs at most.
+    pub limit: usize,
+}
+
+impl Default for ListFilter {
+    fn default() -> Self {
+        Self {
+            prefix: None,
+            limit: usize::MAX,
+        }
+    }
+}
+
+/// A run as listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    pub run: RunId,
+    pub goal: GoalId,
+    /// The run's start.
+    pub first: Entry,
+    pub last: Entry,
+    pub held: Holder,
+}
+
+/// Who drives a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// No living process.
+    Nobody,
+    /// This process, through this store.
+    This,
+    /// Another process, and it lives.
+    Other,
+}

@@ -1,0 +1,90 @@
+//! Faults: what went wrong in a call, in words that the model can act upon.
+
+use std::fmt;
+use std::io;
+
+/// A failed call. The model is shown `(tool failed: CODE: message)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolFault {
+    /// Stable: programs and prompts may rely on it.
+    pub code: &'static str,
+    pub message: String,
+}
+
+pub(crate) const ALREADY_EXISTS: &str = "already_exists";
+pub(crate) const BAD_ARGUMENTS: &str = "bad_arguments";
+pub(crate) const BAD_PATH: &str = "bad_path";
+pub(crate) const CANCELLED: &str = "cancelled";
+pub(crate) const IO: &str = "io";
+pub(crate) const IS_DIRECTORY: &str = "is_directory";
+pub(crate) const NOT_A_DIRECTORY: &str = "not_a_directory";
+pub(crate) const NOT_A_FILE: &str = "not_a_file";
+pub(crate) const NOT_FOUND: &str = "not_found";
+pub(crate) const NOT_UTF8: &str = "not_utf8";
+pub(crate) const OUTSIDE_DIRECTORY: &str = "outside_directory";
+pub(crate) const PERMISSION_DENIED: &str = "permission_denied";
+pub(crate) const PRECONDITION_FAILED: &str = "precondition_failed";
+pub(crate) const PROTECTED: &str = "protected";
+pub(crate) const SPAWN_FAILED: &str = "spawn_failed";
+pub(crate) const TIMEOUT: &str = "timeout";
+pub(crate) const TOO_LARGE: &str = "too_large";
+pub(crate) const UNEXPECTED_MATCH_COUNT: &str = "unexpected_match_count";
+pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";
+
+impl ToolFault {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A call that ran longer than it may. The registry reports it as timed out, not as failed.
+    pub fn timeout() -> Self {
+        Self::new(TIMEOUT, "the call ran longer than it may")
+    }
+
+    /// What an operating-system error on `path` means to the model.
+    pub(crate) fn from_io(error: &io::Error, path: &str) -> Self {
+        let (code, why) = match error.kind() {
+            // The capability layer reports an escape without an error number; the system has one.
+            io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+                return Self::outside(path);
+            }
+            io::ErrorKind::PermissionDenied => (PERMISSION_DENIED, "access was denied"),
+            io::ErrorKind::NotFound => (NOT_FOUND, "there is no such file or directory"),
+            io::ErrorKind::IsADirectory => (IS_DIRECTORY, "it is a directory"),
+            io::ErrorKind::NotADirectory => (NOT_A_DIRECTORY, "a part of the path is not a directory"),
+            io::ErrorKind::InvalidFilename => (BAD_PATH, "a name in the path is too long"),
+            io::ErrorKind::InvalidInput => (BAD_PATH, "the path is not usable"),
+            _ => return Self::new(IO, format!("{path:?}: {error}")),
+        };
+        Self::new(code, format!("{path:?}: {why}"))
+    }
+
+    pub(crate) fn outside(path: &str) -> Self {
+        let message = format!("{path:?} leads outside the working directory; use a path inside it");
+        Self::new(OUTSIDE_DIRECTORY, message)
+    }
+
+    pub(crate) fn is_directory(path: &str) -> Self {
+        Self::new(IS_DIRECTORY, format!("{path:?} is a directory, not a file"))
+    }
+
+    pub(crate) fn too_large(path: &str, size_bytes: u64, bytes_max: u64) -> Self {
+        let message = format!("{path:?} has {size_bytes} bytes, more than the {bytes_max} that this tool handles");
+        Self::new(TOO_LARGE, message)
+    }
+
+    pub(crate) fn not_utf8(path: &str, size_bytes: u64) -> Self {
+        Self::new(NOT_UTF8, format!("{path:?} is binary or not UTF-8 ({size_bytes} bytes)"))
+    }
+}
+
+impl fmt::Display for ToolFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for ToolFault {}

@@ -1,0 +1,60 @@
+//! The tools that an agent may call: the [`Tool`] trait, the [`Registry`] that runs a checked call under
+//! its timeout and byte cap, and the built-in tools for files and commands.
+//!
+//! It does not see the log, the store or a model, does not decide whether a call may run, and no tool
+//! calls another. A call reaches a tool only as an `Invocation`, which the kernel alone can make, after
+//! it was decoded, checked against the tool's schema and logged.
+//!
+//! The file tools never leave the working directory: every path is resolved by the operating system
+//! beneath an open directory, so that no link, `..` or race leads out. The `run` tool is the exception:
+//! it starts its command inside the directory, but the command itself is not sandboxed.
+
+mod append;
+mod bounds;
+mod capture;
+mod edit;
+mod fault;
+mod list;
+mod place;
+mod process;
+mod read;
+mod registry;
+mod run;
+mod search;
+mod task;
+mod tool;
+mod walk;
+mod workdir;
+mod write;
+
+use std::sync::Arc;
+
+pub use fault::ToolFault;
+pub use registry::Registry;
+pub use tool::{BoxFuture, Tool};
+pub use workdir::Workdir;
+
+/// Why the tools cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolsError {
+    #[error("cannot open the working directory {path:?}; it must exist and be readable")]
+    OpenDirectory {
+        path: std::path::PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// The built-in tools, all confined to `workdir`: `read`, `list`, `search`, `write`, `append`, `edit` and
+/// `run`. The variables named in `hidden_env` are kept from the commands that `run` starts.
+pub fn builtin(workdir: Workdir, hidden_env: Vec<String>) -> Vec<Arc<dyn Tool>> {
+    let workdir = Arc::new(workdir);
+    vec![
+        Arc::new(read::Read::new(Arc::clone(&workdir))),
+        Arc::new(list::List::new(Arc::clone(&workdir))),
+        Arc::new(search::Search::new(Arc::clone(&workdir))),
+        Arc::new(write::Write::new(Arc::clone(&workdir))),
+        Arc::new(append::Append::new(Arc::clone(&workdir))),
+        Arc::new(edit::Edit::new(Arc::clone(&workdir))),
+        Arc::new(run::Run::new(workdir, hidden_env)),
+    ]
+}

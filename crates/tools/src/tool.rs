@@ -1,0 +1,52 @@
+//! What every tool is.
+
+use std::pin::Pin;
+
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::fault::{self, ToolFault};
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A tool. It keeps nothing between calls and does nothing beyond the effect that its spec declares.
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Runs a checked call. Ok: structured output. Err: a fault that the model is shown as
+    /// `(tool failed: <reason>)`. Dropping the future stops the work.
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Invocation,
+    ) -> BoxFuture<'a, Result<Value, ToolFault>>;
+}
+
+/// The spec of a built-in tool; its schema takes the given properties and no others.
+pub(crate) fn spec(
+    name: &str,
+    effect: ToolEffect,
+    description: &str,
+    properties: &Value,
+    required: &[&str],
+) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: description.into(),
+        schema: json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }),
+        effect,
+    }
+}
+
+/// Takes arguments that the schema has let through. JSON Schema counts `1.0` as an integer and serde
+/// does not, so this can still fail.
+pub(crate) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolFault> {
+    serde_json::from_value(arguments)
+        .map_err(|error| ToolFault::new(fault::BAD_ARGUMENTS, error.to_string()))
+}
