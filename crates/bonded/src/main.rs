@@ -1,1 +1,23 @@
-fn main() {}
+//! `bonded`: the command line. It parses, asks the host, renders, and maps what came of it to an exit
+//! code. No rule of the contract and no logic that another surface would need lives here.
+
+mod args;
+mod commands;
+mod error;
+mod goal;
+mod output;
+mod render;
+mod settings;
+mod signals;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match commands::dispatch() {
+        Ok(code) => code,
+        Err(error) => {
+            output::stderr(&error.render());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

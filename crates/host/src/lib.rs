@@ -1,1 +1,22 @@
+//! The host of `bonded`: the one loop that drives runs, and what stands around it.
+//!
+//! The host performs effects and makes steps durable. It decides nothing: no rule of the contract lives
+//! here. It does not print, does not exit, and knows neither the command line nor any server.
 
+mod clock;
+mod driver;
+mod error;
+mod host;
+mod many;
+mod provider;
+mod result;
+
+pub use clock::{Clock, SystemClock};
+pub use error::HostError;
+pub use host::{Goal, Host, Toolset, WorkdirTools};
+pub use many::{Many, many};
+pub use provider::{
+    KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
+};
+pub use result::{RunResult, Status};
+pub use tokio_util::sync::CancellationToken;

@@ -6,6 +6,9 @@ use bonded_kernel::{BlobRef, Entry, Event, GoalId, Head, RunId, Text};
 
 use crate::StoreError;
 
+/// The most entries that the log of one run can hold.
+pub const ENTRIES_MAX: u64 = (1 << 24) - 1;
+
 /// Entries that follow one another, with the long texts that lie beside the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Append {
@@ -32,12 +35,20 @@ impl Append {
         for entry in entries.iter() {
             let seq = entry.seq;
             if (&entry.run, &entry.goal) != (&first.run, &first.goal) {
-                return refuse(format!("entry {seq} is of another run or goal than the first"));
+                return refuse(format!(
+                    "entry {seq} is of another run or goal than the first"
+                ));
             }
             if seq != head.seq.saturating_add(1) || entry.prev != head.hash {
                 return refuse(format!("entry {seq} does not follow entry {}", head.seq));
             }
             head = entry.head();
+        }
+        if head.seq > ENTRIES_MAX {
+            return Err(StoreError::TooLong {
+                run: first.run.clone(),
+                entries_max: ENTRIES_MAX,
+            });
         }
         let blobs = blobs(&entries)?;
         Ok(Self {

@@ -13,7 +13,8 @@ mod sqlite;
 mod store;
 mod watchers;
 
+pub use append::ENTRIES_MAX;
 pub use error::StoreError;
 pub use memory::MemoryStore;
-pub use sqlite::{ENTRIES_MAX, SqliteStore};
-pub use store::{BoxFuture, Holder, ListFilter, Listed, Store};
+pub use sqlite::SqliteStore;
+pub use store::{BoxFuture, Ends, Holder, ListFilter, Listed, Store};

@@ -10,7 +10,7 @@ use bonded_kernel::{Entry, GoalId, Hash, Head, RunId};
 use crate::append::Append;
 use crate::row::Row;
 use crate::watchers::Watchers;
-use crate::{BoxFuture, Holder, ListFilter, Listed, Store, StoreError};
+use crate::{BoxFuture, Ends, Holder, ListFilter, Listed, Store, StoreError};
 
 /// What errors call a store that has no file.
 const NAME: &str = "(memory)";
@@ -79,7 +79,10 @@ impl MemoryStore {
         let place = content.place_for(&append)?;
         for (reference, text) in &append.blobs {
             let content_of = || text.as_str().into();
-            content.blobs.entry(reference.hash).or_insert_with(content_of);
+            content
+                .blobs
+                .entry(reference.hash)
+                .or_insert_with(content_of);
         }
         let stored = &mut content.runs[place];
         stored.rows.extend(append.entries.iter().map(Row::from));
@@ -104,21 +107,18 @@ impl MemoryStore {
             .collect()
     }
 
-    fn list_now(&self, filter: &ListFilter) -> Result<Vec<Listed>, StoreError> {
+    fn list_now(&self, filter: &ListFilter) -> Vec<Listed> {
         let content = self.shared.content();
         let prefix = filter.prefix.as_deref().unwrap_or_default();
         let passing = content.runs.iter().rev();
         let passing = passing.filter(|stored| stored.run.as_str().starts_with(prefix));
         passing
             .take(filter.limit)
-            .map(|stored| {
-                Ok(Listed {
-                    run: stored.run.clone(),
-                    goal: stored.goal.clone(),
-                    first: content.open(stored, 0)?,
-                    last: content.open(stored, stored.rows.len() - 1)?,
-                    held: content.holder(stored, self.worker),
-                })
+            .map(|stored| Listed {
+                run: stored.run.clone(),
+                goal: stored.goal.clone(),
+                ends: content.ends(stored),
+                held: content.holder(stored, self.worker),
             })
             .collect()
     }
@@ -147,11 +147,12 @@ impl MemoryStore {
 
     async fn changed_from(&self, run: &RunId, seq: u64) -> Result<(), StoreError> {
         let mut watcher = self.shared.watchers.watch(run);
-        let head = {
+        let found = {
             let content = self.shared.content();
-            content.runs[content.place(run)?].head()
+            let place = content.places.get(run);
+            place.map_or(0, |place| content.runs[*place].head().seq)
         };
-        if head.seq <= seq {
+        if found <= seq {
             watcher.beyond(seq).await;
         }
         Ok(())
@@ -168,6 +169,12 @@ impl Content {
     fn place(&self, run: &RunId) -> Result<usize, StoreError> {
         let unknown = || StoreError::UnknownRun { run: run.clone() };
         self.places.get(run).copied().ok_or_else(unknown)
+    }
+
+    fn ends(&self, stored: &Stored) -> Result<Ends, StoreError> {
+        let first = self.open(stored, 0)?;
+        let last = self.open(stored, stored.rows.len() - 1)?;
+        Ok(Ends { first, last })
     }
 
     /// Where the append's rows go, after every check: from here on it cannot fail.
@@ -193,12 +200,17 @@ impl Content {
         let before = index.checked_sub(1).map(|before| stored.rows[before].hash);
         let row = stored.rows[index].clone();
         let blob = |hash: &Hash| self.blobs.get(hash).cloned();
-        row.open(&stored.run, &stored.goal, before.unwrap_or(Hash::ZERO), blob)
-            .map_err(|source| StoreError::BadLog {
-                file: Path::new(NAME).into(),
-                run: stored.run.clone(),
-                source,
-            })
+        row.open(
+            &stored.run,
+            &stored.goal,
+            before.unwrap_or(Hash::ZERO),
+            blob,
+        )
+        .map_err(|source| StoreError::BadLog {
+            file: Path::new(NAME).into(),
+            run: stored.run.clone(),
+            source,
+        })
     }
 
     fn holder(&self, stored: &Stored, this: u64) -> Holder {
@@ -255,7 +267,7 @@ impl Store for MemoryStore {
     }
 
     fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>> {
-        Box::pin(async move { self.list_now(&filter) })
+        Box::pin(async move { Ok(self.list_now(&filter)) })
     }
 
     fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {

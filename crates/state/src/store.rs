@@ -36,7 +36,8 @@ pub trait Store: Send + Sync {
     /// How far a run's log goes; `None` if there is no such run.
     fn head<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Head>, StoreError>>;
 
-    /// Resolves when the run's head is beyond `seq`, whichever process wrote it.
+    /// Resolves when the run's head is beyond `seq`, whichever process wrote it. A run that has not begun
+    /// yet may be waited for.
     fn changed<'a>(&'a self, run: &'a RunId, seq: u64) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// The runs that pass the filter, those that started last first.
@@ -72,10 +73,16 @@ impl Default for ListFilter {
 pub struct Listed {
     pub run: RunId,
     pub goal: GoalId,
-    /// The run's start.
+    /// One damaged log does not hide the others.
+    pub ends: Result<Ends, StoreError>,
+    pub held: Holder,
+}
+
+/// The first and the last entry of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ends {
     pub first: Entry,
     pub last: Entry,
-    pub held: Holder,
 }
 
 /// Who drives a run.

@@ -64,7 +64,10 @@ impl Watcher {
     /// were dismissed.
     pub(crate) async fn beyond(&mut self, seq: u64) -> bool {
         match &mut self.seq {
-            Some(receiver) => receiver.wait_for(|published| *published > seq).await.is_ok(),
+            Some(receiver) => receiver
+                .wait_for(|published| *published > seq)
+                .await
+                .is_ok(),
             None => false,
         }
     }

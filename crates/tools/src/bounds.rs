@@ -56,7 +56,14 @@ mod tests {
 
     #[test]
     fn json_bytes_are_counted_as_serde_json_writes_them() {
-        for text in ["", "plain", "ä\u{1f600}", "\u{7f}", "a\"b\\c\n\r\t", "\0\u{1}\u{1b}\u{1f}\u{8}\u{c}"] {
+        for text in [
+            "",
+            "plain",
+            "ä\u{1f600}",
+            "\u{7f}",
+            "a\"b\\c\n\r\t",
+            "\0\u{1}\u{1b}\u{1f}\u{8}\u{c}",
+        ] {
             let written = serde_json::to_string(text).expect("a string is JSON");
             assert_eq!(json_bytes(text), written.len() - 2, "{text:?}");
         }

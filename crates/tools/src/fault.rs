@@ -54,7 +54,9 @@ impl ToolFault {
             io::ErrorKind::PermissionDenied => (PERMISSION_DENIED, "access was denied"),
             io::ErrorKind::NotFound => (NOT_FOUND, "there is no such file or directory"),
             io::ErrorKind::IsADirectory => (IS_DIRECTORY, "it is a directory"),
-            io::ErrorKind::NotADirectory => (NOT_A_DIRECTORY, "a part of the path is not a directory"),
+            io::ErrorKind::NotADirectory => {
+                (NOT_A_DIRECTORY, "a part of the path is not a directory")
+            }
             io::ErrorKind::InvalidFilename => (BAD_PATH, "a name in the path is too long"),
             io::ErrorKind::InvalidInput => (BAD_PATH, "the path is not usable"),
             _ => return Self::new(IO, format!("{path:?}: {error}")),
@@ -72,12 +74,17 @@ impl ToolFault {
     }
 
     pub(crate) fn too_large(path: &str, size_bytes: u64, bytes_max: u64) -> Self {
-        let message = format!("{path:?} has {size_bytes} bytes, more than the {bytes_max} that this tool handles");
+        let message = format!(
+            "{path:?} has {size_bytes} bytes, more than the {bytes_max} that this tool handles"
+        );
         Self::new(TOO_LARGE, message)
     }
 
     pub(crate) fn not_utf8(path: &str, size_bytes: u64) -> Self {
-        Self::new(NOT_UTF8, format!("{path:?} is binary or not UTF-8 ({size_bytes} bytes)"))
+        Self::new(
+            NOT_UTF8,
+            format!("{path:?} is binary or not UTF-8 ({size_bytes} bytes)"),
+        )
     }
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bonded_kernel::{BadCatalog, Catalog, Invocation, Outcome, ToolOutput};
 use serde_json::Value;
+// Its time stands still where a simulation has stopped it, so that logs can be compared.
+use tokio::time::Instant;
 
 use crate::fault::{self, ToolFault};
 use crate::tool::Tool;
@@ -55,7 +57,10 @@ impl Registry {
 
     async fn execute(&self, call: &Invocation) -> Result<Value, ToolFault> {
         let tool = self.tools.get(call.tool()).ok_or_else(|| {
-            ToolFault::new(fault::UNKNOWN_TOOL, format!("there is no tool {:?}", call.tool()))
+            ToolFault::new(
+                fault::UNKNOWN_TOOL,
+                format!("there is no tool {:?}", call.tool()),
+            )
         })?;
         let arguments = serde_json::from_str(call.arguments())
             .map_err(|error| ToolFault::new(fault::BAD_ARGUMENTS, error.to_string()))?;
@@ -108,7 +113,10 @@ mod tests {
             let notice =
                 format!("[TRUNCATED] Original size 1000 bytes; truncated to {max} bytes.\n\n");
             assert_eq!(from, Some(1000));
-            assert!(shown.len() as u64 <= max && shown.len() as u64 + 1 >= max, "{max}");
+            assert!(
+                shown.len() as u64 <= max && shown.len() as u64 + 1 >= max,
+                "{max}"
+            );
             let rest = shown.strip_prefix(&notice).expect("the notice comes first");
             assert!(rest.chars().all(|c| c == 'ä'));
         }

@@ -17,6 +17,11 @@ impl Cancel {
         }
         Ok(())
     }
+
+    #[cfg(test)]
+    pub(crate) fn cancelled() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
 }
 
 struct CancelOnDrop(Cancel);

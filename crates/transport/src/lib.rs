@@ -1,1 +1,40 @@
+//! Requests to models: turns a [`Request`] into wire, sends it, and turns what comes back into a [`Reply`]
+//! or a classed [`Failure`].
+//!
+//! It never retries, chooses no target, executes nothing, reads no run state, writes no log, and puts no
+//! key into a message. Whether a failure is tried again is the kernel's decision alone.
+//!
+//! [`Providers`] is what a host uses. The wire formats lie under [`dialect`] as pure functions, and
+//! [`Script`] plays replies from a file, so that a run can be tried without any model.
 
+mod body;
+mod clients;
+pub mod dialect;
+mod failure;
+mod http;
+mod probe;
+mod providers;
+mod retry_after;
+mod script;
+mod scripted;
+mod secret;
+
+use std::pin::Pin;
+
+use bonded_kernel::{Failure, Reply, Request};
+
+pub use body::{BODY_BYTES_MAX, Cut};
+pub use probe::probe;
+pub use providers::Providers;
+pub use script::{Script, ScriptError, ScriptedAnswer};
+pub use secret::Secret;
+
+/// A boxed future, so that a transport can be used behind `dyn`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Something that can put a request to a model.
+pub trait Transport: Send + Sync {
+    /// Serialises the request now; the future sends it and waits for the answer. Each future sends at
+    /// most one request. Dropping it aborts the request.
+    fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>>;
+}

@@ -1,0 +1,344 @@
+//! The command line: one struct for each command. The doc comments are the help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs LLM agents under guarantees.
+///
+/// What an agent may do, spend and change is enforced by code; everything it did can be replayed and
+/// checked; a crash at any moment loses nothing and repeats nothing.
+#[derive(Debug, Parser)]
+#[command(name = "bonded", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  bonded demo                                        watch an agent work; needs no key
+  bonded run --model openai/gpt-5-mini \"fix the failing test\"
+  bonded run --model llama3 --base-url http://127.0.0.1:11434/v1 @goal.txt
+  bonded runs                                        list the runs
+  bonded show 3f2a                                   step through one, by a prefix of its id
+  bonded replay 3f2a                                 check every step of it, offline
+
+Exit codes: 0 success, 1 the run failed or a check found a difference, 3 the store or the start-up
+failed, 4 bad arguments or configuration. `bonded explain CODE` says more about an error.")]
+pub(crate) struct Cli {
+    /// The store's file [default: bonded/store.db in the platform's data directory]
+    #[arg(long, global = true, env = "BONDED_STORE", value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Box<RunArgs>),
+    Runs(RunsArgs),
+    Show(ShowArgs),
+    Resume(ResumeArgs),
+    Cancel(CancelArgs),
+    Replay(ReplayArgs),
+    Verify(VerifyArgs),
+    Fork(Box<ForkArgs>),
+    Doctor(DoctorArgs),
+    Demo(DemoArgs),
+    Explain(ExplainArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Run an agent until its goal is reached or a limit ends it
+///
+/// The answer goes to stdout, everything else to stderr. Every step is durable before the next begins;
+/// after a crash, `bonded resume RUN` goes on.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded run --model openrouter/qwen/qwen3-coder \"make the tests pass\"
+  echo \"summarise README.md\" | bonded run --model ollama/llama3.1 -
+  bonded run --model script:replies.jsonl --json \"try it without a model\"
+  bonded run --id nightly-2026-11-15 --max-cost 0.50 --price 0.25,2 @goal.txt
+  bonded run --each goals.jsonl --jobs 16 > results.jsonl
+
+A goal file for --each has one goal a line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}.
+Given again, it continues what had not ended and repeats nothing.")]
+pub(crate) struct RunArgs {
+    /// What is to be done; `-` reads it from stdin, `@FILE` from a file
+    #[arg(value_name = "GOAL", required_unless_present = "each")]
+    pub(crate) goal: Option<String>,
+
+    /// Run the goals of a JSON Lines file, one result a line on stdout
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["goal", "id", "stream_json"])]
+    pub(crate) each: Option<PathBuf>,
+
+    /// How many runs at a time with --each
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "each")]
+    pub(crate) jobs: usize,
+
+    /// The run's id; an id that exists returns or resumes that run
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+
+    /// The directory that the agent works in [default: the current one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// The agent's system text, instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) system: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+
+    #[command(flatten)]
+    pub(crate) show: ShowProgress,
+
+    /// Print one result object instead of the answer
+    #[arg(long, conflicts_with = "stream_json")]
+    pub(crate) json: bool,
+
+    /// Print each entry of the log as a line of JSON, as it is made
+    #[arg(long)]
+    pub(crate) stream_json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone; several are tried in turn
+    #[arg(long = "model", short = 'm', env = "BONDED_MODEL", value_name = "MODEL", value_delimiter = ',')]
+    pub(crate) models: Vec<String>,
+
+    /// The base URL of an OpenAI-compatible server
+    #[arg(long, env = "BONDED_BASE_URL", value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+
+    /// The variable that holds the key
+    #[arg(long, env = "BONDED_KEY_ENV", value_name = "NAME")]
+    pub(crate) key_env: Option<String>,
+
+    /// Have replies streamed
+    #[arg(long)]
+    pub(crate) stream: bool,
+
+    /// How long a request may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    pub(crate) request_timeout: u64,
+
+    /// The most tokens of one reply
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_output_tokens: u32,
+
+    /// Sampling temperature [default: the provider's own]
+    #[arg(long, value_name = "T")]
+    pub(crate) temperature: Option<f64>,
+
+    /// Dollars a million tokens: INPUT,OUTPUT[,CACHED]
+    #[arg(long, value_name = "IN,OUT[,CACHED]")]
+    pub(crate) price: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// The most turns
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: u32,
+
+    /// The most calls that are executed in one turn
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_calls: u32,
+
+    /// The most requests in one turn
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_attempts: u32,
+
+    /// The most seconds that the run is driven; 0 = no limit
+    #[arg(long, value_name = "S", default_value_t = 3600)]
+    pub(crate) max_time: u64,
+
+    /// The most tokens, input and output together
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// The most dollars; needs --price
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<String>,
+
+    /// End the run when the same thing happens this often in a row; 0 = never
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) no_progress: u32,
+
+    /// How long a tool may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) tool_timeout: u64,
+
+    /// The most bytes of a tool's output that the model is shown
+    #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) tool_output: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowProgress {
+    /// Show no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// List runs, newest first
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+
+    /// Print one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what a run did, step by step
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The run's id or a unique prefix of it
+    pub(crate) run: String,
+
+    /// Show one turn whole: arguments, outputs, texts
+    #[arg(long, value_name = "N")]
+    pub(crate) turn: Option<u32>,
+
+    /// Go on showing entries as they are made, until the run ends
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+
+    /// Print the entries as JSON, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Go on with a run that was interrupted
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The run's id or a unique prefix of it
+    #[arg(required_unless_present = "all")]
+    pub(crate) run: Option<String>,
+
+    /// Every run that was interrupted
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) show: ShowProgress,
+
+    /// Print one result object instead of the answer
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// End a run, whichever process drives it
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// The run's id or a unique prefix of it
+    pub(crate) run: String,
+
+    /// Kept in the log as the reason
+    #[arg(long, default_value = "cancelled by the user")]
+    pub(crate) reason: String,
+}
+
+/// Replay a run offline: every step is computed again and compared
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The run's id or a unique prefix of it
+    pub(crate) run: String,
+
+    /// Print one object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Verify that a run's log is whole and unchanged
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The run's id or a unique prefix of it
+    #[arg(required_unless_present = "all")]
+    pub(crate) run: Option<String>,
+
+    /// Every run of the store
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) all: bool,
+
+    /// Print one object a run
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a new run that stands where a turn of another one began
+///
+/// The new run's id is printed; `bonded resume ID` drives it. Files are not set back: the tools find the
+/// directory as it is.
+#[derive(Debug, Args)]
+pub(crate) struct ForkArgs {
+    /// The run's id or a unique prefix of it
+    pub(crate) run: String,
+
+    /// The turn to begin again
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) turn: u32,
+
+    /// The new run's id
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+
+    /// Another model from there on: PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone
+    #[arg(long, short = 'm', value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// The base URL of an OpenAI-compatible server
+    #[arg(long, value_name = "URL", requires = "model")]
+    pub(crate) base_url: Option<String>,
+
+    /// Another limit of turns from there on
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+}
+
+/// Check what is here: store, models, sandbox, git
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {}
+
+/// Watch an agent fix a bug, die in the middle and go on; needs no key and no network
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the scratch directory
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Make no pauses for the reader
+    #[arg(long)]
+    pub(crate) fast: bool,
+}
+
+/// Explain an error code
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The code, as in error[CODE]; without one, all are listed
+    pub(crate) code: Option<String>,
+}
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    pub(crate) shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}

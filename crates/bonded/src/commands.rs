@@ -1,0 +1,70 @@
+//! The commands, one file each.
+
+mod cancel;
+mod completions;
+mod demo;
+mod doctor;
+mod each;
+mod explain;
+mod fork;
+mod replay;
+mod resume;
+mod run;
+mod runs;
+mod show;
+mod verify;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Cli, Command};
+use crate::error::{CliError, Code};
+use crate::output;
+
+/// Parses the command line and runs the command.
+pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return Ok(usage(&error)),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::new(Code::Internal, format!("cannot start: {error}")))?;
+    let store = cli.store.as_deref();
+    runtime.block_on(command(&cli.command, store))
+}
+
+async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Run(args) if args.each.is_some() => each::each(args, store).await,
+        Command::Run(args) => run::run(args, store).await,
+        Command::Runs(args) => runs::runs(args, store).await,
+        Command::Show(args) => show::show(args, store).await,
+        Command::Resume(args) => resume::resume(args, store).await,
+        Command::Cancel(args) => cancel::cancel(args, store).await,
+        Command::Replay(args) => replay::replay(args, store).await,
+        Command::Verify(args) => verify::verify(args, store).await,
+        Command::Fork(args) => fork::fork(args, store).await,
+        Command::Doctor(_) => doctor::doctor(store).await,
+        Command::Demo(args) => demo::demo(args).await,
+        Command::Explain(args) => explain::explain(args),
+        Command::Completions(args) => Ok(completions::completions(args)),
+    }
+}
+
+/// Help and version are answers; everything else is a mistake in the arguments.
+fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    let plain = error.render().to_string();
+    if error.use_stderr() {
+        let text = if output::stderr_is_terminal() { text } else { plain };
+        output::stderr(text.trim_end());
+        ExitCode::from(Code::Usage.exit_code())
+    } else {
+        output::stdout(plain.trim_end());
+        ExitCode::SUCCESS
+    }
+}

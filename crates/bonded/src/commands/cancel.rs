@@ -1,0 +1,24 @@
+//! `bonded cancel`: ends a run from another process.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use bonded_kernel::TerminationKind;
+
+use crate::args::CancelArgs;
+use crate::error::CliError;
+use crate::{output, settings};
+
+pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let store = settings::open_existing_store(store)?;
+    let id = settings::find_run(&*store, &args.run).await?;
+    let host = settings::host(store);
+    let run = host.cancel(&id, &args.reason).await?;
+    let said = match run.termination().map(|termination| termination.kind) {
+        Some(TerminationKind::Cancelled) => format!("run {id} is cancelled"),
+        Some(kind) => format!("run {id} had ended before: {}", kind.as_str()),
+        None => format!("run {id} goes on"),
+    };
+    output::stderr(&said);
+    Ok(ExitCode::SUCCESS)
+}

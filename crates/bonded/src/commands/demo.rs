@@ -1,0 +1,253 @@
+//! `bonded demo`: the main job on a fresh machine, with no key and no network.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bonded_kernel::{Event, RunId};
+use bonded_state::{SqliteStore, Store as _, StoreError};
+
+use crate::args::DemoArgs;
+use crate::error::{CliError, Code};
+use crate::output;
+
+const GOAL: &str = "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
+const RUN: &str = "demo";
+
+/// The turn in which the process is killed, while the model is being asked.
+const KILLED_IN_TURN: u32 = 4;
+
+pub(crate) async fn demo(args: &DemoArgs) -> Result<ExitCode, CliError> {
+    let scratch = tempfile::Builder::new()
+        .prefix("bonded-demo-")
+        .tempdir()
+        .map_err(|error| failed("make a scratch directory", &error))?;
+    let demo = Demo {
+        dir: scratch.path().to_owned(),
+        pause: Duration::from_millis(if args.fast { 0 } else { 1200 }),
+    };
+    demo.lay_out()?;
+    demo.play().await?;
+    if args.keep {
+        let kept = scratch.keep();
+        output::stderr(&format!("\nkept in {}", kept.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(what: &str, error: &dyn std::error::Error) -> CliError {
+    CliError::new(Code::Internal, format!("the demo could not {what}: {error}"))
+}
+
+struct Demo {
+    dir: PathBuf,
+    pause: Duration,
+}
+
+impl Demo {
+    fn project(&self) -> PathBuf {
+        self.dir.join("project")
+    }
+
+    fn store(&self) -> PathBuf {
+        self.dir.join("store.db")
+    }
+
+    /// A small repository with a failing test, and what the model will say.
+    fn lay_out(&self) -> Result<(), CliError> {
+        let files = [
+            ("project/leap.sh", include_str!("../demo/leap.sh")),
+            ("project/test.sh", include_str!("../demo/test.sh")),
+            ("replies.jsonl", include_str!("../demo/replies.jsonl")),
+        ];
+        let made = fs::create_dir(self.project())
+            .and_then(|()| {
+                files
+                    .iter()
+                    .try_for_each(|(path, text)| fs::write(self.dir.join(path), text))
+            });
+        made.map_err(|error| failed("write its files", &error))?;
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "."],
+            &["-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-qm", "A leap year"],
+        ] {
+            // Without git the demo only lacks its last picture.
+            let _status = Command::new("git")
+                .args(arguments)
+                .current_dir(self.project())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+        }
+        Ok(())
+    }
+
+    async fn play(&self) -> Result<(), CliError> {
+        say("A scratch repository has a failing test. A scripted model will fix it through real tools;");
+        say("every step is durable before the next begins. Half-way, the process is killed.");
+        self.pause().await;
+        self.act("$ sh test.sh");
+        self.show_command("sh", &["test.sh"])?;
+        self.pause().await;
+
+        self.act(&format!("$ bonded run {GOAL:?}"));
+        let mut child = self.spawn(&["run", "--id", RUN, "--model", &self.script(), "--dir", &self.project_text(), GOAL])?;
+        let relayed = relay(&mut child);
+        self.wait_for_turn(KILLED_IN_TURN).await?;
+        child.kill().map_err(|error| failed("kill the run", &error))?;
+        child.wait().map_err(|error| failed("wait for the run", &error))?;
+        join(relayed);
+        say(&format!("     kill -9, in turn {KILLED_IN_TURN}, while the model was being asked. Nothing is lost:"));
+        self.pause().await;
+
+        self.act("$ bonded runs");
+        self.bonded(&["runs"])?;
+        self.pause().await;
+        self.act(&format!("$ bonded resume {RUN}"));
+        let mut child = self.spawn(&["resume", RUN])?;
+        let relayed = relay(&mut child);
+        let status = child.wait().map_err(|error| failed("wait for the run", &error))?;
+        join(relayed);
+        if !status.success() {
+            return Err(CliError::new(Code::RunFailed, "the run of the demo did not succeed"));
+        }
+        self.pause().await;
+        self.show_proof()
+    }
+
+    fn show_proof(&self) -> Result<(), CliError> {
+        self.act("$ sh test.sh");
+        self.show_command("sh", &["test.sh"])?;
+        self.act("$ git diff --stat");
+        self.show_command("git", &["--no-pager", "diff", "--stat"])?;
+        self.act(&format!("$ bonded verify {RUN}"));
+        self.bonded(&["verify", RUN])?;
+        self.act(&format!("$ bonded replay {RUN}"));
+        self.bonded(&["replay", RUN])?;
+        say("\nNow with a model of yours, in a repository of yours:");
+        say("  export OPENAI_API_KEY=...");
+        say("  bonded run --model openai/gpt-5-mini \"fix the failing test\"");
+        say("or with a server on this machine (LM Studio, Ollama, vLLM, llama.cpp):");
+        say("  bonded run --base-url http://127.0.0.1:8080/v1 --model NAME \"fix the failing test\"");
+        say("What is found here: bonded doctor");
+        Ok(())
+    }
+
+    fn script(&self) -> String {
+        format!("script:{}", self.dir.join("replies.jsonl").display())
+    }
+
+    fn project_text(&self) -> String {
+        self.project().display().to_string()
+    }
+
+    async fn pause(&self) {
+        tokio::time::sleep(self.pause).await;
+    }
+
+    fn act(&self, line: &str) {
+        say(&format!("\n{line}"));
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<Command, CliError> {
+        let this = std::env::current_exe().map_err(|error| failed("find its own program", &error))?;
+        let mut command = Command::new(this);
+        command
+            .arg("--store")
+            .arg(self.store())
+            .args(arguments)
+            .env_remove("BONDED_MODEL")
+            .env_remove("BONDED_BASE_URL")
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// Starts this program again, its progress in plain lines.
+    fn spawn(&self, arguments: &[&str]) -> Result<Child, CliError> {
+        let child = self.command(arguments)?.stderr(Stdio::piped()).spawn();
+        child.map_err(|error| failed("start a run", &error))
+    }
+
+    fn bonded(&self, arguments: &[&str]) -> Result<(), CliError> {
+        let status = self.command(arguments)?.status();
+        let status = status.map_err(|error| failed("start a command", &error))?;
+        if status.success() {
+            Ok(())
+        } else {
+            let message = format!("`bonded {}` did not succeed in the demo", arguments.join(" "));
+            Err(CliError::new(Code::RunFailed, message))
+        }
+    }
+
+    fn show_command(&self, program: &str, arguments: &[&str]) -> Result<(), CliError> {
+        let status = Command::new(program)
+            .args(arguments)
+            .current_dir(self.project())
+            .status();
+        match status {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                say(&format!("({program} is not here)"));
+                Ok(())
+            }
+            Err(error) => Err(failed(&format!("start {program}"), &error)),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Watches the log, as any other process may, until the run has come to this turn.
+    async fn wait_for_turn(&self, turn: u32) -> Result<(), CliError> {
+        let run = RunId::new(RUN)?;
+        let patience = Duration::from_secs(60);
+        let watched = tokio::time::timeout(patience, async {
+            loop {
+                if reached(&self.store(), &run, turn).await? {
+                    return Ok(());
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        watched
+            .await
+            .unwrap_or_else(|_| Err(CliError::new(Code::RunFailed, "the run of the demo did not get going")))
+    }
+}
+
+async fn reached(store: &Path, run: &RunId, turn: u32) -> Result<bool, CliError> {
+    let store = match SqliteStore::open_existing(store) {
+        Ok(store) => store,
+        Err(StoreError::Missing { .. }) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    match store.load(run, 0).await {
+        Ok(entries) => Ok(entries
+            .iter()
+            .any(|entry| entry.turn == turn && matches!(entry.event, Event::AttemptStarted { .. }))),
+        Err(StoreError::UnknownRun { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Passes the lines of a run on, as they come.
+fn relay(child: &mut Child) -> Option<JoinHandle<()>> {
+    let lines = BufReader::new(child.stderr.take()?);
+    Some(std::thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            output::stderr(&line);
+        }
+    }))
+}
+
+fn join(relayed: Option<JoinHandle<()>>) {
+    if let Some(thread) = relayed {
+        // The thread only passes lines on; a panic there is on the screen already.
+        let _panic = thread.join();
+    }
+}
+
+fn say(line: &str) {
+    output::stderr(line);
+}

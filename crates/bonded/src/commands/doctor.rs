@@ -1,0 +1,132 @@
+//! `bonded doctor`: what is here, what is missing, and how to get it.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use bonded_host::KNOWN_PROVIDERS;
+use bonded_state::{ListFilter, SqliteStore, Store as _};
+use bonded_transport::probe;
+
+use crate::error::CliError;
+use crate::{output, settings};
+
+/// One line of the report.
+enum Finding {
+    Good(String),
+    Missing(String, String),
+    /// The program cannot work like this.
+    Bad(CliError),
+}
+
+pub(crate) async fn doctor(store: Option<&Path>) -> Result<ExitCode, CliError> {
+    output::stdout(&format!("bonded {}", env!("CARGO_PKG_VERSION")));
+    let mut worst = ExitCode::SUCCESS;
+    let sections = [
+        ("store", vec![check_store(store).await]),
+        ("models", check_models().await),
+        ("sandbox", check_sandbox()),
+        ("git", vec![check_git()]),
+    ];
+    for (title, findings) in sections {
+        output::stdout(&format!("\n{title}"));
+        for finding in findings {
+            match finding {
+                Finding::Good(what) => output::stdout(&format!("  ok       {what}")),
+                Finding::Missing(what, how) => {
+                    output::stdout(&format!("  missing  {what}\n           {how}"));
+                }
+                Finding::Bad(error) => {
+                    worst = ExitCode::from(error.exit_code());
+                    output::stdout(&format!("  BROKEN   {}", error.render()));
+                }
+            }
+        }
+    }
+    Ok(worst)
+}
+
+async fn check_store(said: Option<&Path>) -> Finding {
+    let path = match settings::store_path(said) {
+        Ok(path) => path,
+        Err(error) => return Finding::Bad(error),
+    };
+    if !path.exists() {
+        let what = format!("{} does not exist yet", path.display());
+        return Finding::Missing(what, "the first run makes it".into());
+    }
+    let store = match SqliteStore::open_existing(&path) {
+        Ok(store) => store,
+        Err(error) => return Finding::Bad(error.into()),
+    };
+    match store.list(ListFilter::default()).await {
+        Ok(runs) => Finding::Good(format!("{} holds {} runs", path.display(), runs.len())),
+        Err(error) => Finding::Bad(error.into()),
+    }
+}
+
+async fn check_models() -> Vec<Finding> {
+    let mut findings = vec![match std::env::var("BONDED_MODEL") {
+        Ok(model) => Finding::Good(format!("BONDED_MODEL is {model}")),
+        Err(_) => Finding::Missing(
+            "BONDED_MODEL is not set".into(),
+            "name a model with --model, or set it once: export BONDED_MODEL=PROVIDER/MODEL".into(),
+        ),
+    }];
+    for known in KNOWN_PROVIDERS {
+        findings.push(match known.key_env {
+            Some(key) if std::env::var_os(key).is_some() => {
+                Finding::Good(format!("{}: {key} is set", known.name))
+            }
+            Some(key) => Finding::Missing(
+                format!("{}: {key} is not set", known.name),
+                format!("export {key}=... to use {}/MODEL", known.name),
+            ),
+            None => match probe(known.endpoint, None).await {
+                Ok(models) => Finding::Good(format!(
+                    "{}: {} answers with {}",
+                    known.name,
+                    known.endpoint,
+                    models_text(&models)
+                )),
+                Err(_) => Finding::Missing(
+                    format!("{}: nothing answers at {}", known.name, known.endpoint),
+                    "start its server, or name another one with --base-url".into(),
+                ),
+            },
+        });
+    }
+    findings
+}
+
+fn models_text(models: &[String]) -> String {
+    match models {
+        [] => "no models".into(),
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} and {} more models", rest.len()),
+    }
+}
+
+/// Commands are confined by time, output and process group only; what the machine could enforce is told.
+fn check_sandbox() -> Vec<Finding> {
+    let lsm = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
+    let landlock = if lsm.contains("landlock") { "has" } else { "does not show" };
+    vec![
+        Finding::Good("file tools stay inside the working directory".into()),
+        Finding::Missing(
+            "the `run` tool's commands are not sandboxed: they have your rights".into(),
+            format!("run unattended agents in a container or a machine of their own (this kernel {landlock} Landlock)"),
+        ),
+    ]
+}
+
+fn check_git() -> Finding {
+    match Command::new("git").arg("--version").output() {
+        Ok(output) if output.status.success() => {
+            Finding::Good(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        _ => Finding::Missing(
+            "git is not found".into(),
+            "install it with your package manager; runs work without it, the demo shows less".into(),
+        ),
+    }
+}

@@ -1,0 +1,51 @@
+//! `bonded fork`: a new run that has the first turns of another.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use bonded_host::{Host, TargetRequest};
+use bonded_kernel::{RunConfig, RunId};
+
+use crate::args::ForkArgs;
+use crate::error::CliError;
+use crate::render::text;
+use crate::{output, settings};
+
+pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let store = settings::open_existing_store(store)?;
+    let from = settings::find_run(&*store, &args.run).await?;
+    let id = match &args.id {
+        Some(id) => RunId::new(id)?,
+        None => Host::draw_id(),
+    };
+    let host = settings::host(store);
+    let config = host.load(&from).await?.config().clone();
+    let config = changed(args, config)?;
+    host.fork(&from, args.turn, &id, Some(&config)).await?;
+    output::stdout(id.as_str());
+    output::stderr(&format!(
+        "run {id} stands where turn {} of {from} began; go on with: bonded resume {}",
+        args.turn,
+        text::short_id(&id)
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError> {
+    if let Some(model) = &args.model {
+        let first = config.targets.first();
+        let target = settings::target(&TargetRequest {
+            model: model.clone(),
+            base_url: args.base_url.clone(),
+            key_env: None,
+            stream: first.is_some_and(|target| target.stream),
+            timeout_ms: first.map_or(600_000, |target| target.timeout_ms),
+            price: first.and_then(|target| target.price),
+        })?;
+        config.targets = vec![target];
+    }
+    if let Some(turns) = args.max_turns {
+        config.limits.turns_max = turns;
+    }
+    Ok(config)
+}

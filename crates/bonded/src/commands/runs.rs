@@ -1,0 +1,100 @@
+//! `bonded runs`: the list.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use bonded_host::Status;
+use bonded_kernel::Event;
+use bonded_state::{ListFilter, Listed};
+
+use crate::args::RunsArgs;
+use crate::error::{CliError, Code};
+use crate::render::{json, text};
+use crate::{output, settings};
+
+const DAMAGED: &str = "damaged";
+const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
+
+pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let said = store;
+    let store = match settings::open_existing_store(said) {
+        // Nobody has run anything yet, which is an answer and not a mistake.
+        Err(error) if error.code == Code::StoreMissing && said.is_none() => {
+            output::stderr(NO_RUNS);
+            return Ok(ExitCode::SUCCESS);
+        }
+        opened => opened?,
+    };
+    let filter = ListFilter {
+        prefix: None,
+        limit: args.limit,
+    };
+    let listed = store.list(filter).await?;
+    if args.json {
+        for one in &listed {
+            output::stdout(&match (status(one), &one.ends) {
+                (Some(status), Ok(ends)) => json::listed(one, ends, status),
+                _ => json::no_result(one.run.as_str(), DAMAGED, "the log is damaged"),
+            });
+        }
+    } else if listed.is_empty() {
+        output::stderr(NO_RUNS);
+    } else {
+        output::stdout(&table(&listed));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A log that cannot be read has no status of its own.
+pub(crate) fn status(listed: &Listed) -> Option<Status> {
+    let ended = match &listed.ends.as_ref().ok()?.last.event {
+        Event::RunEnded(ended) => Some(ended.termination.kind),
+        _ => None,
+    };
+    Some(Status::of(ended, &listed.held))
+}
+
+/// Columns as wide as their widest cell; only the last may hold anything, so it needs no padding.
+fn table(listed: &[Listed]) -> String {
+    let header = ["RUN", "STATUS", "STARTED", "TURNS", "TOKENS", "COST", "GOAL"].map(String::from);
+    let rows: Vec<_> = std::iter::once(header).chain(listed.iter().map(row)).collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    };
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let lines = rows.iter().map(|[run, status, started, turns, tokens, cost, goal]| {
+        let [a, b, c, d, e, f] = widths;
+        format!("{run:a$}  {status:b$}  {started:c$}  {turns:>d$}  {tokens:>e$}  {cost:>f$}  {goal}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn row(one: &Listed) -> [String; 7] {
+    let id = text::short_id(&one.run).to_owned();
+    let (Some(status), Ok(ends)) = (status(one), &one.ends) else {
+        let hint = format!("bonded verify {id}");
+        let none = String::new;
+        return [id, DAMAGED.into(), none(), none(), none(), none(), hint];
+    };
+    let goal = match &ends.first.event {
+        Event::RunStarted(started) => text::brief(&started.goal, 60),
+        _ => String::new(),
+    };
+    let (tokens, cost) = match &ends.last.event {
+        Event::RunEnded(ended) => (
+            text::grouped(ended.usage.total()),
+            text::cost(ended.cost).unwrap_or_default(),
+        ),
+        _ => (String::new(), String::new()),
+    };
+    [
+        id,
+        status.as_str().to_owned(),
+        text::local_time(ends.first.at),
+        ends.last.turn.to_string(),
+        tokens,
+        cost,
+        goal,
+    ]
+}

@@ -1,0 +1,131 @@
+//! `bonded show`: what a run did, step by step.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use bonded_host::Status;
+use bonded_kernel::{Entry, Event, RunId};
+use bonded_state::{ListFilter, Store};
+
+use crate::args::ShowArgs;
+use crate::commands::runs;
+use crate::error::{CliError, Code};
+use crate::render::{json, line, text};
+use crate::{output, settings};
+
+pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let store = settings::open_existing_store(store)?;
+    let run = settings::find_run(&*store, &args.run).await?;
+    let mut entries = store.load(&run, 0).await?;
+    if !args.json {
+        output::stdout(&heading(&*store, &run, &entries).await?);
+    }
+    if let Some(turn) = args.turn {
+        check_turn(&run, &entries, turn)?;
+        entries.retain(|entry| entry.turn == turn);
+    }
+    let print = |entry: &Entry| match (args.json, args.turn) {
+        (true, _) => output::stdout(&json::entry(entry)),
+        (false, Some(_)) => output::stdout(&whole(entry)),
+        (false, None) => {
+            if let Some(line) = line::of(entry) {
+                output::stdout(&line);
+            }
+        }
+    };
+    entries.iter().for_each(print);
+    if args.follow {
+        follow(&store, &run, &entries, print).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn follow(
+    store: &Arc<dyn Store>,
+    run: &RunId,
+    shown: &[Entry],
+    print: impl Fn(&Entry),
+) -> Result<(), CliError> {
+    let mut last = shown.last().map_or((0, false), place);
+    while !last.1 {
+        store.changed(run, last.0).await?;
+        for entry in store.load(run, last.0).await? {
+            print(&entry);
+            last = place(&entry);
+        }
+    }
+    Ok(())
+}
+
+fn place(entry: &Entry) -> (u64, bool) {
+    (entry.seq, matches!(entry.event, Event::RunEnded(_)))
+}
+
+fn check_turn(run: &RunId, entries: &[Entry], turn: u32) -> Result<(), CliError> {
+    let turns = entries.last().map_or(0, |entry| entry.turn);
+    if turn <= turns {
+        return Ok(());
+    }
+    let message = format!("run {run} has no turn {turn}; it has {turns}");
+    Err(CliError::new(Code::NoSuchTurn, message))
+}
+
+async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<String, CliError> {
+    let filter = ListFilter {
+        prefix: Some(run.to_string()),
+        limit: 1_000,
+    };
+    let listed = store.list(filter).await?;
+    let listed = listed.iter().find(|listed| &listed.run == run);
+    let status = listed.and_then(runs::status).unwrap_or(Status::Interrupted);
+    let mut lines = vec![format!("run      {run}"), format!("status   {}", status.as_str())];
+    if let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) {
+        lines.push(format!("goal     {}", text::brief(&started.goal, 200)));
+    }
+    if let Some(Event::RunEnded(ended)) = entries.last().map(|entry| &entry.event) {
+        let termination = &ended.termination;
+        let reason = text::brief(termination.reason(), 400);
+        lines.push(format!("end      {}: {reason}", termination.kind.as_str()));
+    } else if status == Status::Interrupted {
+        lines.push(format!("go on    bonded resume {}", text::short_id(run)));
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+/// An entry with everything it holds.
+fn whole(entry: &Entry) -> String {
+    let seq = entry.seq;
+    let at = text::local_time(entry.at);
+    let kind = entry.event.kind();
+    let mut lines = vec![format!("#{seq} {kind}  {at}  {}", &entry.hash.to_string()[..16])];
+    let mut part = |name: &str, text: &str| {
+        if !text.is_empty() {
+            lines.push(format!("  {name}:"));
+            lines.extend(text.lines().map(|line| format!("    {}", printable(line))));
+        }
+    };
+    match &entry.event {
+        Event::DecisionMade(decision) => {
+            part("reasoning", &decision.answer.reasoning);
+            part("text", &decision.answer.text);
+            for call in &decision.calls {
+                part(&format!("call {} {}", call.id, call.tool), &call.arguments);
+                if let Some(refusal) = &call.refused {
+                    part("refused", &refusal.message);
+                }
+            }
+        }
+        Event::ToolFinished(finished) => part(&format!("{} {:?}", finished.tool, finished.outcome), &finished.output),
+        _ => part("entry", &String::from_utf8_lossy(&entry.body)),
+    }
+    lines.join("\n")
+}
+
+/// Output of tools must not be able to drive the reader's terminal.
+fn printable(line: &str) -> String {
+    line.chars()
+        .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+        .collect()
+}

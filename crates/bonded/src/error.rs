@@ -1,0 +1,258 @@
+//! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
+
+use bonded_host::{HostError, ProviderError};
+use bonded_kernel::BadRunId;
+use bonded_state::StoreError;
+
+/// The stable codes. Each has a page in `docs/errors`, which `bonded explain CODE` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    Usage,
+    NoModel,
+    BadModel,
+    BadGoal,
+    BadScript,
+    BadRunId,
+    UnknownRun,
+    AmbiguousRun,
+    IdTaken,
+    NoSuchTurn,
+    NoPrice,
+    Workdir,
+    RunHeld,
+    TakenOver,
+    StoreMissing,
+    StoreNotAStore,
+    StoreCorrupt,
+    StoreNewer,
+    StoreFull,
+    StoreReadOnly,
+    StoreLocked,
+    StoreIo,
+    BrokenLog,
+    ReplayDiffers,
+    RunFailed,
+    Internal,
+}
+
+impl Code {
+    pub(crate) const ALL: [Self; 26] = [
+        Self::Usage,
+        Self::NoModel,
+        Self::BadModel,
+        Self::BadGoal,
+        Self::BadScript,
+        Self::BadRunId,
+        Self::UnknownRun,
+        Self::AmbiguousRun,
+        Self::IdTaken,
+        Self::NoSuchTurn,
+        Self::NoPrice,
+        Self::Workdir,
+        Self::RunHeld,
+        Self::TakenOver,
+        Self::StoreMissing,
+        Self::StoreNotAStore,
+        Self::StoreCorrupt,
+        Self::StoreNewer,
+        Self::StoreFull,
+        Self::StoreReadOnly,
+        Self::StoreLocked,
+        Self::StoreIo,
+        Self::BrokenLog,
+        Self::ReplayDiffers,
+        Self::RunFailed,
+        Self::Internal,
+    ];
+
+    /// The code's name, its exit code, and its page.
+    fn entry(self) -> (&'static str, u8, &'static str) {
+        macro_rules! page {
+            ($name:literal, $exit:literal) => {
+                (
+                    $name,
+                    $exit,
+                    include_str!(concat!("../../../docs/errors/", $name, ".md")),
+                )
+            };
+        }
+        match self {
+            Self::Usage => page!("usage", 4),
+            Self::NoModel => page!("no-model", 4),
+            Self::BadModel => page!("bad-model", 4),
+            Self::BadGoal => page!("bad-goal", 4),
+            Self::BadScript => page!("bad-script", 4),
+            Self::BadRunId => page!("bad-run-id", 4),
+            Self::UnknownRun => page!("unknown-run", 4),
+            Self::AmbiguousRun => page!("ambiguous-run", 4),
+            Self::IdTaken => page!("id-taken", 4),
+            Self::NoSuchTurn => page!("no-such-turn", 4),
+            Self::NoPrice => page!("no-price", 4),
+            Self::Workdir => page!("workdir", 4),
+            Self::RunHeld => page!("run-held", 3),
+            Self::TakenOver => page!("taken-over", 3),
+            Self::StoreMissing => page!("store-missing", 4),
+            Self::StoreNotAStore => page!("store-not-a-store", 4),
+            Self::StoreCorrupt => page!("store-corrupt", 3),
+            Self::StoreNewer => page!("store-newer", 3),
+            Self::StoreFull => page!("store-full", 3),
+            Self::StoreReadOnly => page!("store-read-only", 3),
+            Self::StoreLocked => page!("store-locked", 3),
+            Self::StoreIo => page!("store-io", 3),
+            Self::BrokenLog => page!("broken-log", 1),
+            Self::ReplayDiffers => page!("replay-differs", 1),
+            Self::RunFailed => page!("run-failed", 1),
+            Self::Internal => page!("internal", 3),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        self.entry().0
+    }
+
+    pub(crate) fn exit_code(self) -> u8 {
+        self.entry().1
+    }
+
+    pub(crate) fn page(self) -> &'static str {
+        self.entry().2
+    }
+}
+
+/// What a command failed with.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) code: Code,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl CliError {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hints: vec![],
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.code.exit_code()
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn render(&self) -> String {
+        let name = self.code.name();
+        let mut text = format!("error[{name}]: {}", self.message);
+        for hint in &self.hints {
+            text.push_str("\n  ");
+            text.push_str(&hint.replace('\n', "\n  "));
+        }
+        text.push_str(&format!("\n  more: bonded explain {name}"));
+        text
+    }
+}
+
+/// The whole chain of causes, each once.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let said = source.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = source.source();
+    }
+    text
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::UnknownRun { .. } => Code::UnknownRun,
+            StoreError::Held { .. } => Code::RunHeld,
+            StoreError::Conflict { .. } => Code::TakenOver,
+            StoreError::Missing { .. } => Code::StoreMissing,
+            StoreError::NotAFile { .. } | StoreError::NotAStore { .. } => Code::StoreNotAStore,
+            StoreError::Corrupt { .. } => Code::StoreCorrupt,
+            StoreError::NewerFormat { .. } => Code::StoreNewer,
+            StoreError::Full { .. } => Code::StoreFull,
+            StoreError::ReadOnly { .. } => Code::StoreReadOnly,
+            StoreError::Locked { .. } => Code::StoreLocked,
+            StoreError::Io { .. } | StoreError::Closed { .. } => Code::StoreIo,
+            StoreError::BadLog { source, .. } => match source {
+                bonded_kernel::BadEntry::NewerFormat { .. } => Code::StoreNewer,
+                _ => Code::BrokenLog,
+            },
+            StoreError::NotAppendable { .. } | StoreError::TooLong { .. } => Code::Internal,
+        };
+        Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<HostError> for CliError {
+    fn from(error: HostError) -> Self {
+        let code = match error {
+            HostError::Store(error) => return error.into(),
+            HostError::BadLog { .. } => Code::BrokenLog,
+            HostError::TakenOver { .. } => Code::TakenOver,
+            HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
+            HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
+            HostError::Workdir { .. } => Code::Workdir,
+            HostError::Catalog { .. }
+            | HostError::NotDurable { .. }
+            | HostError::Panicked { .. } => Code::Internal,
+        };
+        Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<ProviderError> for CliError {
+    fn from(error: ProviderError) -> Self {
+        let code = match error {
+            ProviderError::NoScript { .. } => Code::BadScript,
+            _ => Code::BadModel,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<BadRunId> for CliError {
+    fn from(error: BadRunId) -> Self {
+        Self::new(Code::BadRunId, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_that_names_it_and_its_exit_code() {
+        for code in Code::ALL {
+            let page = code.page();
+            assert!(page.starts_with(&format!("# {}\n", code.name())), "{code:?}");
+            let exit = format!("Exit code {}.", code.exit_code());
+            assert!(page.contains(&exit), "{code:?}: the page lacks {exit:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_codes_share_a_name() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+}

@@ -1,0 +1,6 @@
+//! How things look: for people as lines and tables, for programs as JSON.
+
+pub(crate) mod json;
+pub(crate) mod line;
+pub(crate) mod progress;
+pub(crate) mod text;

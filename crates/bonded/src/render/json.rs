@@ -1,0 +1,150 @@
+//! The JSON that programs read. Its names are part of the surface and stay; the log's own are not.
+
+use std::collections::BTreeMap;
+
+use bonded_host::{RunResult, Status};
+use bonded_kernel::{Entry, Event};
+use bonded_state::{Ends, Listed};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultJson<'a> {
+    run_id: &'a str,
+    goal_id: &'a str,
+    success: bool,
+    status: &'static str,
+    termination: TerminationJson<'a>,
+    answer: Option<&'a str>,
+    turns: u32,
+    requests: u32,
+    usage: UsageJson,
+    cost_usd: f64,
+    elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TerminationJson<'a> {
+    kind: &'static str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsageJson {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+}
+
+/// The result of a run as one line.
+pub(crate) fn result(result: &RunResult) -> String {
+    to_line(&ResultJson {
+        run_id: result.run.as_str(),
+        goal_id: result.goal.as_str(),
+        success: result.is_success(),
+        status: result.status.as_str(),
+        termination: TerminationJson {
+            kind: result.termination.as_str(),
+            reason: &result.reason,
+        },
+        answer: result.is_success().then_some(result.reason.as_str()),
+        turns: result.turns,
+        requests: result.spend.requests,
+        usage: UsageJson {
+            input_tokens: result.spend.usage.input,
+            output_tokens: result.spend.usage.output,
+            cached_input_tokens: result.spend.usage.cached,
+        },
+        cost_usd: result.spend.cost.dollars(),
+        elapsed_ms: result.elapsed_ms,
+        last_text: result.last_text.as_deref(),
+    })
+}
+
+/// A run that could not be driven to a result, in the place of its result.
+pub(crate) fn no_result(run: &str, code: &str, message: &str) -> String {
+    let error = json!({ "code": code, "message": message });
+    json!({ "runId": run, "success": false, "error": error }).to_string()
+}
+
+/// An entry of the log as one line, with every text whole.
+pub(crate) fn entry(entry: &Entry) -> String {
+    let mut body: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
+    let mut event = entry.event.clone();
+    let mut texts = BTreeMap::new();
+    for text in event.texts_mut() {
+        if let Some(blob) = text.blob() {
+            texts.insert(blob.hash.to_string(), text.to_string());
+        }
+    }
+    put_texts(&mut body, &texts);
+    let data = body.get_mut(entry.event.kind()).map(Value::take);
+    json!({
+        "runId": entry.run.as_str(),
+        "goalId": entry.goal.as_str(),
+        "seq": entry.seq,
+        "at": entry.at.0,
+        "turn": entry.turn,
+        "kind": entry.event.kind(),
+        "data": data,
+        "format": entry.format,
+        "prev": entry.prev,
+        "hash": entry.hash,
+    })
+    .to_string()
+}
+
+/// Puts the texts back that the log keeps as references to blobs.
+fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
+    let content = match value {
+        Value::Object(fields) if fields.len() == 2 && fields.contains_key("bytes") => fields
+            .get("blob")
+            .and_then(Value::as_str)
+            .and_then(|hash| texts.get(hash)),
+        _ => None,
+    };
+    if let Some(content) = content {
+        *value = Value::String(content.clone());
+        return;
+    }
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(|field| put_texts(field, texts)),
+        Value::Array(items) => items.iter_mut().for_each(|item| put_texts(item, texts)),
+        _ => {}
+    }
+}
+
+/// A run of a list as one line.
+pub(crate) fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
+    let goal = match &ends.first.event {
+        Event::RunStarted(started) => started.goal.as_str(),
+        _ => "",
+    };
+    let mut object = json!({
+        "runId": listed.run.as_str(),
+        "goalId": listed.goal.as_str(),
+        "status": status.as_str(),
+        "goal": goal,
+        "startedAt": ends.first.at.0,
+        "updatedAt": ends.last.at.0,
+        "turns": ends.last.turn,
+    });
+    if let (Event::RunEnded(ended), Some(fields)) = (&ends.last.event, object.as_object_mut()) {
+        let termination = json!({
+            "kind": ended.termination.kind.as_str(),
+            "reason": ended.termination.reason().as_str(),
+        });
+        fields.insert("termination".into(), termination);
+        fields.insert("tokens".into(), ended.usage.total().into());
+        fields.insert("costUsd".into(), ended.cost.dollars().into());
+    }
+    object.to_string()
+}
+
+fn to_line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain structs of texts and numbers are JSON")
+}

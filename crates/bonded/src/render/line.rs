@@ -1,0 +1,100 @@
+//! An entry as a line for people.
+
+use bonded_kernel::{Call, DecisionMade, Entry, Event, Outcome, RunEnded, ToolFinished};
+
+use super::text::{brief, cost, duration, grouped, tokens};
+
+const DETAIL_CHARS: usize = 100;
+
+/// The line of an entry; `None` for entries that only matter in detail.
+pub(crate) fn of(entry: &Entry) -> Option<String> {
+    let text = match &entry.event {
+        Event::RunStarted(started) => {
+            let models: Vec<String> = started
+                .config
+                .targets
+                .iter()
+                .map(|target| format!("{}/{}", target.provider, target.model))
+                .collect();
+            let from = started.forked_from.as_ref().map(|origin| {
+                format!(", forked from {} at turn {}", origin.run, origin.turn)
+            });
+            format!(
+                "started  {} in {}{}",
+                models.join(", "),
+                started.config.dir,
+                from.unwrap_or_default()
+            )
+        }
+        Event::RunResumed {} => "resumed".into(),
+        Event::AttemptStarted { attempt: 1, .. } => return None,
+        Event::AttemptStarted {
+            attempt, target, ..
+        } => format!("asking   attempt {attempt}, target {target}"),
+        Event::AttemptFailed(failed) => format!(
+            "failed   {}: {}",
+            failed.class.as_str(),
+            brief(&failed.message, DETAIL_CHARS)
+        ),
+        Event::ReplyRejected { reason, .. } => format!("rejected the reply: {reason:?}"),
+        Event::DecisionMade(decision) => decision_line(decision),
+        Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
+        Event::ToolInvoked { .. } => return None,
+        Event::ToolFinished(finished) => finished_line(finished),
+        Event::CallSkipped { tool, .. } => format!("skipped  {tool}: it came after done"),
+        Event::RunEnded(ended) => ended_line(ended),
+    };
+    Some(format!("{:>3}  {text}", entry.turn))
+}
+
+fn decision_line(decision: &DecisionMade) -> String {
+    let said = match decision.calls.as_slice() {
+        [] => format!("said     {}", brief(&decision.answer.text, DETAIL_CHARS)),
+        calls => {
+            let calls: Vec<String> = calls.iter().map(call_text).collect();
+            format!("decided  {}", calls.join("; "))
+        }
+    };
+    let usage = decision.answer.usage.map(|usage| format!("  ({})", tokens(&usage)));
+    format!("{said}{}", usage.unwrap_or_default())
+}
+
+fn call_text(call: &Call) -> String {
+    let arguments = brief(&call.arguments, DETAIL_CHARS);
+    match &call.refused {
+        None => format!("{} {arguments}", call.tool),
+        Some(refusal) => format!(
+            "{} refused: {}",
+            brief(&call.tool, 40),
+            brief(&refusal.message, DETAIL_CHARS)
+        ),
+    }
+}
+
+fn finished_line(finished: &ToolFinished) -> String {
+    let how = match finished.outcome {
+        Outcome::Ok => format!("ok, {} bytes", grouped(finished.output.len() as u64)),
+        Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted => {
+            brief(&finished.output, DETAIL_CHARS)
+        }
+    };
+    let cut = finished.cut_from_bytes.map(|bytes| format!(", cut from {}", grouped(bytes)));
+    format!(
+        "ran      {}: {how}{}, {}",
+        finished.tool,
+        cut.unwrap_or_default(),
+        duration(finished.latency_ms)
+    )
+}
+
+fn ended_line(ended: &RunEnded) -> String {
+    let paid = cost(ended.cost).map(|cost| format!(", {cost}"));
+    format!(
+        "ended    {} after {} turns, {}, {}{}",
+        ended.termination.kind.as_str(),
+        ended.turns,
+        duration(ended.elapsed_ms),
+        tokens(&ended.usage),
+        paid.unwrap_or_default()
+    )
+}

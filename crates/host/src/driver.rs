@@ -1,0 +1,210 @@
+//! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+
+use bonded_kernel::{self as kernel, Effect, Input, Invocation, Run, Step};
+use bonded_state::StoreError;
+use bonded_tools::Registry;
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::HostError;
+use crate::host::Host;
+
+/// How often a step that was not committed is offered to the store again.
+const APPEND_TRIES: u32 = 4;
+const APPEND_PAUSE_MS: u64 = 50;
+
+const LOOK_AFTER_MS: u64 = 100;
+
+/// Drives one run to its end.
+pub(crate) struct Driver<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) run: Run,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Why waiting for an effect ended.
+enum Woken {
+    Input(Input),
+    /// Somebody else wrote to the log of this run.
+    LogChanged,
+}
+
+impl Driver<'_> {
+    pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
+        let mut effect = self.commit(first).await?;
+        loop {
+            if let Effect::Stop(_) = effect {
+                return Ok(self.run);
+            }
+            effect = match self.await_effect(&effect).await? {
+                Woken::Input(input) => {
+                    let now = self.host.clock.now();
+                    let step = kernel::step(&mut self.run, now, input);
+                    self.commit(step).await?
+                }
+                Woken::LogChanged => self.reload().await?,
+            };
+        }
+    }
+
+    /// Performs the effect, unless the run is stopped from outside first.
+    async fn await_effect(&self, effect: &Effect) -> Result<Woken, HostError> {
+        let mut performed = pin!(self.perform(effect));
+        let mut changed = pin!(self.log_changed());
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Ok(Woken::Input(Input::Cancel {
+                reason: "cancelled by the user".into(),
+            })),
+            input = &mut performed => Ok(Woken::Input(input)),
+            seen = &mut changed => seen.map(|()| Woken::LogChanged),
+            () = self.out_of_time() => Ok(Woken::Input(Input::DeadlineReached)),
+        }
+    }
+
+    /// Resolves when the run's time is over. An alarm that comes early is set again: to leave the effect
+    /// now would be to perform it twice.
+    async fn out_of_time(&self) {
+        let Some(deadline) = self.run.deadline() else {
+            return std::future::pending().await;
+        };
+        while self.host.clock.now() < deadline {
+            self.host.clock.sleep_until(deadline).await;
+        }
+    }
+
+    /// Resolves when somebody else wrote to the log. An effect that is over sooner than the look would
+    /// help needs none: the next append finds out. A store that was mistaken is asked again, for the same
+    /// reason as with the alarm.
+    async fn log_changed(&self) -> Result<(), HostError> {
+        let first_look = self.host.clock.now().plus(LOOK_AFTER_MS);
+        self.host.clock.sleep_until(first_look).await;
+        let known = self.run.head();
+        loop {
+            self.host.store.changed(self.run.id(), known.seq).await?;
+            if self.head().await? != known {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn perform(&self, effect: &Effect) -> Input {
+        match effect {
+            Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
+            Effect::Wait { until } => {
+                self.host.clock.sleep_until(*until).await;
+                Input::Woke
+            }
+            Effect::Invoke(invocation) => self.invoke(invocation).await,
+            Effect::Stop(_) => Input::Woke,
+        }
+    }
+
+    async fn ask(&self, turn: u32, attempt: u32) -> Input {
+        let Some(request) = kernel::request(&self.run) else {
+            return Input::Woke;
+        };
+        match self.host.transport.send(&request).await {
+            Ok(reply) => Input::Reply {
+                turn,
+                attempt,
+                reply: Box::new(reply),
+            },
+            Err(failure) => Input::Failed {
+                turn,
+                attempt,
+                failure: Box::new(failure),
+            },
+        }
+    }
+
+    /// A tool that panics ends its own run and nothing else.
+    async fn invoke(&self, invocation: &Invocation) -> Input {
+        let call = AssertUnwindSafe(self.registry.invoke(invocation)).catch_unwind();
+        match call.await {
+            Ok(output) => Input::ToolReturned {
+                turn: invocation.turn(),
+                call: invocation.call(),
+                output: Box::new(output),
+            },
+            Err(panic) => Input::Panicked {
+                message: format!("tool {:?}: {}", invocation.tool(), panic_message(&*panic)),
+            },
+        }
+    }
+
+    /// Makes a step durable and gives its effect out.
+    ///
+    /// A store may fail before or after its commit, and another process may have written meanwhile. The
+    /// log itself says which: it stands after the step, before it, or elsewhere.
+    async fn commit(&mut self, step: Step) -> Result<Effect, HostError> {
+        if step.entries().is_empty() {
+            return release(step, self.run.head());
+        }
+        let mut tries = 1;
+        loop {
+            let appended = self.host.store.append(step.before(), step.entries().clone());
+            let error = match appended.await {
+                Ok(head) => return release(step, head),
+                Err(error) => error,
+            };
+            let head = self.head().await?;
+            if head == step.after() {
+                return release(step, head);
+            }
+            if head != step.before() {
+                return self.reload().await;
+            }
+            if tries == APPEND_TRIES || is_lasting(&error) {
+                return Err(error.into());
+            }
+            let pause = self.host.clock.now().plus(APPEND_PAUSE_MS << tries);
+            self.host.clock.sleep_until(pause).await;
+            tries += 1;
+        }
+    }
+
+    async fn head(&self) -> Result<kernel::Head, HostError> {
+        let head = self.host.store.head(self.run.id()).await?;
+        Ok(head.unwrap_or(kernel::Head::EMPTY))
+    }
+
+    /// Takes the run from the log again, after somebody else wrote to it. Only an end is expected: any
+    /// other entry means that another process drives the run now, and this one must let go.
+    async fn reload(&mut self) -> Result<Effect, HostError> {
+        self.run = self.host.load(self.run.id()).await?;
+        match kernel::next(&self.run) {
+            Effect::Stop(termination) => Ok(Effect::Stop(termination)),
+            _ => Err(HostError::TakenOver {
+                run: self.run.id().clone(),
+            }),
+        }
+    }
+}
+
+fn release(step: Step, durable: kernel::Head) -> Result<Effect, HostError> {
+    step.release(durable)
+        .map_err(|source| HostError::NotDurable { source })
+}
+
+/// Errors that another try a moment later does not cure.
+fn is_lasting(error: &StoreError) -> bool {
+    !matches!(
+        error,
+        StoreError::Conflict { .. } | StoreError::Locked { .. } | StoreError::Io { .. }
+    )
+}
+
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into())
+}

@@ -1,0 +1,28 @@
+//! What can go wrong around a run. What goes wrong inside one is an event.
+
+use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
+use bonded_state::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the log of run {run} cannot be used: {source}")]
+    BadLog { run: RunId, source: BadLog },
+    #[error("run {run} was taken over by another process")]
+    TakenOver { run: RunId },
+    #[error("run {run} exists already with another goal; choose another id")]
+    OtherGoal { run: RunId },
+    #[error("run {run} exists already; choose another id")]
+    IdTaken { run: RunId },
+    #[error("run {run} has no turn {turn}; it has {turns}")]
+    NoSuchTurn { run: RunId, turn: u32, turns: u32 },
+    #[error("the working directory {dir} cannot be used: {why}")]
+    Workdir { dir: String, why: String },
+    #[error("the tools cannot be offered: {source}")]
+    Catalog { source: BadCatalog },
+    #[error("an effect was about to be performed before its step was durable: {source}")]
+    NotDurable { source: NotDurable },
+    #[error("run {run} could not be recorded as ended after a panic: {message}")]
+    Panicked { run: RunId, message: String },
+}

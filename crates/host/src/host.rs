@@ -1,0 +1,221 @@
+//! The host: starts, resumes, cancels and forks runs.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::{self as kernel, Entry, Head, Input, Run, RunConfig, RunId, RunStarted, Text};
+use bonded_state::{Store, StoreError};
+use bonded_tools::{Registry, Workdir, builtin};
+use bonded_transport::Transport;
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::driver::{Driver, panic_message};
+use crate::error::HostError;
+
+/// Opens the tools for a run's working directory.
+pub trait Toolset: Send + Sync {
+    fn open(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError>;
+}
+
+/// The built-in tools; runs that share a directory share them.
+#[derive(Default)]
+pub struct WorkdirTools {
+    opened: Mutex<BTreeMap<String, Arc<Registry>>>,
+}
+
+impl std::fmt::Debug for WorkdirTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WorkdirTools")
+    }
+}
+
+impl Toolset for WorkdirTools {
+    fn open(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(registry) = opened.get(&config.dir) {
+            return Ok(registry.clone());
+        }
+        let workdir = Workdir::open(Path::new(&config.dir)).map_err(|error| HostError::Workdir {
+            dir: config.dir.clone(),
+            why: error.to_string(),
+        })?;
+        let hidden = config.targets.iter().filter_map(|target| target.key_env.clone());
+        let registry = Registry::new(builtin(workdir, hidden.collect()))
+            .map_err(|source| HostError::Catalog { source })?;
+        let registry = Arc::new(registry);
+        opened.insert(config.dir.clone(), registry.clone());
+        Ok(registry)
+    }
+}
+
+/// What a run is to do.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    pub text: Text,
+    pub system: Text,
+    pub config: RunConfig,
+}
+
+/// Everything that drives runs, shared by all of them.
+pub struct Host {
+    pub store: Arc<dyn Store>,
+    pub transport: Arc<dyn Transport>,
+    pub tools: Arc<dyn Toolset>,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Host")
+    }
+}
+
+impl Host {
+    /// A new id for a run.
+    pub fn draw_id() -> RunId {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        RunId::new(&id).expect("32 hexadecimal digits name a run")
+    }
+
+    /// Rebuilds a run from its log.
+    pub async fn load(&self, id: &RunId) -> Result<Run, HostError> {
+        let entries = self.store.load(id, 0).await?;
+        kernel::replay(&entries).map_err(|source| HostError::BadLog {
+            run: id.clone(),
+            source,
+        })
+    }
+
+    /// Starts a run under an id that a caller chose, or takes up the one that has it already, and drives
+    /// it to its end.
+    pub async fn run_as(
+        &self,
+        id: RunId,
+        goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        if self.store.head(&id).await?.is_none() {
+            return self.run(id, goal, cancel).await;
+        }
+        let run = self.load(&id).await?;
+        if run.goal() != &goal.text {
+            return Err(HostError::OtherGoal { run: id });
+        }
+        self.resume(&id, cancel).await
+    }
+
+    /// Starts a run under a new id and drives it to its end.
+    pub async fn run(
+        &self,
+        id: RunId,
+        goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let registry = self.tools.open(&goal.config)?;
+        let started = RunStarted::new(
+            goal.text,
+            goal.system,
+            goal.config,
+            registry.catalog().clone(),
+        );
+        let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
+        let driver = Driver {
+            host: self,
+            run,
+            registry,
+            cancel,
+        };
+        self.guard(&id, Box::pin(driver.drive(step))).await
+    }
+
+    /// Takes a run up that no living process drives, and drives it to its end. A run that has ended is
+    /// returned as it is.
+    pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
+        let run = self.load(id).await?;
+        if run.termination().is_some() {
+            return Ok(run);
+        }
+        self.store.claim(id).await?;
+        // It may have gone on between the look and the claim.
+        let mut run = self.load(id).await?;
+        let registry = self.tools.open(run.config())?;
+        let step = kernel::step(&mut run, self.clock.now(), Input::Resumed);
+        let driver = Driver {
+            host: self,
+            run,
+            registry,
+            cancel,
+        };
+        self.guard(id, Box::pin(driver.drive(step))).await
+    }
+
+    /// A panic while a run is driven ends that run as fatal, and the process goes on.
+    async fn guard(
+        &self,
+        id: &RunId,
+        driving: impl Future<Output = Result<Run, HostError>>,
+    ) -> Result<Run, HostError> {
+        match AssertUnwindSafe(driving).catch_unwind().await {
+            Ok(result) => result,
+            Err(panic) => {
+                let message = panic_message(&*panic);
+                let input = || Input::Panicked {
+                    message: message.clone(),
+                };
+                self.interject(id, input).await
+            }
+        }
+    }
+
+    /// Ends a run as cancelled, whoever drives it; its driver notices and lets go.
+    pub async fn cancel(&self, id: &RunId, reason: &str) -> Result<Run, HostError> {
+        let input = || Input::Cancel {
+            reason: reason.to_owned(),
+        };
+        self.interject(id, input).await
+    }
+
+    /// Puts an input in from outside the driver. The driver may write at the same moment: then the log
+    /// has gone on, and the input is tried on what it says now.
+    async fn interject(&self, id: &RunId, input: impl Fn() -> Input) -> Result<Run, HostError> {
+        loop {
+            let mut run = self.load(id).await?;
+            let step = kernel::step(&mut run, self.clock.now(), input());
+            if step.entries().is_empty() {
+                return Ok(run);
+            }
+            match self.store.append(step.before(), step.entries().clone()).await {
+                Ok(_) => return Ok(run),
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes a new run that stands where `turn` of another one began.
+    pub async fn fork(
+        &self,
+        from: &RunId,
+        turn: u32,
+        id: &RunId,
+        config: Option<&RunConfig>,
+    ) -> Result<(), HostError> {
+        let entries = self.store.load(from, 0).await?;
+        let turns = entries.last().map_or(0, |entry| entry.turn);
+        let copies: Vec<Entry> =
+            kernel::fork(&entries, id, turn, config).ok_or_else(|| HostError::NoSuchTurn {
+                run: from.clone(),
+                turn,
+                turns,
+            })?;
+        match self.store.append(Head::EMPTY, copies.into()).await {
+            Ok(_) => Ok(self.store.release(id).await?),
+            Err(StoreError::Conflict { .. }) => Err(HostError::IdTaken { run: id.clone() }),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

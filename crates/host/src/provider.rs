@@ -1,0 +1,158 @@
+//! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
+
+use bonded_kernel::{Price, Target};
+
+/// A provider that needs no more than its name.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownProvider {
+    pub name: &'static str,
+    pub endpoint: &'static str,
+    /// The variable that holds its key; local servers have none.
+    pub key_env: Option<&'static str>,
+    /// Set, this variable replaces the endpoint.
+    pub endpoint_env: Option<&'static str>,
+}
+
+pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
+    KnownProvider {
+        name: "openai",
+        endpoint: "https://api.openai.com/v1",
+        key_env: Some("OPENAI_API_KEY"),
+        endpoint_env: Some("OPENAI_BASE_URL"),
+    },
+    KnownProvider {
+        name: "openrouter",
+        endpoint: "https://openrouter.ai/api/v1",
+        key_env: Some("OPENROUTER_API_KEY"),
+        endpoint_env: None,
+    },
+    KnownProvider {
+        name: "lmstudio",
+        endpoint: "http://127.0.0.1:1234/v1",
+        key_env: None,
+        endpoint_env: None,
+    },
+    KnownProvider {
+        name: "ollama",
+        endpoint: "http://127.0.0.1:11434/v1",
+        key_env: None,
+        endpoint_env: None,
+    },
+    KnownProvider {
+        name: "vllm",
+        endpoint: "http://127.0.0.1:8000/v1",
+        key_env: None,
+        endpoint_env: None,
+    },
+    KnownProvider {
+        name: "llamacpp",
+        endpoint: "http://127.0.0.1:8080/v1",
+        key_env: None,
+        endpoint_env: None,
+    },
+];
+
+/// The name of the provider that plays a file.
+pub const SCRIPT: &str = "script";
+
+/// What a person said.
+#[derive(Clone, Debug, Default)]
+pub struct TargetRequest {
+    /// `PROVIDER/MODEL`, `script:FILE`, or with a base URL the model alone.
+    pub model: String,
+    pub base_url: Option<String>,
+    pub key_env: Option<String>,
+    pub stream: bool,
+    pub timeout_ms: u64,
+    pub price: Option<Price>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    #[error("{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL")]
+    NoProvider { model: String, known: String },
+    #[error("{model:?} names no model; write {provider}/MODEL")]
+    NoModel { model: String, provider: String },
+    #[error("the base URL {url:?} does not begin with http:// or https://")]
+    BadUrl { url: String },
+    #[error("the base URL holds a user name or password; put the key into a variable and name it with --key-env")]
+    SecretInUrl,
+    #[error("the script {path:?} cannot be found from here")]
+    NoScript { path: String },
+}
+
+/// Finds the endpoint of a model. `env` looks a variable up.
+pub fn resolve_target(
+    asked: &TargetRequest,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Target, ProviderError> {
+    if let Some(path) = asked.model.strip_prefix("script:") {
+        return script_target(asked, path);
+    }
+    if let Some(url) = &asked.base_url {
+        let endpoint = checked_url(url)?;
+        return Ok(target(asked, "custom", endpoint, &asked.model, asked.key_env.clone()));
+    }
+    let split = asked.model.split_once('/');
+    let known = split.and_then(|(name, model)| {
+        let provider = KNOWN_PROVIDERS.iter().find(|known| known.name == name)?;
+        Some((provider, model))
+    });
+    let Some((provider, model)) = known else {
+        let known: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
+        return Err(ProviderError::NoProvider {
+            model: asked.model.clone(),
+            known: known.join(", "),
+        });
+    };
+    if model.is_empty() {
+        return Err(ProviderError::NoModel {
+            model: asked.model.clone(),
+            provider: provider.name.into(),
+        });
+    }
+    let named = provider.endpoint_env.and_then(&env);
+    let endpoint = checked_url(named.as_deref().unwrap_or(provider.endpoint))?;
+    let key_env = asked.key_env.clone().or(provider.key_env.map(str::to_owned));
+    Ok(target(asked, provider.name, endpoint, model, key_env))
+}
+
+fn script_target(asked: &TargetRequest, path: &str) -> Result<Target, ProviderError> {
+    // A resume may happen in another directory, so the path must not depend on this one.
+    let absolute = std::path::absolute(path).ok().filter(|path| path.is_file());
+    match absolute.as_deref().and_then(std::path::Path::to_str) {
+        Some(absolute) => Ok(target(asked, SCRIPT, absolute.into(), "script", None)),
+        None => Err(ProviderError::NoScript { path: path.into() }),
+    }
+}
+
+fn target(
+    asked: &TargetRequest,
+    provider: &str,
+    endpoint: String,
+    model: &str,
+    key_env: Option<String>,
+) -> Target {
+    Target {
+        provider: provider.into(),
+        endpoint,
+        model: model.into(),
+        key_env,
+        stream: asked.stream,
+        timeout_ms: asked.timeout_ms,
+        price: asked.price,
+    }
+}
+
+/// The log keeps the endpoint, so a secret must not be in it.
+fn checked_url(url: &str) -> Result<String, ProviderError> {
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"))
+        .ok_or_else(|| ProviderError::BadUrl { url: url.into() })?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err(ProviderError::SecretInUrl);
+    }
+    Ok(url.trim_end_matches('/').to_owned())
+}

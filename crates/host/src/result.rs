@@ -1,0 +1,83 @@
+//! What a run came to.
+
+use bonded_kernel::{GoalId, Run, RunId, Spend, TerminationKind};
+use bonded_state::Holder;
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// A living process drives it.
+    Running,
+    /// It has not ended and nobody drives it: it can be resumed.
+    Interrupted,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+}
+
+impl Status {
+    pub fn of(ended: Option<TerminationKind>, holder: &Holder) -> Self {
+        match ended {
+            Some(TerminationKind::Done) => Self::Succeeded,
+            Some(TerminationKind::TimedOut) => Self::TimedOut,
+            Some(TerminationKind::Cancelled) => Self::Cancelled,
+            Some(_) => Self::Failed,
+            None if matches!(holder, Holder::Nobody) => Self::Interrupted,
+            None => Self::Running,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The result of a run that has ended.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    pub run: RunId,
+    pub goal: GoalId,
+    pub status: Status,
+    pub termination: TerminationKind,
+    /// For a run that succeeded its answer, else why it ended.
+    pub reason: String,
+    pub turns: u32,
+    pub spend: Spend,
+    pub elapsed_ms: u64,
+    /// What the model wrote last, where it ended without an answer.
+    pub last_text: Option<String>,
+}
+
+impl RunResult {
+    /// `None` while the run goes on.
+    pub fn of(run: &Run) -> Option<Self> {
+        let termination = run.termination()?;
+        let last_text = match termination.kind {
+            TerminationKind::Done | TerminationKind::Blocked => None,
+            _ => run.last_text().map(str::to_owned),
+        };
+        Some(Self {
+            run: run.id().clone(),
+            goal: run.goal_id().clone(),
+            status: Status::of(Some(termination.kind), &Holder::Nobody),
+            termination: termination.kind,
+            reason: termination.reason().to_string(),
+            turns: run.turn(),
+            spend: run.spend(),
+            elapsed_ms: run.elapsed_ms(),
+            last_text,
+        })
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.status == Status::Succeeded
+    }
+}

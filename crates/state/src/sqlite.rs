@@ -1,0 +1,191 @@
+//! The store in one SQLite file.
+//!
+//! One thread owns the write connection and commits the appends of all runs in groups. Reads go through a
+//! small pool of connections on blocking threads. Several processes may use one file at the same time.
+
+mod change;
+mod file;
+mod keys;
+mod reader;
+mod worker;
+mod writer;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use bonded_kernel::{Entry, Head, RunId};
+use tokio::sync::oneshot;
+
+use crate::append::Append;
+use crate::watchers::Watchers;
+use crate::{BoxFuture, ListFilter, Listed, Store, StoreError};
+use change::Change;
+use file::StoreFile;
+use reader::Readers;
+use worker::Worker;
+use writer::{Task, Writer};
+
+/// The log of all runs in one file. Dropping it finishes what was queued, then closes the file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    file: StoreFile,
+    /// `None` only while dropping.
+    tasks: Option<mpsc::Sender<Task>>,
+    writer: Option<JoinHandle<()>>,
+    readers: Arc<Readers>,
+    worker: Arc<Worker>,
+    watchers: Arc<Watchers>,
+    commits: Arc<AtomicU64>,
+}
+
+impl SqliteStore {
+    /// Opens the store in this file, or makes it: missing directories too, for the user's eyes only.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = StoreFile::new(path)?;
+        file.create()?;
+        Self::start(file)
+    }
+
+    /// Opens the store in this file; an error if there is none.
+    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        Self::start(StoreFile::new(path)?)
+    }
+
+    fn start(file: StoreFile) -> Result<Self, StoreError> {
+        let connection = file.open_for_writing()?;
+        let worker = Arc::new(Worker::new(&file));
+        let watchers = Arc::<Watchers>::default();
+        let commits = Arc::<AtomicU64>::default();
+        let (tasks, queue) = mpsc::channel();
+        let writer = Writer::new(
+            connection,
+            file.clone(),
+            queue,
+            worker.clone(),
+            watchers.clone(),
+            commits.clone(),
+        );
+        let thread = std::thread::Builder::new().name("bonded-store".into());
+        let writer = thread
+            .spawn(move || writer.run())
+            .map_err(|error| file.io(&error))?;
+        Ok(Self {
+            readers: Arc::new(Readers::new(file.clone())),
+            file,
+            tasks: Some(tasks),
+            writer: Some(writer),
+            worker,
+            watchers,
+            commits,
+        })
+    }
+
+    /// How many groups of changes were committed since this store was opened.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Gives the writer a task and waits for its answer.
+    async fn ask<T>(
+        &self,
+        task: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Task,
+    ) -> Result<T, StoreError> {
+        let (done, answer) = oneshot::channel();
+        let is_sent = match &self.tasks {
+            Some(tasks) => tasks.send(task(done)).is_ok(),
+            None => false,
+        };
+        match answer.await {
+            Ok(result) if is_sent => result,
+            _ => Err(self.file.closed()),
+        }
+    }
+
+    async fn change(&self, change: Change) -> Result<(), StoreError> {
+        self.ask(|done| Task::Change { change, done }).await
+    }
+
+    /// Reads on a thread that may block.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Readers) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = self.readers.clone();
+        match tokio::task::spawn_blocking(move || read(&readers)).await {
+            Ok(result) => result,
+            Err(_) => Err(self.file.closed()),
+        }
+    }
+
+    async fn changed_from(&self, run: &RunId, seq: u64) -> Result<(), StoreError> {
+        loop {
+            let mut watcher = self.watchers.watch(run);
+            let run = run.clone();
+            let found = self.ask(|done| Task::Look { run, done }).await?;
+            if found > seq || watcher.beyond(seq).await {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(
+        &self,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        Box::pin(async move {
+            let append = Append::new(expected, entries)?;
+            let head = append.head;
+            self.change(Change::Append(append)).await?;
+            Ok(head)
+        })
+    }
+
+    fn load<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.read(move |readers| readers.load(&run, after)))
+    }
+
+    fn head<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Head>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.read(move |readers| readers.head(&run)))
+    }
+
+    fn changed<'a>(&'a self, run: &'a RunId, seq: u64) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.changed_from(run, seq))
+    }
+
+    fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>> {
+        let worker = self.worker.clone();
+        Box::pin(self.read(move |readers| readers.list(&filter, &worker)))
+    }
+
+    fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.change(Change::Claim(run.clone())))
+    }
+
+    fn release<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(self.change(Change::Release(run.clone())))
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        // The writer is the last to close its connection, so that it leaves the file without a WAL.
+        self.readers.close_idle();
+        self.tasks = None;
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has answered nobody, which its callers were told as `Closed`.
+            let _joined = writer.join();
+        }
+        self.worker.retire();
+    }
+}

@@ -1,0 +1,211 @@
+//! What the writer does to the file, each change within the transaction of its group.
+
+use std::collections::BTreeMap;
+
+use bonded_kernel::{GoalId, RunId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::append::Append;
+use crate::sqlite::keys::{self, Key};
+use crate::sqlite::worker::{self, Worker};
+use crate::{Holder, StoreError};
+
+/// How many runs' keys are remembered.
+const KEYS_MAX: usize = 4096;
+
+#[derive(Debug)]
+pub(super) enum Change {
+    Append(Append),
+    Claim(RunId),
+    Release(RunId),
+}
+
+/// Why a change was not made.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// Before anything was written; the other changes of the group go on.
+    Refused(StoreError),
+    /// Perhaps in the middle: the whole group is rolled back.
+    Failed(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// The keys of runs that were written lately. They never change once their transaction is committed.
+#[derive(Debug, Default)]
+pub(super) struct Keys(BTreeMap<RunId, (Key, GoalId)>);
+
+impl Keys {
+    /// To be called when a transaction was rolled back: it may have started some of these runs.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn find(
+        &mut self,
+        connection: &Connection,
+        run: &RunId,
+    ) -> Result<Option<&(Key, GoalId)>, Fault> {
+        if !self.0.contains_key(run) {
+            let Some(found) = keys::find(connection, run)? else {
+                return Ok(None);
+            };
+            if self.0.len() >= KEYS_MAX {
+                self.0.clear();
+            }
+            self.0.insert(run.clone(), found);
+        }
+        Ok(self.0.get(run))
+    }
+
+    fn get(&mut self, connection: &Connection, run: &RunId) -> Result<&(Key, GoalId), Fault> {
+        let unknown = || Fault::Refused(StoreError::UnknownRun { run: run.clone() });
+        self.find(connection, run)?.ok_or_else(unknown)
+    }
+}
+
+impl Change {
+    /// Makes the change, or refuses it before anything is written.
+    pub(super) fn make(
+        &self,
+        connection: &Connection,
+        keys: &mut Keys,
+        worker: &Worker,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Append(append) => make_append(append, connection, keys, worker),
+            Self::Claim(run) => claim(run, connection, keys, worker),
+            Self::Release(run) => release(run, connection, keys, worker),
+        }
+    }
+}
+
+fn make_append(
+    append: &Append,
+    connection: &Connection,
+    keys: &mut Keys,
+    worker: &Worker,
+) -> Result<(), Fault> {
+    let is_known = !append.starts_run() || keys.find(connection, append.run())?.is_some();
+    let key = if is_known {
+        let (key, goal) = keys.get(connection, append.run())?;
+        append.check_head(keys::head(connection, *key)?)?;
+        append.check_goal(goal.as_str())?;
+        *key
+    } else {
+        worker.report()?;
+        start_run(append, connection)?
+    };
+    insert_blobs(append, connection)?;
+    insert_entries(append, key, connection)?;
+    match (append.starts_run(), append.ends_run()) {
+        (_, true) => free(key, connection)?,
+        (true, false) => hold(key, connection, worker)?,
+        (false, false) => {}
+    }
+    Ok(())
+}
+
+fn start_run(append: &Append, connection: &Connection) -> rusqlite::Result<Key> {
+    connection
+        .prepare_cached("INSERT INTO run (id, goal) VALUES (?1, ?2)")?
+        .execute([append.run().as_str(), append.goal().as_str()])?;
+    Ok(Key(connection.last_insert_rowid()))
+}
+
+fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()> {
+    for (reference, text) in &append.blobs {
+        let hash = reference.hash.as_bytes().as_slice();
+        let is_known = connection
+            .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
+            .exists([hash])?;
+        if !is_known {
+            connection
+                .prepare_cached("INSERT INTO blob (hash, bytes) VALUES (?1, ?2)")?
+                .execute(params![hash, text.as_bytes()])?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_entries(append: &Append, key: Key, connection: &Connection) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO entry (id, format, at, turn, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    for entry in append.entries.iter() {
+        insert.execute(params![
+            key.entry(entry.seq),
+            entry.format,
+            entry.at.0 as i64,
+            entry.turn,
+            &entry.body[..],
+            entry.hash.as_bytes().as_slice(),
+        ])?;
+    }
+    Ok(())
+}
+
+fn claim(
+    run: &RunId,
+    connection: &Connection,
+    keys: &mut Keys,
+    worker: &Worker,
+) -> Result<(), Fault> {
+    let (key, _) = *keys.get(connection, run)?;
+    let lease: Option<String> = connection
+        .prepare_cached("SELECT worker FROM lease WHERE run_key = ?1")?
+        .query_row([key.0], |row| row.get(0))
+        .optional()?;
+    let holder = match &lease {
+        Some(other) => worker.holder(other)?,
+        None => Holder::Nobody,
+    };
+    match holder {
+        Holder::This => Ok(()),
+        Holder::Nobody => {
+            worker.report()?;
+            Ok(hold(key, connection, worker)?)
+        }
+        Holder::Other => Err(Fault::Refused(StoreError::Held {
+            run: run.clone(),
+            by: worker::describe(&lease.unwrap_or_default()),
+        })),
+    }
+}
+
+fn release(
+    run: &RunId,
+    connection: &Connection,
+    keys: &mut Keys,
+    worker: &Worker,
+) -> Result<(), Fault> {
+    let (key, _) = *keys.get(connection, run)?;
+    connection
+        .prepare_cached("DELETE FROM lease WHERE run_key = ?1 AND worker = ?2")?
+        .execute(params![key.0, worker.id()])?;
+    Ok(())
+}
+
+fn hold(key: Key, connection: &Connection, worker: &Worker) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO lease (run_key, worker) VALUES (?1, ?2)")?
+        .execute(params![key.0, worker.id()])?;
+    Ok(())
+}
+
+fn free(key: Key, connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM lease WHERE run_key = ?1")?
+        .execute([key.0])?;
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! The file itself: made, recognised, brought to this build's format, and opened.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::StoreError;
+
+/// Marks the file as ours, in the header field that SQLite has for this: "bond".
+const APPLICATION_ID: i32 = 0x626f_6e64;
+
+/// One script for each version of the format. A script that was released is never edited.
+const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
+
+/// How long to wait for another process that writes.
+const BUSY_TIMEOUT_MS: u64 = 5_000;
+const BUSY_TIMEOUT: Duration = Duration::from_millis(BUSY_TIMEOUT_MS);
+
+/// How long to wait before the next attempt to open a file that is being made.
+const OPEN_PAUSE: Duration = Duration::from_millis(10);
+
+/// The smallest pages: an append is about as large as one, and the WAL takes whole pages. Against 1024 bytes
+/// they write a third less for each turn.
+const PAGE_BYTES: u32 = 512;
+
+/// How many pages the WAL may hold before they are moved to the file.
+const CHECKPOINT_PAGES: u32 = 8_000;
+
+/// A store's file, absolute.
+#[derive(Clone, Debug)]
+pub(super) struct StoreFile(Arc<Path>);
+
+impl StoreFile {
+    pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
+        let absolute = std::path::absolute(path).map_err(|e| StoreError::from_io(path, &e))?;
+        Ok(Self(absolute.into()))
+    }
+
+    /// Makes an empty file, and the directories above it, where there is nothing yet.
+    pub(super) fn create(&self) -> Result<(), StoreError> {
+        // An existing file is never opened here: closing it would drop the locks that SQLite holds on it
+        // for another connection of this process.
+        if fs::exists(&self.0).map_err(|e| self.io(&e))? {
+            return Ok(());
+        }
+        let made = match self.0.parent() {
+            Some(dir) => create_private_dir(dir).and_then(|()| create_private_file(&self.0, dir)),
+            None => Ok(()),
+        };
+        made.map_err(|error| self.io(&error))
+    }
+
+    /// The one connection that writes, with the file brought to this build's format.
+    ///
+    /// SQLite gives up at once, without its usual patience, where two processes turn a new file to its WAL
+    /// at the same time; so the patience is here.
+    pub(super) fn open_for_writing(&self) -> Result<Connection, StoreError> {
+        let started_at = Instant::now();
+        loop {
+            match self.try_open_for_writing() {
+                Err(StoreError::Locked { .. }) if started_at.elapsed() < BUSY_TIMEOUT => {
+                    std::thread::sleep(OPEN_PAUSE);
+                }
+                opened => return opened,
+            }
+        }
+    }
+
+    fn try_open_for_writing(&self) -> Result<Connection, StoreError> {
+        let mut connection = self.connect()?;
+        if connection.is_readonly("main").map_err(|e| self.sql(&e))? {
+            return Err(StoreError::ReadOnly {
+                file: self.path(),
+                why: "permission denied".into(),
+            });
+        }
+        self.identify(&connection)?;
+        Self::prepare(&mut connection).map_err(|e| self.sql(&e))?;
+        // A newer build may have changed the format since it was looked at.
+        self.identify(&connection)?;
+        Ok(connection)
+    }
+
+    /// A connection that only reads.
+    pub(super) fn open_for_reading(&self) -> Result<Connection, StoreError> {
+        let connection = self.connect()?;
+        connection
+            .execute_batch("PRAGMA query_only = ON")
+            .map_err(|e| self.sql(&e))?;
+        Ok(connection)
+    }
+
+    fn connect(&self) -> Result<Connection, StoreError> {
+        match fs::metadata(&self.0) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(StoreError::NotAFile { file: self.path() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::Missing { file: self.path() });
+            }
+            Err(error) => return Err(self.io(&error)),
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.0, flags).map_err(|e| self.sql(&e))?;
+        connection
+            .busy_timeout(BUSY_TIMEOUT)
+            .map_err(|e| self.sql(&e))?;
+        Ok(connection)
+    }
+
+    /// Refuses what is not a store, or one that only a newer build can read.
+    fn identify(&self, connection: &Connection) -> Result<(), StoreError> {
+        let (application, found, tables) = connection
+            .query_row(
+                "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema) \
+                 FROM pragma_application_id a, pragma_user_version v",
+                [],
+                |row| Ok((row.get::<_, i32>(0)?, row.get(1)?, row.get::<_, u32>(2)?)),
+            )
+            .map_err(|error| self.sql(&error))?;
+        let known = MIGRATIONS.len() as u32;
+        match application {
+            APPLICATION_ID if found > known => Err(StoreError::NewerFormat {
+                file: self.path(),
+                found,
+                known,
+            }),
+            APPLICATION_ID => Ok(()),
+            0 if found == 0 && tables == 0 => Ok(()),
+            _ => Err(StoreError::NotAStore {
+                file: self.path(),
+                why: "it is a database of another program".into(),
+            }),
+        }
+    }
+
+    fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+        // The page size counts only for a file that is still empty.
+        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "recursive_triggers", true)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let version: u32 =
+            transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let missing = MIGRATIONS.get(version as usize..).unwrap_or_default();
+        if !missing.is_empty() {
+            for script in missing {
+                transaction.execute_batch(script)?;
+            }
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", MIGRATIONS.len() as u32)?;
+        }
+        transaction.commit()
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.0.to_path_buf()
+    }
+
+    pub(super) fn sql(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.0, BUSY_TIMEOUT_MS, error)
+    }
+
+    pub(super) fn io(&self, error: &io::Error) -> StoreError {
+        StoreError::from_io(&self.0, error)
+    }
+
+    pub(super) fn closed(&self) -> StoreError {
+        StoreError::Closed { file: self.path() }
+    }
+}
+
+/// Makes the directory and those above it, readable by this user only and synced into their parents.
+pub(super) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let parent = dir.parent().unwrap_or(dir);
+    create_private_dir(parent)?;
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_dir(parent),
+    }
+}
+
+fn create_private_file(path: &Path, dir: &Path) -> io::Result<()> {
+    match private_options().create_new(true).open(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => sync_dir(dir),
+    }
+}
+
+/// Options that make a file which only this user can read.
+pub(super) fn private_options() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// A new name in a directory survives a crash only after the directory was synced.
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        fs::File::open(dir)?.sync_all()?;
+    }
+    Ok(())
+}

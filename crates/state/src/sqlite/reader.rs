@@ -1,0 +1,263 @@
+//! Reading: a few connections, each used by one thread at a time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Head, RunId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::row::Row;
+use crate::sqlite::file::StoreFile;
+use crate::sqlite::keys::{self, Key, columns, read_row};
+use crate::sqlite::worker::Worker;
+use crate::{Ends, Holder, ListFilter, Listed, StoreError};
+
+/// How many connections are kept for the next reader.
+const IDLE_MAX: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Readers {
+    file: StoreFile,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(file: StoreFile) -> Self {
+        Self {
+            file,
+            idle: Mutex::default(),
+        }
+    }
+
+    pub(super) fn close_idle(&self) {
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, ReadFault>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.file.open_for_reading()?,
+        };
+        let result = read(&connection);
+        let mut idle = self.idle();
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+        drop(idle);
+        result.map_err(|fault| match fault {
+            ReadFault::Sql(error) => self.file.sql(&error),
+            ReadFault::Store(error) => error,
+            ReadFault::BadLog { run, source } => self.bad_log(run, source),
+        })
+    }
+
+    fn bad_log(&self, run: RunId, source: BadEntry) -> StoreError {
+        StoreError::BadLog {
+            file: self.file.path(),
+            run,
+            source,
+        }
+    }
+
+    pub(super) fn load(&self, run: &RunId, after: u64) -> Result<Vec<Entry>, StoreError> {
+        self.read(|connection| {
+            let unknown = || StoreError::UnknownRun { run: run.clone() };
+            let (key, goal) = keys::find(connection, run)?.ok_or_else(unknown)?;
+            let mut log = Log::new(connection, run, &goal);
+            let mut query = connection.prepare_cached(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+            ))?;
+            let mut rows = query.query(params![key.entry(after), key.last_entry()])?;
+            let mut entries = Vec::new();
+            let mut prev = Hash::ZERO;
+            while let Some(row) = rows.next()? {
+                let row = read_row(row)?;
+                let hash = row.hash;
+                // The row `after` itself is read for its hash only.
+                if row.seq > after {
+                    entries.push(log.open(row, prev)?);
+                }
+                prev = hash;
+            }
+            Ok(entries)
+        })
+    }
+
+    pub(super) fn head(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
+        self.read(|connection| match keys::find(connection, run)? {
+            Some((key, _)) => Ok(Some(keys::head(connection, key)?)),
+            None => Ok(None),
+        })
+    }
+
+    pub(super) fn list(
+        &self,
+        filter: &ListFilter,
+        worker: &Worker,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let prefix = filter.prefix.as_deref().unwrap_or_default();
+        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+        self.read(|connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT key, id, goal, worker FROM run LEFT JOIN lease ON run_key = key \
+                 WHERE substr(id, 1, length(?1)) = ?1 ORDER BY key DESC LIMIT ?2",
+            )?;
+            let mut rows = query.query(params![prefix, limit])?;
+            let mut listed = Vec::new();
+            while let Some(row) = rows.next()? {
+                let run = run_id(row.get_ref(1)?.as_str()?)?;
+                let goal = GoalId::from_stored(row.get_ref(2)?.as_str()?);
+                let ends = match ends(connection, Key(row.get(0)?), &run, &goal) {
+                    Ok(ends) => Ok(ends),
+                    Err(ReadFault::BadLog { run, source }) => Err(self.bad_log(run, source)),
+                    Err(fault) => return Err(fault),
+                };
+                let lease: Option<String> = row.get(3)?;
+                listed.push(Listed {
+                    run,
+                    goal,
+                    ends,
+                    held: lease.map_or(Ok(Holder::Nobody), |lease| worker.holder(&lease))?,
+                });
+            }
+            Ok(listed)
+        })
+    }
+}
+
+/// Why something could not be read.
+enum ReadFault {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+    BadLog { run: RunId, source: BadEntry },
+}
+
+impl From<rusqlite::Error> for ReadFault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<rusqlite::types::FromSqlError> for ReadFault {
+    fn from(error: rusqlite::types::FromSqlError) -> Self {
+        Self::Sql(error.into())
+    }
+}
+
+impl From<StoreError> for ReadFault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Opens the rows of one run. A blob that several entries refer to is read once.
+struct Log<'a> {
+    connection: &'a Connection,
+    run: &'a RunId,
+    goal: &'a GoalId,
+    blobs: BTreeMap<Hash, Arc<str>>,
+}
+
+impl<'a> Log<'a> {
+    fn new(connection: &'a Connection, run: &'a RunId, goal: &'a GoalId) -> Self {
+        Self {
+            connection,
+            run,
+            goal,
+            blobs: BTreeMap::new(),
+        }
+    }
+
+    fn open(&mut self, row: Row, prev: Hash) -> Result<Entry, ReadFault> {
+        let (connection, blobs) = (self.connection, &mut self.blobs);
+        let mut failure = None;
+        let entry = row.open(self.run, self.goal, prev, |hash| {
+            if let Some(content) = blobs.get(hash) {
+                return Some(content.clone());
+            }
+            let content = read_blob(connection, hash).unwrap_or_else(|error| {
+                failure = Some(error);
+                None
+            })?;
+            blobs.insert(*hash, content.clone());
+            Some(content)
+        });
+        match (entry, failure) {
+            (_, Some(error)) => Err(ReadFault::Sql(error)),
+            (Ok(entry), None) => Ok(entry),
+            (Err(source), None) => Err(ReadFault::BadLog {
+                run: self.run.clone(),
+                source,
+            }),
+        }
+    }
+}
+
+/// The content of a blob; `None` if there is none or it is not what its hash says.
+fn read_blob(connection: &Connection, hash: &Hash) -> rusqlite::Result<Option<Arc<str>>> {
+    let content = connection
+        .prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?
+        .query_row([hash.as_bytes().as_slice()], |row| {
+            let bytes = row.get_ref(0)?.as_blob()?;
+            let is_intact = Hash::of(bytes) == *hash;
+            let text = std::str::from_utf8(bytes).ok().filter(|_| is_intact);
+            Ok(text.map(Arc::from))
+        })
+        .optional()?;
+    Ok(content.flatten())
+}
+
+/// The first and the last entry of a run.
+fn ends(
+    connection: &Connection,
+    key: Key,
+    run: &RunId,
+    goal: &GoalId,
+) -> Result<Ends, ReadFault> {
+    let mut log = Log::new(connection, run, goal);
+    let missing = || ReadFault::BadLog {
+        run: run.clone(),
+        source: BadEntry::Unreadable {
+            seq: 1,
+            why: "it is missing".into(),
+        },
+    };
+    let first = connection
+        .prepare_cached(concat!("SELECT ", columns!(), " FROM entry WHERE id = ?1"))?
+        .query_row([key.entry(1)], read_row)
+        .optional()?
+        .ok_or_else(missing)?;
+    let first = log.open(first, Hash::ZERO)?;
+    let mut query = connection.prepare_cached(concat!(
+        "SELECT ",
+        columns!(),
+        " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 2"
+    ))?;
+    let rows = query.query_map(params![key.entry(1), key.last_entry()], read_row)?;
+    let mut newest = rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter();
+    let last = newest.next().ok_or_else(missing)?;
+    let prev = newest.next().map_or(Hash::ZERO, |row| row.hash);
+    let last = log.open(last, prev)?;
+    Ok(Ends { first, last })
+}
+
+fn run_id(id: &str) -> Result<RunId, ReadFault> {
+    RunId::new(id).map_err(|error| {
+        let error = Box::new(error);
+        ReadFault::Sql(rusqlite::Error::FromSqlConversionFailure(
+            1,
+            rusqlite::types::Type::Text,
+            error,
+        ))
+    })
+}

@@ -1,0 +1,144 @@
+//! Logs to append, made by the kernel itself.
+
+use bonded_kernel::{
+    Catalog, Entry, Input, Limits, Millis, Outcome, Reply, ReplyCall, Run, RunConfig, RunId,
+    RunStarted, Step, Target, ToolEffect, ToolOutput, ToolSpec, start, step,
+};
+use bonded_state::{Store, StoreError};
+
+/// A run in the making and its steps so far, none of them stored.
+pub(crate) struct Log {
+    run: Run,
+    pub(crate) id: RunId,
+    pub(crate) steps: Vec<Step>,
+}
+
+pub(crate) fn id(name: &str) -> RunId {
+    RunId::new(name).expect("test ids are well formed")
+}
+
+/// A text that is long enough to lie in a blob.
+pub(crate) fn long(word: &str) -> String {
+    word.repeat(3000 / word.len())
+}
+
+impl Log {
+    /// A run that has just started.
+    pub(crate) fn start(name: &str, goal: &str) -> Self {
+        let target = Target {
+            provider: "script".into(),
+            endpoint: "replies.json".into(),
+            model: "m".into(),
+            key_env: None,
+            stream: false,
+            timeout_ms: 1000,
+            price: None,
+        };
+        let config = RunConfig {
+            dir: "/".into(),
+            targets: vec![target],
+            limits: Limits {
+                turns_max: 100_000,
+                elapsed_ms_max: None,
+                ..Limits::default()
+            },
+            output_tokens_max: 100,
+            temperature: None,
+        };
+        let echo = ToolSpec {
+            name: "echo".into(),
+            description: "Says what it is told.".into(),
+            schema: serde_json::json!({"type": "object"}),
+            effect: ToolEffect::Read,
+        };
+        let catalog = Catalog::new([echo]).expect("the catalogue is well formed");
+        let started = RunStarted::new(goal.into(), "be brief".into(), config, catalog);
+        let id = id(name);
+        let (run, first) = start(id.clone(), Millis(1000), started);
+        Self {
+            run,
+            id,
+            steps: vec![first],
+        }
+    }
+
+    /// A run that has started and made this many turns, each of two steps.
+    pub(crate) fn with_turns(name: &str, turns: u32) -> Self {
+        let mut log = Self::start(name, "say something");
+        for turn in 1..=turns {
+            log.turn(&format!("output {turn}"));
+        }
+        log
+    }
+
+    /// One turn: a call of the tool and what it returned.
+    pub(crate) fn turn(&mut self, output: &str) {
+        let turn = self.turns() + 1;
+        self.reply("echo", format!(r#"{{"text":"turn {turn}"}}"#));
+        let output = ToolOutput {
+            outcome: Outcome::Ok,
+            text: output.into(),
+            cut_from_bytes: None,
+            latency_ms: 1,
+        };
+        self.take(Input::ToolReturned {
+            turn,
+            call: 0,
+            output: Box::new(output),
+        });
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.reply("done", r#"{"reason":"all said"}"#.into());
+    }
+
+    fn turns(&self) -> u32 {
+        (self.steps.len() as u32 - 1) / 2
+    }
+
+    fn reply(&mut self, tool: &str, arguments: String) {
+        let call = ReplyCall {
+            id: format!("call-{}", self.steps.len()),
+            tool: tool.into(),
+            arguments,
+        };
+        let reply = Reply {
+            calls: vec![call],
+            ..Reply::default()
+        };
+        self.take(Input::Reply {
+            turn: self.turns() + 1,
+            attempt: 1,
+            reply: Box::new(reply),
+        });
+    }
+
+    fn take(&mut self, input: Input) {
+        let now = Millis(1000 + self.steps.len() as u64);
+        let step = step(&mut self.run, now, input);
+        assert!(!step.entries().is_empty(), "the kernel ignored the input");
+        self.steps.push(step);
+    }
+
+    /// Everything that was said so far.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let entries = self.steps.iter().flat_map(|step| step.entries().iter());
+        entries.cloned().collect()
+    }
+
+    /// Appends the step of this number, from 0.
+    pub(crate) async fn append(&self, store: &dyn Store, step: usize) -> Result<(), StoreError> {
+        let step = &self.steps[step];
+        let head = store.append(step.before(), step.entries().clone()).await?;
+        assert_eq!(head, step.after());
+        Ok(())
+    }
+
+    pub(crate) async fn append_all(&self, store: &dyn Store) {
+        for step in 0..self.steps.len() {
+            self.append(store, step)
+                .await
+                .expect("the steps follow each other");
+        }
+    }
+}

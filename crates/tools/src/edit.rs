@@ -1,0 +1,114 @@
+//! `edit`: replaces an exact text in a file.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Hash, Invocation, ToolEffect, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::fault::{self, ToolFault};
+use crate::place::Place;
+use crate::task::{Cancel, blocking};
+use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::workdir::Workdir;
+
+pub(crate) struct Edit {
+    spec: ToolSpec,
+    workdir: Arc<Workdir>,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    old: String,
+    new: String,
+    #[serde(default = "one")]
+    expected_matches: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl Edit {
+    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
+        let spec = spec(
+            "edit",
+            ToolEffect::Write,
+            "Replaces an exact text in a file, atomically. `old` must occur exactly expected_matches times, \
+             whitespace included, or nothing is changed; give enough context to make it unique.",
+            &json!({
+                "path": { "type": "string", "description": "File inside the working directory." },
+                "old": { "type": "string", "description": "The exact text to replace; not empty." },
+                "new": { "type": "string", "description": "The text to put in its place; not equal to old." },
+                "expected_matches": {
+                    "type": "integer", "minimum": 1,
+                    "description": "How often old occurs; all are replaced; default 1."
+                }
+            }),
+            &["path", "old", "new"],
+        );
+        Self { spec, workdir }
+    }
+}
+
+impl Tool for Edit {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Invocation,
+    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
+        Box::pin(async move {
+            let arguments: Arguments = parse(arguments)?;
+            let workdir = Arc::clone(&self.workdir);
+            let key = call.key();
+            blocking(move |cancel| edit(&workdir, &arguments, &key, cancel)).await
+        })
+    }
+}
+
+fn edit(
+    workdir: &Workdir,
+    arguments: &Arguments,
+    key: &str,
+    cancel: &Cancel,
+) -> Result<Value, ToolFault> {
+    let Arguments {
+        path,
+        old,
+        new,
+        expected_matches,
+    } = arguments;
+    if old.is_empty() || old == new {
+        let message = "old must not be empty, and new must differ from it";
+        return Err(ToolFault::new(fault::BAD_ARGUMENTS, message));
+    }
+    let place = Place::find(workdir, path)?;
+    let current = place.current()?.ok_or_else(|| {
+        ToolFault::new(
+            fault::NOT_FOUND,
+            format!("{path:?}: there is no such file; use write to create it"),
+        )
+    })?;
+    let text = std::str::from_utf8(&current.bytes)
+        .map_err(|_| ToolFault::not_utf8(path, current.bytes.len() as u64))?;
+    let matches = text.matches(old.as_str()).count();
+    if matches != *expected_matches {
+        let message = format!(
+            "{path:?} has {matches} matches of old, expected {expected_matches}; nothing was changed"
+        );
+        return Err(ToolFault::new(fault::UNEXPECTED_MATCH_COUNT, message));
+    }
+    let edited = text.replace(old.as_str(), new);
+    place.replace(edited.as_bytes(), Some(&current.metadata), key, cancel)?;
+    Ok(json!({
+        "path": place.path,
+        "matches": matches,
+        "hash_before": current.hash().to_string(),
+        "hash_after": Hash::of(edited.as_bytes()).to_string(),
+    }))
+}

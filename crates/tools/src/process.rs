@@ -1,0 +1,124 @@
+//! A command in its own process group, which never outlives the call.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+
+use crate::capture::Capture;
+
+/// How long the pipes are still read once every process of the group is dead. Only a process that left
+/// the group can hold them open any longer.
+const DRAIN_MS: u64 = 500;
+
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Capture,
+    pub(crate) stderr: Capture,
+}
+
+/// A process group that is killed as a whole when this is dropped.
+struct Group {
+    leader: Option<Pid>,
+}
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw);
+        Self { leader }
+    }
+
+    /// Called while the leader is not yet reaped, or at once after: the number is reserved as long as a
+    /// member lives, and does not come up again within so short a time if none does.
+    fn kill(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            // The only failure is that nobody is left.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts a command and waits for its end. Every process of its group is dead when this returns, and
+/// also when the future is dropped. Of each stream at most `bytes_max` are kept; the rest is read and
+/// forgotten, so that the command is never blocked by a full pipe.
+pub(crate) async fn run(
+    command: &mut Command,
+    stdin: Option<String>,
+    bytes_max: usize,
+) -> std::io::Result<Finished> {
+    command
+        .stdin(if stdin.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    // Declared before the group, so that it is dropped after: the group is killed before its leader is
+    // reaped.
+    let mut child = command.spawn()?;
+    let mut group = Group::of(&child);
+    let mut stdout = Capture::new(bytes_max);
+    let mut stderr = Capture::new(bytes_max);
+    let status = {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let streams = async {
+            tokio::join!(
+                feed(pipes.0, stdin),
+                drain(pipes.1, &mut stdout),
+                drain(pipes.2, &mut stderr),
+            );
+        };
+        tokio::pin!(streams);
+        let mut ended = false;
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status?,
+                () = &mut streams, if !ended => ended = true,
+            }
+        };
+        group.kill();
+        if !ended {
+            let _ = tokio::time::timeout(Duration::from_millis(DRAIN_MS), &mut streams).await;
+        }
+        status
+    };
+    Ok(Finished {
+        status,
+        stdout,
+        stderr,
+    })
+}
+
+/// A command need not read what it is given: a closed pipe is no fault.
+async fn feed(pipe: Option<ChildStdin>, text: Option<String>) {
+    if let (Some(mut pipe), Some(text)) = (pipe, text) {
+        let _ = pipe.write_all(text.as_bytes()).await;
+    }
+}
+
+async fn drain(pipe: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
+    let Some(mut pipe) = pipe else { return };
+    let mut chunk = vec![0; CHUNK_BYTES];
+    // A pipe that cannot be read has nothing more to give.
+    while let Ok(length @ 1..) = pipe.read(&mut chunk).await {
+        capture.push(&chunk[..length]);
+    }
+}

@@ -1,0 +1,253 @@
+//! `search`: finds lines by a regular expression, or files by name.
+
+mod ignored;
+mod query;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use cap_std::fs::Dir;
+use serde_json::{Value, json};
+
+use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
+use crate::fault::{self, ToolFault};
+use crate::task::{Cancel, blocking};
+use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::walk::{Found, Kind, entries};
+use crate::workdir::{Follow, Workdir, load, open_regular, shown};
+use ignored::Ignored;
+use query::{Arguments, Query};
+
+/// The fixed fields of the output and of a match, as JSON.
+const FIXED_BYTES: usize = 128;
+const MATCH_BYTES: usize = 64;
+
+/// Deeper directories and larger ones are searched only in part, which `truncated` says.
+const DEPTH_MAX: usize = 128;
+const ENTRIES_MAX: usize = 100_000;
+
+pub(crate) struct Search {
+    spec: ToolSpec,
+    workdir: Arc<Workdir>,
+}
+
+impl Search {
+    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
+        let spec = spec(
+            "search",
+            ToolEffect::Read,
+            "Searches text files for lines that match a regular expression, or lists files by name if only \
+             glob is given; one of both is required. Skips .git, what .gitignore names, binary files and \
+             files over 16 MiB. Results are sorted by path.",
+            &json!({
+                "pattern": {
+                    "type": "string", "minLength": 1,
+                    "description": "Regular expression in Rust syntax, matched within one line."
+                },
+                "glob": {
+                    "type": "string", "minLength": 1,
+                    "description": "File name pattern such as *.rs; with a '/' it is matched against the path \
+                                    below `path`, e.g. src/**/*.rs."
+                },
+                "path": { "type": "string", "description": "Directory or file; default: the working directory." },
+                "case_insensitive": { "type": "boolean", "description": "Default false." },
+                "limit": {
+                    "type": "integer", "minimum": 1, "maximum": 10000,
+                    "description": "The most results; default 100."
+                }
+            }),
+            &[],
+        );
+        Self { spec, workdir }
+    }
+}
+
+impl Tool for Search {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Invocation,
+    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
+        Box::pin(async move {
+            let arguments: Arguments = parse(arguments)?;
+            let bytes_left = budget(call, FIXED_BYTES);
+            let workdir = Arc::clone(&self.workdir);
+            blocking(move |cancel| search(&workdir, &arguments, bytes_left, cancel)).await
+        })
+    }
+}
+
+fn search(
+    workdir: &Workdir,
+    arguments: &Arguments,
+    bytes_left: usize,
+    cancel: &Cancel,
+) -> Result<Value, ToolFault> {
+    let query = Query::new(arguments)?;
+    let relative = workdir.relative(&arguments.path)?;
+    let root = workdir.dir();
+    let start = relative
+        .strip_prefix(".")
+        .unwrap_or(&relative)
+        .to_path_buf();
+    let mut hunt = Hunt {
+        query: &query,
+        start: &start,
+        results: Vec::new(),
+        limit: arguments.limit,
+        bytes_left,
+        truncated: false,
+        files_searched: 0,
+        files_skipped: 0,
+        cancel,
+    };
+    match open_regular(root, &relative, Follow::Yes, &arguments.path) {
+        Ok(_) => hunt.visit_file(root, &start)?,
+        Err(fault) if fault.code == fault::IS_DIRECTORY => {
+            let dir = root
+                .open_dir(&relative)
+                .map_err(|error| ToolFault::from_io(&error, &arguments.path))?;
+            hunt.enter(&dir, &start, &mut Ignored::above(root, &start))?;
+        }
+        Err(fault) => return Err(fault),
+    }
+    Ok(hunt.answer())
+}
+
+/// A search under way.
+struct Hunt<'a> {
+    query: &'a Query,
+    /// Where it began, relative to the working directory.
+    start: &'a Path,
+    results: Vec<Value>,
+    limit: usize,
+    bytes_left: usize,
+    truncated: bool,
+    files_searched: u64,
+    files_skipped: u64,
+    cancel: &'a Cancel,
+}
+
+impl Hunt<'_> {
+    fn enter(&mut self, dir: &Dir, path: &Path, ignored: &mut Ignored) -> Result<(), ToolFault> {
+        ignored.enter(dir, path);
+        let (found, more) = entries(dir, ENTRIES_MAX, &shown(path), self.cancel)?;
+        for found in found {
+            if self.truncated {
+                break;
+            }
+            self.cancel.check()?;
+            let inner = path.join(&found.name);
+            if found.name != ".git" && !ignored.matches(&inner, found.kind == Kind::Dir) {
+                self.visit(dir, &found, &inner, ignored)?;
+            }
+        }
+        self.truncated |= more;
+        ignored.leave();
+        Ok(())
+    }
+
+    fn visit(
+        &mut self,
+        dir: &Dir,
+        found: &Found,
+        path: &Path,
+        ignored: &mut Ignored,
+    ) -> Result<(), ToolFault> {
+        match found.kind {
+            Kind::Dir if ignored.depth() >= DEPTH_MAX => {
+                self.truncated = true;
+                Ok(())
+            }
+            Kind::Dir => match dir.open_dir(&found.name) {
+                Ok(inner) => self.enter(&inner, path, ignored),
+                // It cannot be entered, or is gone.
+                Err(_) => Ok(()),
+            },
+            Kind::File | Kind::Symlink if !self.query.wants_name(path, self.start) => Ok(()),
+            Kind::File | Kind::Symlink if self.query.pattern.is_none() => {
+                self.files_searched += 1;
+                self.push(shown(path).into(), json_bytes(&shown(path)) + 3);
+                Ok(())
+            }
+            Kind::File => self.search_lines(dir, Path::new(&found.name), Follow::No, path),
+            Kind::Symlink | Kind::Other => Ok(()),
+        }
+    }
+
+    /// The one file that the search was given instead of a directory.
+    fn visit_file(&mut self, root: &Dir, path: &Path) -> Result<(), ToolFault> {
+        let name = path
+            .file_name()
+            .map_or_else(|| path.to_path_buf(), PathBuf::from);
+        if !self.query.wants_name(&name, Path::new("")) {
+            return Ok(());
+        }
+        if self.query.pattern.is_none() {
+            self.files_searched += 1;
+            self.push(shown(path).into(), json_bytes(&shown(path)) + 3);
+            return Ok(());
+        }
+        self.search_lines(root, path, Follow::Yes, path)
+    }
+
+    fn search_lines(
+        &mut self,
+        dir: &Dir,
+        name: &Path,
+        follow: Follow,
+        path: &Path,
+    ) -> Result<(), ToolFault> {
+        let path = shown(path);
+        let content =
+            open_regular(dir, name, follow, &path)
+                .ok()
+                .and_then(|(mut file, metadata)| {
+                    load(&mut file, &metadata, FILE_BYTES_MAX).ok().flatten()
+                });
+        // Unreadable, too large or binary: one such file must not end the search.
+        let Some(content) = content.filter(|content| !content.contains(&0)) else {
+            self.files_skipped += 1;
+            return Ok(());
+        };
+        self.files_searched += 1;
+        for (at, line) in content.split(|b| *b == b'\n').enumerate() {
+            if self.truncated {
+                break;
+            }
+            self.cancel.check()?;
+            if let Some(text) = self.query.excerpt(line) {
+                let bytes = json_bytes(&path) + json_bytes(&text) + MATCH_BYTES;
+                self.push(json!({ "path": path, "line": at + 1, "text": text }), bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, result: Value, bytes: usize) {
+        if self.results.len() == self.limit || bytes > self.bytes_left {
+            self.truncated = true;
+            return;
+        }
+        self.bytes_left -= bytes;
+        self.results.push(result);
+    }
+
+    fn answer(self) -> Value {
+        let results = match self.query.pattern {
+            Some(_) => "matches",
+            None => "files",
+        };
+        json!({
+            results: self.results,
+            "truncated": self.truncated,
+            "files_searched": self.files_searched,
+            "files_skipped": self.files_skipped,
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! The one transport that a host needs: it goes by the provider that each target names.
+
+use std::fmt;
+
+use bonded_kernel::{Failure, Reply, Request};
+
+use crate::http::Http;
+use crate::scripted::Scripts;
+use crate::{BoxFuture, Transport};
+
+/// The provider whose endpoint is a file; see [`Script`](crate::Script).
+const SCRIPT: &str = "script";
+
+/// Sends each request to the provider that its target names: `script` plays a file, every other provider
+/// is asked in the chat completions dialect.
+pub struct Providers {
+    http: Http,
+    scripts: Scripts,
+}
+
+impl Providers {
+    /// `keys` gives the value of the variable that a target's `key_env` names. It is asked for every
+    /// request, and what it gives is not kept.
+    pub fn new(keys: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self {
+            http: Http::new(Box::new(keys)),
+            scripts: Scripts::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Providers").finish_non_exhaustive()
+    }
+}
+
+impl Transport for Providers {
+    fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
+        if request.target.provider == SCRIPT {
+            self.scripts.send(request)
+        } else {
+            self.http.send(request)
+        }
+    }
+}

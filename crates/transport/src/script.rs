@@ -1,0 +1,298 @@
+//! Scripts: replies and failures written down in a file and played in order.
+//!
+//! A script is JSON Lines; blank lines and lines that begin with `#` are left out. Each line answers one
+//! request, the first line the first request, unless it says `"repeat"`. A line is a reply:
+//!
+//! ```json
+//! {"text": "I look at the file.", "calls": [{"tool": "read", "arguments": {"path": "a.txt"}}]}
+//! ```
+//!
+//! with any of `text`, `reasoning`, `calls` (each `tool`, `arguments` as an object or as raw text, and
+//! optionally `id`), `usage` (`input`, `output`, `cached`), `finish`, `delay_ms`, `expect` (texts that the
+//! end of the conversation must contain) and `repeat`; or it is a failure:
+//!
+//! ```json
+//! {"fail": "rate_limit", "status": 429, "retry_after_ms": 10}
+//! ```
+//!
+//! with `message`, `status`, `retry_after_ms`, `delay_ms` and `repeat`.
+
+use std::path::{Path, PathBuf};
+
+use bonded_kernel::{Failure, FailureClass, Finish, Reply, ReplyCall, Usage};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::failure::failed;
+
+/// A script, read and checked whole.
+#[derive(Clone, Debug)]
+pub struct Script {
+    path: PathBuf,
+    lines: Vec<Line>,
+}
+
+/// Why a file is not a script.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    #[error("script {} cannot be read; check the path", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("script {}, line {line}: {why}", path.display())]
+    BadLine {
+        path: PathBuf,
+        line: usize,
+        why: String,
+    },
+    #[error("script {} holds no line to play", path.display())]
+    Empty { path: PathBuf },
+}
+
+/// What a script answers to one request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedAnswer {
+    /// How long the answer is to be held back.
+    pub delay_ms: u64,
+    /// A reply without usage is one whose line does not state it.
+    pub outcome: Result<Reply, Failure>,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    /// The ordinal of the first request that this line does not answer any more.
+    end: u64,
+    delay_ms: u64,
+    expect: Vec<String>,
+    /// The calls of a reply that were given no id get one when they are played.
+    answer: Result<Reply, Failure>,
+}
+
+impl Script {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|source| ScriptError::Unreadable {
+            path: path.into(),
+            source,
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads a script from its text; `path` names it in errors.
+    pub fn parse(path: impl AsRef<Path>, text: &str) -> Result<Self, ScriptError> {
+        let path = path.as_ref();
+        let mut lines: Vec<Line> = Vec::new();
+        for (nth, text) in text.lines().enumerate() {
+            let text = text.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let end = lines.last().map_or(0, |line| line.end);
+            let line = parse_line(text, end).map_err(|why| ScriptError::BadLine {
+                path: path.into(),
+                line: nth + 1,
+                why,
+            })?;
+            lines.push(line);
+        }
+        let path = path.to_owned();
+        if lines.is_empty() {
+            return Err(ScriptError::Empty { path });
+        }
+        Ok(Self { path, lines })
+    }
+
+    /// How many requests the script answers.
+    pub fn replies(&self) -> u64 {
+        self.lines.last().map_or(0, |line| line.end)
+    }
+
+    /// Whether the answer to this request depends on the end of the conversation.
+    pub fn expects(&self, ordinal: u32) -> bool {
+        self.line(ordinal)
+            .is_some_and(|line| !line.expect.is_empty())
+    }
+
+    /// The answer to the request with this ordinal, which counts from 0. `last_text` is the end of the
+    /// conversation: everything after the last message of the assistant.
+    pub fn play(&self, ordinal: u32, last_text: &str) -> ScriptedAnswer {
+        let Some(line) = self.line(ordinal) else {
+            let replies = self.replies();
+            let request = u64::from(ordinal) + 1;
+            return self.broken(&format!(
+                "has {replies} replies; request {request} has none"
+            ));
+        };
+        let missing = line.expect.iter().find(|part| !last_text.contains(*part));
+        if let Some(part) = missing {
+            let request = u64::from(ordinal) + 1;
+            return self.broken(&format!(
+                "expected request {request} to end with a text that contains {part:?}, and it does not"
+            ));
+        }
+        ScriptedAnswer {
+            delay_ms: line.delay_ms,
+            outcome: line
+                .answer
+                .clone()
+                .map(|reply| with_call_ids(reply, ordinal)),
+        }
+    }
+
+    fn line(&self, ordinal: u32) -> Option<&Line> {
+        let at = self
+            .lines
+            .partition_point(|line| line.end <= u64::from(ordinal));
+        self.lines.get(at)
+    }
+
+    /// A run cannot go on from a script that does not fit it, and quota failures end a run at once.
+    fn broken(&self, what: &str) -> ScriptedAnswer {
+        let message = format!("script {} {what}", self.path.display());
+        ScriptedAnswer {
+            delay_ms: 0,
+            outcome: Err(Failure::new(FailureClass::Quota, message)),
+        }
+    }
+}
+
+fn with_call_ids(mut reply: Reply, ordinal: u32) -> Reply {
+    for (nth, call) in reply.calls.iter_mut().enumerate() {
+        if call.id.is_empty() {
+            call.id = format!("call_{ordinal}_{nth}");
+        }
+    }
+    reply
+}
+
+#[derive(Deserialize)]
+struct Form {
+    fail: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ReplyLine {
+    text: String,
+    reasoning: String,
+    calls: Vec<CallLine>,
+    usage: Option<UsageLine>,
+    finish: Option<Finish>,
+    delay_ms: u64,
+    expect: Vec<String>,
+    repeat: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallLine {
+    tool: String,
+    arguments: Option<Box<RawValue>>,
+    #[serde(default)]
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UsageLine {
+    input: u64,
+    output: u64,
+    #[serde(default)]
+    cached: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FailLine {
+    fail: FailureClass,
+    message: Option<String>,
+    status: Option<u16>,
+    retry_after_ms: Option<u64>,
+    #[serde(default)]
+    delay_ms: u64,
+    repeat: Option<u64>,
+}
+
+fn parse_line(text: &str, begin: u64) -> Result<Line, String> {
+    let say = |error: serde_json::Error| error.to_string();
+    let form: Form = serde_json::from_str(text).map_err(say)?;
+    let (line, repeat) = match form.fail {
+        Some(_) => fail_line(serde_json::from_str(text).map_err(say)?)?,
+        None => reply_line(serde_json::from_str(text).map_err(say)?)?,
+    };
+    match repeat {
+        Some(0) => Err("repeat must be at least 1".into()),
+        times => Ok(Line {
+            end: begin.saturating_add(times.unwrap_or(1)),
+            ..line
+        }),
+    }
+}
+
+fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
+    let calls: Result<Vec<ReplyCall>, String> = line.calls.into_iter().map(reply_call).collect();
+    let calls = calls?;
+    let natural = if calls.is_empty() {
+        Finish::Stop
+    } else {
+        Finish::ToolCalls
+    };
+    let reply = Reply {
+        text: line.text,
+        reasoning: line.reasoning,
+        calls,
+        usage: line.usage.map(|usage| Usage {
+            input: usage.input,
+            output: usage.output,
+            cached: usage.cached,
+        }),
+        finish: line.finish.unwrap_or(natural),
+        ..Reply::default()
+    };
+    let line_out = Line {
+        end: 0,
+        delay_ms: line.delay_ms,
+        expect: line.expect,
+        answer: Ok(reply),
+    };
+    Ok((line_out, line.repeat))
+}
+
+fn reply_call(call: CallLine) -> Result<ReplyCall, String> {
+    let arguments = match call.arguments.as_deref().map(RawValue::get) {
+        None => "{}".into(),
+        Some(text) if text.starts_with('"') => {
+            serde_json::from_str(text).map_err(|error| error.to_string())?
+        }
+        Some(object) => object.into(),
+    };
+    Ok(ReplyCall {
+        id: call.id,
+        tool: call.tool,
+        arguments,
+    })
+}
+
+fn fail_line(line: FailLine) -> Result<(Line, Option<u64>), String> {
+    if line.fail == FailureClass::Interrupted {
+        return Err("a provider cannot fail as interrupted".into());
+    }
+    // As with a real provider: no answer in time, or one that cannot be read, may have cost something.
+    let billable = matches!(line.fail, FailureClass::Timeout | FailureClass::Malformed);
+    let message = line.message;
+    let message = message.unwrap_or_else(|| format!("scripted failure: {}", line.fail.as_str()));
+    let failure = Failure {
+        status: line.status,
+        retry_after_ms: line.retry_after_ms,
+        ..failed(line.fail, message, billable)
+    };
+    let line_out = Line {
+        end: 0,
+        delay_ms: line.delay_ms,
+        expect: Vec::new(),
+        answer: Err(failure),
+    };
+    Ok((line_out, line.repeat))
+}
