@@ -101,7 +101,7 @@ impl Ledger {
         let limits = &config.limits;
         let input = self.input_tokens(target, notices_bytes);
         let wanted = u64::from(config.output_tokens_max);
-        let least = wanted.min(OUTPUT_TOKENS_MIN);
+        let least = wanted.clamp(1, OUTPUT_TOKENS_MIN);
         let mut output = wanted;
         if let Some(max) = limits.tokens_max {
             let spent = self.spend.usage.total();
@@ -120,7 +120,7 @@ impl Ledger {
             };
             let left = max.minus(spent).minus(price.worst(&input_only));
             output = output.min(left.0.checked_div(price.output).unwrap_or(u64::MAX));
-            if output < least || left.0 == 0 && price.input > 0 {
+            if output < least || left.0 == 0 && price.worst(&input_only).0 > 0 {
                 return Err(Exhausted::Cost { spent, max });
             }
         }

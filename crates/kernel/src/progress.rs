@@ -49,14 +49,14 @@ impl Streak {
 
 impl Progress {
     pub(crate) fn decided(&mut self, calls: &[Call]) {
-        let mut acts = false;
-        for call in calls {
-            match &call.refused {
-                None => acts = true,
-                Some(refusal) => self
-                    .same_faults
-                    .push(&call.tool, &[refusal.message.digest_bytes()]),
-            }
+        let acts = calls.iter().any(|call| call.refused.is_none());
+        // One reply is one occasion: a batch that is wrong in one way has gone wrong once.
+        let refused = calls
+            .iter()
+            .find_map(|call| Some((call, call.refused.as_ref()?)));
+        if let Some((call, refusal)) = refused {
+            self.same_faults
+                .push(&call.tool, &[refusal.message.digest_bytes()]);
         }
         self.idle_turns = if acts { 0 } else { self.idle_turns + 1 };
     }

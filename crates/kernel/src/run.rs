@@ -350,15 +350,17 @@ pub fn replay(entries: &[Entry]) -> Result<Run, BadLog> {
 pub fn apply(run: &mut Run, entry: &Entry) {
     run.head = entry.head();
     run.turn = entry.turn;
-    run.watch.observe(entry.at);
     match &entry.event {
-        Event::RunStarted(_) | Event::CallSkipped { .. } => {}
+        Event::RunResumed {} => run.watch.resume(entry.at),
+        _ => run.watch.observe(entry.at),
+    }
+    match &entry.event {
+        Event::RunStarted(_) | Event::RunResumed {} | Event::CallSkipped { .. } => {}
         Event::ToolInvoked { .. } => {
             if let Phase::Acting { invoked, .. } = &mut run.phase {
                 *invoked = true;
             }
         }
-        Event::RunResumed {} => run.watch.resume(entry.at),
         Event::AttemptStarted {
             attempt,
             target,

@@ -153,7 +153,7 @@ pub fn next(run: &Run) -> Effect {
             turn: run.turn,
             attempt: *attempt,
         },
-        Phase::Acting { calls, at, .. } => match calls.get(*at) {
+        Phase::Acting { calls, at, invoked } => match calls.get(*at).filter(|_| *invoked) {
             Some(call) => Effect::Invoke(Invocation::new(run, *at, call)),
             None => wake_at_once(run),
         },

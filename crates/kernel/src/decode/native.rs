@@ -77,7 +77,9 @@ fn unique_id(
     if !written.is_empty() && taken.insert(written.clone()) {
         return (written, None);
     }
-    let made: Arc<str> = format!("call_{turn}_{index}").into();
-    taken.insert(made.clone());
+    let mut made: Arc<str> = format!("call_{turn}_{index}").into();
+    while !taken.insert(made.clone()) {
+        made = format!("{made}_").into();
+    }
     (made, Some(written))
 }

@@ -84,7 +84,12 @@ impl Stepper<'_> {
     }
 
     pub(super) fn failed(&mut self, failure: Failure) {
-        let (class, message) = (failure.class, failure.message.clone());
+        // Only the kernel says that an attempt was interrupted: such attempts are not counted.
+        let class = match failure.class {
+            FailureClass::Interrupted => FailureClass::Network,
+            class => class,
+        };
+        let message = failure.message.clone();
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
             class,
             message: failure.message.into(),

@@ -17,7 +17,7 @@ pub fn fork(
     let begins = entries.iter().position(|entry| {
         entry.turn == turn && matches!(entry.event, Event::AttemptStarted { .. })
     })?;
-    let taken = entries.get(..=begins)?;
+    let taken = entries.get(..begins)?;
     let origin = Origin {
         run: taken.first()?.run.clone(),
         turn,

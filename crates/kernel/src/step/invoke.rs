@@ -156,10 +156,15 @@ impl Stepper<'_> {
         let Some(tool) = self.tool_under_way() else {
             return;
         };
+        // A call that returned was not interrupted, whatever the tool says.
+        let outcome = match output.outcome {
+            Outcome::Interrupted => Outcome::Failed,
+            outcome => outcome,
+        };
         self.emit(Event::ToolFinished(Box::new(ToolFinished {
             call,
             tool,
-            outcome: output.outcome,
+            outcome,
             output: output.text.into(),
             cut_from_bytes: output.cut_from_bytes,
             latency_ms: output.latency_ms,
