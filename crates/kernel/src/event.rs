@@ -26,7 +26,9 @@ pub enum Event {
     RunResumed {},
     /// A request was about to be sent; the worst it can cost was reserved.
     AttemptStarted {
+        #[serde(default = "first", skip_serializing_if = "is_first")]
         attempt: u32,
+        #[serde(default, skip_serializing_if = "is_zero")]
         target: u32,
         reserved: Reserve,
         /// Identifies the request, so that a replay can tell whether it would send the same.
@@ -47,6 +49,7 @@ pub enum Event {
     },
     /// A call was about to be executed.
     ToolInvoked {
+        #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
         tool: Arc<str>,
         effect: ToolEffect,
@@ -110,6 +113,23 @@ pub struct Reserve {
     pub cost: Money,
 }
 
+/// What is usual is left out of the log: a turn shall take less than a kilobyte.
+fn first() -> u32 {
+    1
+}
+
+fn is_first(attempt: &u32) -> bool {
+    *attempt == 1
+}
+
+fn is_zero(index: &u32) -> bool {
+    *index == 0
+}
+
+fn is_instant(latency_ms: &u64) -> bool {
+    *latency_ms == 0
+}
+
 fn is_free(cost: &Money) -> bool {
     cost.0 == 0
 }
@@ -134,6 +154,7 @@ pub struct AttemptFailed {
     pub retry_after_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub billable: bool,
@@ -154,6 +175,7 @@ pub struct Answer {
     pub model: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
 }
 
@@ -210,26 +232,36 @@ pub enum RefusalCode {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolFinished {
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub call: u32,
     pub tool: Arc<str>,
+    #[serde(default, skip_serializing_if = "Outcome::is_ok")]
     pub outcome: Outcome,
     /// What the model is shown.
     pub output: Text,
     /// How much the tool had said before its output was cut, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_from_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    #[default]
     Ok,
     Failed,
     TimedOut,
     /// The process died or the run was stopped while the call was under way.
     Interrupted,
+}
+
+impl Outcome {
+    fn is_ok(&self) -> bool {
+        *self == Self::Ok
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -244,12 +276,12 @@ pub struct RunEnded {
 
 /// A short hash that identifies a request within a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Digest(pub [u8; 16]);
+pub struct Digest(pub [u8; 8]);
 
 impl From<Hash> for Digest {
     fn from(hash: Hash) -> Self {
-        let mut short = [0; 16];
-        short.copy_from_slice(&hash.as_bytes()[..16]);
+        let mut short = [0; 8];
+        short.copy_from_slice(&hash.as_bytes()[..8]);
         Self(short)
     }
 }
@@ -257,7 +289,7 @@ impl From<Hash> for Digest {
 impl Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0u8; 32];
+        let mut text = [0u8; 16];
         for (i, byte) in self.0.iter().enumerate() {
             text[2 * i] = HEX[usize::from(byte >> 4)];
             text[2 * i + 1] = HEX[usize::from(byte & 15)];
@@ -269,12 +301,12 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let hex = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        let bad = || serde::de::Error::custom("a digest has 32 hexadecimal digits");
+        let bad = || serde::de::Error::custom("a digest has 16 hexadecimal digits");
         let digits = hex.as_bytes();
-        if digits.len() != 32 {
+        if digits.len() != 16 {
             return Err(bad());
         }
-        let mut bytes = [0u8; 16];
+        let mut bytes = [0u8; 8];
         for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
             let nibble = |b: u8| char::from(b).to_digit(16).ok_or_else(bad);
             *byte = (nibble(pair[0])? * 16 + nibble(pair[1])?) as u8;

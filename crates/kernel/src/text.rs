@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::Hash;
 
 /// Longer texts are written as a reference to a blob, so that a text said twice is stored once.
-pub const INLINE_BYTES_MAX: usize = 1024;
+pub const INLINE_BYTES_MAX: usize = 512;
 
 /// An immutable text, cheap to clone.
 ///

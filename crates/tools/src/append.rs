@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Hash, Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::ToolFault;
+use crate::mark::mark;
 use crate::place::Place;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, parse, spec};
@@ -87,6 +88,6 @@ fn append(
         "path": place.path,
         "bytes_appended": added.len(),
         "size_bytes": size_bytes,
-        "hash": Hash::of(&bytes).to_string(),
+        "hash": mark(&bytes),
     }))
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Hash, Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::{self, ToolFault};
+use crate::mark::mark;
 use crate::place::Place;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, parse, spec};
@@ -108,7 +109,7 @@ fn edit(
     Ok(json!({
         "path": place.path,
         "matches": matches,
-        "hash_before": current.hash().to_string(),
-        "hash_after": Hash::of(edited.as_bytes()).to_string(),
+        "hash_before": current.mark(),
+        "hash_after": mark(edited.as_bytes()),
     }))
 }

@@ -15,6 +15,7 @@ mod capture;
 mod edit;
 mod fault;
 mod list;
+mod mark;
 mod place;
 mod process;
 mod read;

@@ -10,6 +10,7 @@ use rustix::fs::{Gid, Uid};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
+use crate::mark::mark;
 use crate::task::Cancel;
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
 
@@ -32,8 +33,8 @@ pub(crate) struct Current {
 }
 
 impl Current {
-    pub(crate) fn hash(&self) -> Hash {
-        Hash::of(&self.bytes)
+    pub(crate) fn mark(&self) -> String {
+        mark(&self.bytes)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::io::{self, BufRead, BufReader, Seek};
 use std::sync::Arc;
 
-use bonded_kernel::{Hash, Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use cap_std::fs::{File, Metadata};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::{FILE_BYTES_MAX, budget, head_within, json_bytes};
 use crate::fault::ToolFault;
+use crate::mark::mark;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, parse, spec};
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
@@ -48,7 +49,7 @@ impl Read {
         let spec = spec(
             "read",
             ToolEffect::Read,
-            "Reads lines of a UTF-8 text file. `hash` is the BLAKE3 of the whole file, for `write` with \
+            "Reads lines of a UTF-8 text file. `hash` marks the whole file's content, for `write` with \
              expected_hash. If `truncated`, continue with offset = next_line; `line_cut` says that the last \
              line shown is not whole.",
             &json!({
@@ -138,8 +139,10 @@ impl Ask {
         }
         let window = self.window(content, cancel)?;
         let mut answer = self.answer(&window, size_bytes)?;
-        answer["hash"] = Hash::of(content).to_string().into();
-        answer["lines_total"] = content.split_inclusive(|b| *b == b'\n').count().into();
+        answer["hash"] = mark(content).into();
+        if answer["from_line"].is_u64() {
+            answer["lines_total"] = content.split_inclusive(|b| *b == b'\n').count().into();
+        }
         Ok(answer)
     }
 
@@ -192,10 +195,13 @@ impl Ask {
             "path": self.path,
             "content": content,
             "size_bytes": size_bytes,
-            "from_line": self.offset,
-            "truncated": truncated,
         });
+        // A file that is shown whole needs no more words.
+        if truncated || self.offset > 1 {
+            answer["from_line"] = self.offset.into();
+        }
         if truncated {
+            answer["truncated"] = true.into();
             let shown = content.bytes().filter(|b| *b == b'\n').count() as u64;
             answer["next_line"] = (self.offset + shown + u64::from(line_cut)).into();
         }

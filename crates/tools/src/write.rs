@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Hash, Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use cap_std::fs::Metadata;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
+use crate::mark::mark;
 use crate::place::Place;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, parse, spec};
@@ -39,7 +40,7 @@ impl Write {
                 "path": { "type": "string", "description": "File inside the working directory." },
                 "content": { "type": "string", "description": "The whole new content." },
                 "expected_hash": {
-                    "type": "string", "pattern": "^[0-9a-f]{64}$",
+                    "type": "string", "pattern": "^[0-9a-f]{16}$",
                     "description": "Replace only if the file's hash, as given by read, is this."
                 },
                 "must_be_new": {
@@ -89,7 +90,7 @@ fn write(
     Ok(json!({
         "path": place.path,
         "bytes": content.len(),
-        "hash": Hash::of(content).to_string(),
+        "hash": mark(content),
         "created": matches!(existing, Existing::Nothing),
         "unchanged": unchanged,
     }))
@@ -139,7 +140,7 @@ impl Existing {
             Some(metadata) if metadata.len() > FILE_BYTES_MAX => {
                 return Err(ToolFault::too_large(path, metadata.len(), FILE_BYTES_MAX));
             }
-            _ => place.current()?.map(|current| current.hash().to_string()),
+            _ => place.current()?.map(|current| current.mark()),
         };
         if actual.as_ref() == Some(expected) {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::world::{World, snapshot};
 async fn an_exact_text_is_replaced_as_often_as_expected() {
     let world = World::new();
     world.put("f", "a b a\n");
-    let hash = |text: &str| json!(Hash::of(text.as_bytes()).to_string());
+    let hash = |text: &str| json!(Hash::of(text.as_bytes()).to_string()[..16]);
     let edited = world
         .ok("edit", json!({ "path": "f", "old": "b", "new": "" }))
         .await;
