@@ -42,7 +42,7 @@ impl Driver<'_> {
             if let Effect::Stop(_) = effect {
                 return Ok(self.run);
             }
-            effect = match self.await_effect(&effect).await? {
+            effect = match self.await_effect(&effect).await {
                 Woken::Input(input) => {
                     let now = self.host.clock.now();
                     let step = kernel::step(&mut self.run, now, input);
@@ -54,17 +54,17 @@ impl Driver<'_> {
     }
 
     /// Performs the effect, unless the run is stopped from outside first.
-    async fn await_effect(&self, effect: &Effect) -> Result<Woken, HostError> {
+    async fn await_effect(&self, effect: &Effect) -> Woken {
         let mut performed = pin!(self.perform(effect));
         let mut changed = pin!(self.log_changed());
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Ok(Woken::Input(Input::Cancel {
+            () = self.cancel.cancelled() => Woken::Input(Input::Cancel {
                 reason: "cancelled by the user".into(),
-            })),
-            input = &mut performed => Ok(Woken::Input(input)),
-            seen = &mut changed => seen.map(|()| Woken::LogChanged),
-            () = self.out_of_time() => Ok(Woken::Input(Input::DeadlineReached)),
+            }),
+            input = &mut performed => Woken::Input(input),
+            () = &mut changed => Woken::LogChanged,
+            () = self.out_of_time() => Woken::Input(Input::DeadlineReached),
         }
     }
 
@@ -80,16 +80,16 @@ impl Driver<'_> {
     }
 
     /// Resolves when somebody else wrote to the log. An effect that is over sooner than the look would
-    /// help needs none: the next append finds out. A store that was mistaken is asked again, for the same
-    /// reason as with the alarm.
-    async fn log_changed(&self) -> Result<(), HostError> {
-        let first_look = self.host.clock.now().plus(LOOK_AFTER_MS);
-        self.host.clock.sleep_until(first_look).await;
+    /// help needs none: the next append finds out. A store that was mistaken, or that cannot be asked just
+    /// now, is asked again, for the same reason as with the alarm.
+    async fn log_changed(&self) {
         let known = self.run.head();
         loop {
-            self.host.store.changed(self.run.id(), known.seq).await?;
-            if self.head().await? != known {
-                return Ok(());
+            let look = self.host.clock.now().plus(LOOK_AFTER_MS);
+            self.host.clock.sleep_until(look).await;
+            let woken = self.host.store.changed(self.run.id(), known.seq).await;
+            if woken.is_ok() && self.head().await.is_ok_and(|head| head != known) {
+                return;
             }
         }
     }
@@ -149,7 +149,10 @@ impl Driver<'_> {
         }
         let mut tries = 1;
         loop {
-            let appended = self.host.store.append(step.before(), step.entries().clone());
+            let appended = self
+                .host
+                .store
+                .append(step.before(), step.entries().clone());
             let error = match appended.await {
                 Ok(head) => return release(step, head),
                 Err(error) => error,

@@ -39,11 +39,15 @@ impl Toolset for WorkdirTools {
         if let Some(registry) = opened.get(&config.dir) {
             return Ok(registry.clone());
         }
-        let workdir = Workdir::open(Path::new(&config.dir)).map_err(|error| HostError::Workdir {
-            dir: config.dir.clone(),
-            why: error.to_string(),
-        })?;
-        let hidden = config.targets.iter().filter_map(|target| target.key_env.clone());
+        let workdir =
+            Workdir::open(Path::new(&config.dir)).map_err(|error| HostError::Workdir {
+                dir: config.dir.clone(),
+                why: error.to_string(),
+            })?;
+        let hidden = config
+            .targets
+            .iter()
+            .filter_map(|target| target.key_env.clone());
         let registry = Registry::new(builtin(workdir, hidden.collect()))
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);
@@ -179,8 +183,9 @@ impl Host {
         self.interject(id, input).await
     }
 
-    /// Puts an input in from outside the driver. The driver may write at the same moment: then the log
-    /// has gone on, and the input is tried on what it says now.
+    /// Puts an input that ends the run in from outside the driver. The driver may write at the same
+    /// moment: then the log has gone on, and the input is tried on what it says now. A store may fail after
+    /// its commit: then the log says that the run has ended.
     async fn interject(&self, id: &RunId, input: impl Fn() -> Input) -> Result<Run, HostError> {
         loop {
             let mut run = self.load(id).await?;
@@ -188,10 +193,20 @@ impl Host {
             if step.entries().is_empty() {
                 return Ok(run);
             }
-            match self.store.append(step.before(), step.entries().clone()).await {
+            match self
+                .store
+                .append(step.before(), step.entries().clone())
+                .await
+            {
                 Ok(_) => return Ok(run),
                 Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    let run = self.load(id).await?;
+                    return match run.termination() {
+                        Some(_) => Ok(run),
+                        None => Err(error.into()),
+                    };
+                }
             }
         }
     }

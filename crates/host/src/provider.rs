@@ -69,13 +69,17 @@ pub struct TargetRequest {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    #[error("{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL")]
+    #[error(
+        "{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL"
+    )]
     NoProvider { model: String, known: String },
     #[error("{model:?} names no model; write {provider}/MODEL")]
     NoModel { model: String, provider: String },
     #[error("the base URL {url:?} does not begin with http:// or https://")]
     BadUrl { url: String },
-    #[error("the base URL holds a user name or password; put the key into a variable and name it with --key-env")]
+    #[error(
+        "the base URL holds a user name or password; put the key into a variable and name it with --key-env"
+    )]
     SecretInUrl,
     #[error("the script {path:?} cannot be found from here")]
     NoScript { path: String },
@@ -91,7 +95,13 @@ pub fn resolve_target(
     }
     if let Some(url) = &asked.base_url {
         let endpoint = checked_url(url)?;
-        return Ok(target(asked, "custom", endpoint, &asked.model, asked.key_env.clone()));
+        return Ok(target(
+            asked,
+            "custom",
+            endpoint,
+            &asked.model,
+            asked.key_env.clone(),
+        ));
     }
     let split = asked.model.split_once('/');
     let known = split.and_then(|(name, model)| {
@@ -113,7 +123,10 @@ pub fn resolve_target(
     }
     let named = provider.endpoint_env.and_then(&env);
     let endpoint = checked_url(named.as_deref().unwrap_or(provider.endpoint))?;
-    let key_env = asked.key_env.clone().or(provider.key_env.map(str::to_owned));
+    let key_env = asked
+        .key_env
+        .clone()
+        .or(provider.key_env.map(str::to_owned));
     Ok(target(asked, provider.name, endpoint, model, key_env))
 }
 

@@ -52,6 +52,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
         tool: Arc<str>,
+        #[serde(default, skip_serializing_if = "ToolEffect::is_read")]
         effect: ToolEffect,
     },
     ToolFinished(Box<ToolFinished>),
@@ -171,6 +172,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     pub finish: Finish,
+    /// The model that answered, where it is another than the one that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -410,7 +412,9 @@ pub struct Header {
 pub enum BadEntry {
     #[error("entry {seq} has format {found}, this build reads up to {FORMAT}")]
     NewerFormat { seq: u64, found: u16 },
-    #[error("entry {seq} does not follow from the one before: its hash is not that of its content")]
+    #[error(
+        "entry {seq}, or one of its step before it, was changed: the hash is not that of the content"
+    )]
     BrokenChain { seq: u64 },
     #[error("entry {seq} refers to blob {blob}, which is missing or changed")]
     MissingBlob { seq: u64, blob: Hash },
@@ -456,10 +460,12 @@ impl Entry {
     }
 
     /// Reads a stored entry: checks its format and its hash, then the body, then fetches the blobs.
-    /// `blob` gives the content of a blob, checked against its hash, or `None`.
+    /// `hash` is `None` where a store keeps one hash for several entries: then the hash follows from the
+    /// entry, and the next one that is stored proves it. `blob` gives the content of a blob, checked
+    /// against its hash, or `None`.
     pub fn open(
         header: Header,
-        hash: Hash,
+        hash: Option<Hash>,
         body: Arc<[u8]>,
         mut blob: impl FnMut(&Hash) -> Option<Arc<str>>,
     ) -> Result<Self, BadEntry> {
@@ -468,7 +474,8 @@ impl Entry {
             let found = header.format;
             return Err(BadEntry::NewerFormat { seq, found });
         }
-        if header.hash(&body) != hash {
+        let computed = header.hash(&body);
+        if hash.is_some_and(|stored| stored != computed) {
             return Err(BadEntry::BrokenChain { seq });
         }
         let unreadable = |why: String| BadEntry::Unreadable { seq, why };
@@ -497,7 +504,7 @@ impl Entry {
             at: header.at,
             turn: header.turn,
             prev: header.prev,
-            hash,
+            hash: computed,
             body,
             event,
         })

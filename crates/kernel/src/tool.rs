@@ -9,10 +9,11 @@ use crate::hash::Hash;
 use crate::text::Text;
 
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolEffect {
     /// Changes nothing.
+    #[default]
     Read,
     /// Changes something, and doing it twice is the same as doing it once.
     Idempotent,
@@ -21,6 +22,10 @@ pub enum ToolEffect {
 }
 
 impl ToolEffect {
+    pub(crate) fn is_read(&self) -> bool {
+        *self == Self::Read
+    }
+
     pub fn may_repeat(self) -> bool {
         matches!(self, Self::Read | Self::Idempotent)
     }

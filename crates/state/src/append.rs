@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{BlobRef, Entry, Event, GoalId, Head, RunId, Text};
+use bonded_kernel::{BlobRef, Entry, Event, GoalId, Hash, Head, RunId, Text};
 
 use crate::StoreError;
 
@@ -75,6 +75,12 @@ impl Append {
         self.entries
             .iter()
             .any(|entry| matches!(entry.event, Event::RunEnded(_)))
+    }
+
+    /// The hash that is stored with an entry: one an append. It covers the whole append, and what is cut
+    /// inside of one is noticed.
+    pub(crate) fn stored_hash(&self, entry: &Entry) -> Option<Hash> {
+        (entry.seq == self.head.seq).then_some(entry.hash)
     }
 
     /// Says whether the entries follow `found`, the head that the log has.

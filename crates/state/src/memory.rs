@@ -197,7 +197,7 @@ impl Content {
     }
 
     fn open(&self, stored: &Stored, index: usize) -> Result<Entry, StoreError> {
-        let before = index.checked_sub(1).map(|before| stored.rows[before].hash);
+        let before = index.checked_sub(1).map(|before| stored.hash_of(before));
         let row = stored.rows[index].clone();
         let blob = |hash: &Hash| self.blobs.get(hash).cloned();
         row.open(
@@ -226,8 +226,13 @@ impl Stored {
     fn head(&self) -> Head {
         self.rows.last().map_or(Head::EMPTY, |row| Head {
             seq: row.seq,
-            hash: row.hash,
+            hash: self.hash_of(self.rows.len() - 1),
         })
+    }
+
+    /// In memory every row has its hash: there is nothing to save.
+    fn hash_of(&self, index: usize) -> Hash {
+        self.rows[index].hash.unwrap_or(Hash::ZERO)
     }
 }
 

@@ -11,7 +11,8 @@ pub(crate) struct Row {
     pub(crate) at: Millis,
     pub(crate) turn: u32,
     pub(crate) body: Arc<[u8]>,
-    pub(crate) hash: Hash,
+    /// The last entry of an append has it; that of the others follows from what they say.
+    pub(crate) hash: Option<Hash>,
 }
 
 impl Row {
@@ -44,7 +45,7 @@ impl From<&Entry> for Row {
             at: entry.at,
             turn: entry.turn,
             body: entry.body.clone(),
-            hash: entry.hash,
+            hash: Some(entry.hash),
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) fn decode(
     catalog: &Catalog,
     limits: &Limits,
     turn: u32,
+    asked_model: &str,
 ) -> Result<DecisionMade, Rejected> {
     let finish = reply.finish;
     let answer = Answer {
@@ -35,7 +36,10 @@ pub(crate) fn decode(
         reasoning: reply.reasoning.into(),
         usage: reply.usage,
         finish,
-        model: reply.model.map(Into::into),
+        model: reply
+            .model
+            .filter(|model| model != asked_model)
+            .map(Into::into),
         request_id: reply.request_id.map(Into::into),
         latency_ms: reply.latency_ms,
     };

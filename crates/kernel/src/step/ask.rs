@@ -7,6 +7,7 @@ use crate::event::{AttemptFailed, Event};
 use crate::model::{Failure, FailureClass, Reply};
 use crate::prompt;
 use crate::retry::Pick;
+use crate::run::Phase;
 use crate::termination::TerminationKind;
 
 impl Stepper<'_> {
@@ -72,8 +73,19 @@ impl Stepper<'_> {
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {
-        let limits = &self.run.config().limits;
-        match decode::decode(reply, &self.run.catalog, limits, self.run.turn) {
+        let config = self.run.config();
+        let model = match self.run.phase {
+            Phase::Asking { target, .. } => config.targets.get(target as usize),
+            _ => None,
+        };
+        let model = model.map_or("", |target| &target.model);
+        match decode::decode(
+            reply,
+            &self.run.catalog,
+            &config.limits,
+            self.run.turn,
+            model,
+        ) {
             Ok(decision) => self.emit(Event::DecisionMade(Box::new(decision))),
             Err(rejected) => self.emit(Event::ReplyRejected {
                 reason: rejected.reason,

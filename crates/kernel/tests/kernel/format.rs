@@ -68,6 +68,6 @@ fn first_header() -> Header {
 fn the_hash_of_a_known_entry_is_what_it_always_was() {
     let line = GOLDEN.lines().next().expect("the golden file has lines");
     let hash = FIRST_HASH.parse().expect("64 hexadecimal digits");
-    let opened = Entry::open(first_header(), hash, line.as_bytes().into(), |_| None);
+    let opened = Entry::open(first_header(), Some(hash), line.as_bytes().into(), |_| None);
     assert_eq!(opened.map(|entry| entry.event.kind()), Ok("run_started"));
 }

@@ -46,9 +46,12 @@ pub(crate) fn through_a_store(entries: &[Entry]) -> Result<Vec<Entry>, BadEntry>
         }
     }
     let open = |entry: &Entry| {
-        Entry::open(header(entry), entry.hash, entry.body.clone(), |hash| {
-            blobs.get(hash).cloned()
-        })
+        Entry::open(
+            header(entry),
+            Some(entry.hash),
+            entry.body.clone(),
+            |hash| blobs.get(hash).cloned(),
+        )
     };
     entries.iter().map(open).collect()
 }
@@ -194,7 +197,7 @@ fn a_changed_entry_breaks_the_chain() {
             let mut body = entry.body.to_vec();
             tamper(&mut header, &mut hash, &mut body);
             let seq = header.seq;
-            let opened = Entry::open(header, hash, body.into(), |_| Some("".into()));
+            let opened = Entry::open(header, Some(hash), body.into(), |_| Some("".into()));
             assert_eq!(opened, Err(BadEntry::BrokenChain { seq }), "{name}");
         }
     }
@@ -207,7 +210,7 @@ fn a_newer_format_is_refused_before_anything_else_is_read() {
         format: FORMAT + 1,
         ..header(&entry)
     };
-    let opened = Entry::open(newer, Hash::ZERO, Arc::from(*b"\xff"), |_| None);
+    let opened = Entry::open(newer, Some(Hash::ZERO), Arc::from(*b"\xff"), |_| None);
     let refused = BadEntry::NewerFormat {
         seq: 1,
         found: FORMAT + 1,
@@ -222,7 +225,7 @@ fn a_missing_blob_is_named() {
         .iter()
         .find(|entry| matches!(&entry.event, Event::DecisionMade(d) if d.answer.text.blob().is_some()))
         .expect("a long text was said");
-    let opened = Entry::open(header(long), long.hash, long.body.clone(), |_| None);
+    let opened = Entry::open(header(long), Some(long.hash), long.body.clone(), |_| None);
     assert!(matches!(opened, Err(BadEntry::MissingBlob { seq, .. }) if seq == long.seq));
 }
 

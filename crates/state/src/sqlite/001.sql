@@ -6,14 +6,15 @@ CREATE TABLE run (
 ) STRICT;
 
 -- id is the run's key shifted left by 24 bits, plus the sequence number, so that a run's entries lie
--- together and no index is needed.
+-- together and no index is needed. The last entry of each append has the hash of the chain up to it; the
+-- hashes between follow from the entries.
 CREATE TABLE entry (
     id     INTEGER PRIMARY KEY,
     format INTEGER NOT NULL,
     at     INTEGER NOT NULL,
     turn   INTEGER NOT NULL,
     body   BLOB NOT NULL,
-    hash   BLOB NOT NULL
+    hash   BLOB
 ) STRICT;
 
 -- Long texts by their hash.

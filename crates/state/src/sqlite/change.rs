@@ -149,7 +149,10 @@ fn insert_entries(append: &Append, key: Key, connection: &Connection) -> rusqlit
             entry.at.0 as i64,
             entry.turn,
             &entry.body[..],
-            entry.hash.as_bytes().as_slice(),
+            append
+                .stored_hash(entry)
+                .as_ref()
+                .map(|hash| hash.as_bytes().as_slice()),
         ])?;
     }
     Ok(())

@@ -61,6 +61,23 @@ pub(super) fn head(connection: &Connection, key: Key) -> rusqlite::Result<Head> 
     Ok(head.unwrap_or(Head::EMPTY))
 }
 
+/// The nearest place at or before entry `seq` whose hash is stored; the beginning, if there is none.
+pub(super) fn anchor(connection: &Connection, key: Key, seq: u64) -> rusqlite::Result<Head> {
+    let anchor = connection
+        .prepare_cached(
+            "SELECT id, hash FROM entry WHERE id BETWEEN ?1 AND ?2 AND hash IS NOT NULL \
+             ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row(params![key.entry(0), key.entry(seq)], |row| {
+            Ok(Head {
+                seq: seq_of(row.get(0)?),
+                hash: Hash::from_bytes(row.get(1)?),
+            })
+        })
+        .optional()?;
+    Ok(anchor.unwrap_or(Head::EMPTY))
+}
+
 pub(super) fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
     Ok(Row {
         seq: seq_of(row.get(0)?),
@@ -68,7 +85,7 @@ pub(super) fn read_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         at: Millis(row.get::<_, i64>(2)? as u64),
         turn: row.get(3)?,
         body: row.get_ref(4)?.as_blob()?.into(),
-        hash: Hash::from_bytes(row.get(5)?),
+        hash: row.get::<_, Option<[u8; 32]>>(5)?.map(Hash::from_bytes),
     })
 }
 

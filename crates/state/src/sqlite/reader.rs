@@ -71,24 +71,9 @@ impl Readers {
         self.read(|connection| {
             let unknown = || StoreError::UnknownRun { run: run.clone() };
             let (key, goal) = keys::find(connection, run)?.ok_or_else(unknown)?;
-            let mut log = Log::new(connection, run, &goal);
-            let mut query = connection.prepare_cached(concat!(
-                "SELECT ",
-                columns!(),
-                " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
-            ))?;
-            let mut rows = query.query(params![key.entry(after), key.last_entry()])?;
-            let mut entries = Vec::new();
-            let mut prev = Hash::ZERO;
-            while let Some(row) = rows.next()? {
-                let row = read_row(row)?;
-                let hash = row.hash;
-                // The row `after` itself is read for its hash only.
-                if row.seq > after {
-                    entries.push(log.open(row, prev)?);
-                }
-                prev = hash;
-            }
+            let anchor = keys::anchor(connection, key, after)?;
+            let mut entries = Log::new(connection, run, &goal).read(key, anchor)?;
+            entries.retain(|entry| entry.seq > after);
             Ok(entries)
         })
     }
@@ -178,6 +163,33 @@ impl<'a> Log<'a> {
         }
     }
 
+    /// Opens everything after a place whose hash is known.
+    fn read(&mut self, key: Key, anchor: Head) -> Result<Vec<Entry>, ReadFault> {
+        let mut query = self.connection.prepare_cached(concat!(
+            "SELECT ",
+            columns!(),
+            " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+        ))?;
+        let mut rows = query.query(params![key.entry(anchor.seq + 1), key.last_entry()])?;
+        let mut entries = Vec::new();
+        let (mut prev, mut is_closed) = (anchor.hash, true);
+        while let Some(row) = rows.next()? {
+            let row = read_row(row)?;
+            is_closed = row.hash.is_some();
+            let entry = self.open(row, prev)?;
+            prev = entry.hash;
+            entries.push(entry);
+        }
+        match entries.last() {
+            // An append is all or nothing, so somebody has taken the rest of it away.
+            Some(last) if !is_closed => Err(ReadFault::BadLog {
+                run: self.run.clone(),
+                source: BadEntry::BrokenChain { seq: last.seq },
+            }),
+            _ => Ok(entries),
+        }
+    }
+
     fn open(&mut self, row: Row, prev: Hash) -> Result<Entry, ReadFault> {
         let (connection, blobs) = (self.connection, &mut self.blobs);
         let mut failure = None;
@@ -218,12 +230,7 @@ fn read_blob(connection: &Connection, hash: &Hash) -> rusqlite::Result<Option<Ar
 }
 
 /// The first and the last entry of a run.
-fn ends(
-    connection: &Connection,
-    key: Key,
-    run: &RunId,
-    goal: &GoalId,
-) -> Result<Ends, ReadFault> {
+fn ends(connection: &Connection, key: Key, run: &RunId, goal: &GoalId) -> Result<Ends, ReadFault> {
     let mut log = Log::new(connection, run, goal);
     let missing = || ReadFault::BadLog {
         run: run.clone(),
@@ -238,16 +245,9 @@ fn ends(
         .optional()?
         .ok_or_else(missing)?;
     let first = log.open(first, Hash::ZERO)?;
-    let mut query = connection.prepare_cached(concat!(
-        "SELECT ",
-        columns!(),
-        " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 2"
-    ))?;
-    let rows = query.query_map(params![key.entry(1), key.last_entry()], read_row)?;
-    let mut newest = rows.collect::<rusqlite::Result<Vec<_>>>()?.into_iter();
-    let last = newest.next().ok_or_else(missing)?;
-    let prev = newest.next().map_or(Hash::ZERO, |row| row.hash);
-    let last = log.open(last, prev)?;
+    let newest = keys::head(connection, key)?;
+    let anchor = keys::anchor(connection, key, newest.seq.saturating_sub(1))?;
+    let last = log.read(key, anchor)?.pop().ok_or_else(missing)?;
     Ok(Ends { first, last })
 }
 

@@ -337,10 +337,8 @@ async fn held(store: &dyn Store, run: &RunId) -> Holder {
 async fn a_run_that_has_not_begun_can_be_waited_for(world: &dyn World) {
     let store = world.open();
     let log = Log::with_turns("r", 1);
-    let (waited, ()) = soon(async {
-        tokio::join!(store.changed(&log.id, 0), log.append_all(&*store))
-    })
-    .await;
+    let (waited, ()) =
+        soon(async { tokio::join!(store.changed(&log.id, 0), log.append_all(&*store)) }).await;
     assert_eq!(waited, Ok(()));
 }
 

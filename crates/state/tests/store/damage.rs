@@ -20,11 +20,11 @@ async fn a_changed_log_is_refused_with_its_file_its_run_and_its_entry() {
     let table = [
         Damage {
             sql: "UPDATE entry SET body = CAST(replace(CAST(body AS TEXT), 'turn 2', 'turn 3') AS BLOB)",
-            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 7 }),
+            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 8 }),
         },
         Damage {
             sql: "UPDATE entry SET at = at + 1 WHERE id & 0xffffff = 3",
-            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 3 }),
+            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 4 }),
         },
         Damage {
             sql: "UPDATE entry SET turn = turn + 1 WHERE id & 0xffffff = 4",
@@ -36,7 +36,11 @@ async fn a_changed_log_is_refused_with_its_file_its_run_and_its_entry() {
         },
         Damage {
             sql: "DELETE FROM entry WHERE id & 0xffffff = 6",
-            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 7 }),
+            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 8 }),
+        },
+        Damage {
+            sql: "DELETE FROM entry WHERE id & 0xffffff = 10",
+            expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 9 }),
         },
         Damage {
             sql: "DELETE FROM entry WHERE id & 0xffffff = 1",
