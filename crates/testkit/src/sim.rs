@@ -1,0 +1,29 @@
+//! Seeded worlds around the real driver and the real kernel.
+//!
+//! A [`World`] is one run in virtual time. Its seed decides what the model answers, what the tools do, how
+//! the store fails, how the clock jumps, who meddles, and where the process dies; a new process takes the
+//! run up each time. [`check`] then holds the log against what really happened.
+//!
+//! The order is: [`World::new`], [`World::play`], [`check`]; and [`same_log`] for two plays of one seed.
+
+mod clock;
+mod conversation;
+mod history;
+mod ledger;
+mod model;
+mod plan;
+mod process;
+mod property;
+mod reply;
+mod rng;
+mod store;
+mod tool;
+mod world;
+
+pub use clock::SimClock;
+pub use history::History;
+pub use ledger::{Execution, Place, Sent, Tally};
+pub use plan::{Faults, Plan, Sabotage, Temper};
+pub use property::{PROPERTIES, Property, Violation, check, same_log, violations};
+pub use rng::Rng;
+pub use world::World;

@@ -1,0 +1,65 @@
+//! What is left of a world when it is over: the log, and what really happened.
+
+use bonded_kernel::{Entry, Head, Run, RunConfig};
+use bonded_state::Store as _;
+
+use super::ledger::{Execution, Sent, Tally};
+use super::process::Shared;
+
+/// The evidence that the properties are checked against. Its fields are open, so that a test can forge it
+/// and see that the forgery is noticed.
+#[derive(Clone, Debug)]
+pub struct History {
+    pub seed: u64,
+    pub config: RunConfig,
+    /// The provider reported more than it can have used.
+    pub provider_lies: bool,
+    /// The log of the run as it lies in the store.
+    pub entries: Vec<Entry>,
+    /// The run as the last driver knew it.
+    pub live: Option<Run>,
+    pub executions: Vec<Execution>,
+    pub requests: Vec<Sent>,
+    /// Every head that the store has acknowledged.
+    pub acknowledged: Vec<Head>,
+    /// What was seen to be wrong while the world went on.
+    pub complaints: Vec<String>,
+    /// How far the clock was set ahead altogether.
+    pub jumped_ms: u64,
+    pub tally: Tally,
+}
+
+impl History {
+    pub(crate) async fn of(shared: &Shared, live: Option<Run>) -> Self {
+        let mut ledger = std::mem::take(&mut *shared.ledger());
+        let entries = match shared.log.load(&shared.run, 0).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                ledger
+                    .complaints
+                    .push(format!("the log cannot be loaded: {error}"));
+                vec![]
+            }
+        };
+        let mut tally = ledger.tally;
+        tally.worlds = 1;
+        tally.entries = entries.len() as u64;
+        tally.turns = entries.last().map_or(0, |entry| u64::from(entry.turn));
+        if let Some(termination) = live.as_ref().and_then(Run::termination) {
+            tally.endings.insert(termination.kind.as_str(), 1);
+        }
+        Self {
+            seed: shared.seed,
+            config: shared.plan.config.clone(),
+            provider_lies: shared.plan.provider_lies,
+            entries,
+            live,
+            executions: ledger.executions,
+            requests: ledger.sent,
+            acknowledged: ledger.acknowledged,
+            complaints: ledger.complaints,
+            jumped_ms: shared.clock.jumped_forward_ms(),
+            tally,
+        }
+    }
+}

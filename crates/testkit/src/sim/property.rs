@@ -1,0 +1,155 @@
+//! What must hold in every world, whatever happens in it.
+
+mod conversation;
+mod limits;
+mod log;
+mod tools;
+
+use bonded_kernel::Entry;
+
+use super::history::History;
+
+/// A property holds, or says what breaks it.
+pub type Property = fn(&History) -> Result<(), String>;
+
+/// Every property, by name.
+pub const PROPERTIES: &[(&str, Property)] = &[
+    ("nothing_strange_was_seen", log::nothing_strange_was_seen),
+    ("the_run_ended", log::the_run_ended),
+    (
+        "exactly_one_end_and_it_is_last",
+        log::exactly_one_end_and_it_is_last,
+    ),
+    (
+        "nothing_begins_after_the_end",
+        log::nothing_begins_after_the_end,
+    ),
+    (
+        "replay_equals_the_live_run",
+        log::replay_equals_the_live_run,
+    ),
+    ("the_audit_passes", log::the_audit_passes),
+    (
+        "no_acknowledged_entry_is_lost",
+        log::no_acknowledged_entry_is_lost,
+    ),
+    (
+        "time_never_falls_in_the_log",
+        log::time_never_falls_in_the_log,
+    ),
+    (
+        "turns_stay_within_the_cap",
+        limits::turns_stay_within_the_cap,
+    ),
+    (
+        "calls_stay_within_the_cap",
+        limits::calls_stay_within_the_cap,
+    ),
+    (
+        "attempts_stay_within_the_cap",
+        limits::attempts_stay_within_the_cap,
+    ),
+    (
+        "nothing_is_asked_beyond_the_budget",
+        limits::nothing_is_asked_beyond_the_budget,
+    ),
+    (
+        "the_reserve_covers_every_honest_request",
+        limits::the_reserve_covers_every_honest_request,
+    ),
+    (
+        "honest_spending_stays_within_the_budget",
+        limits::honest_spending_stays_within_the_budget,
+    ),
+    (
+        "elapsed_time_stays_within_the_limit",
+        limits::elapsed_time_stays_within_the_limit,
+    ),
+    ("rate_limits_are_honoured", limits::rate_limits_are_honoured),
+    (
+        "every_execution_was_decided",
+        tools::every_execution_was_decided,
+    ),
+    (
+        "every_execution_was_logged_before",
+        tools::every_execution_was_logged_before,
+    ),
+    (
+        "refused_calls_are_never_executed",
+        tools::refused_calls_are_never_executed,
+    ),
+    (
+        "a_push_is_executed_at_most_once",
+        tools::a_push_is_executed_at_most_once,
+    ),
+    (
+        "only_a_resume_repeats_a_call",
+        tools::only_a_resume_repeats_a_call,
+    ),
+    (
+        "every_accepted_call_has_an_outcome",
+        tools::every_accepted_call_has_an_outcome,
+    ),
+    ("success_is_never_made_up", tools::success_is_never_made_up),
+    (
+        "every_call_is_answered",
+        conversation::every_call_is_answered,
+    ),
+    (
+        "each_request_was_logged_and_sent_once",
+        conversation::each_request_was_logged_and_sent_once,
+    ),
+];
+
+/// A property that does not hold in a world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("world {seed}: {property} does not hold: {message}")]
+pub struct Violation {
+    pub seed: u64,
+    pub property: &'static str,
+    pub message: String,
+}
+
+/// Checks every property and gives the first that does not hold.
+pub fn check(history: &History) -> Result<(), Violation> {
+    match violations(history).into_iter().next() {
+        Some(violation) => Err(violation),
+        None => Ok(()),
+    }
+}
+
+/// Every property that does not hold.
+pub fn violations(history: &History) -> Vec<Violation> {
+    let failing = PROPERTIES.iter().filter_map(|(property, holds)| {
+        let message = holds(history).err()?;
+        Some(Violation {
+            seed: history.seed,
+            property,
+            message,
+        })
+    });
+    failing.collect()
+}
+
+/// The same seed must give the same log, entry by entry and byte by byte.
+pub fn same_log(first: &History, second: &History) -> Result<(), Violation> {
+    let (one, other) = (&first.entries, &second.entries);
+    let differs = (0..one.len().max(other.len())).find(|&i| match (one.get(i), other.get(i)) {
+        (Some(a), Some(b)) => a != b,
+        _ => true,
+    });
+    let Some(i) = differs else {
+        return Ok(());
+    };
+    let shown =
+        |entry: Option<&Entry>| entry.map(|entry| (entry.seq, entry.at, entry.event.clone()));
+    Err(Violation {
+        seed: first.seed,
+        property: "the_same_seed_gives_the_same_log",
+        message: format!(
+            "first {:?}, then {:?}",
+            shown(one.get(i)),
+            shown(other.get(i))
+        ),
+    })
+}

@@ -1,0 +1,234 @@
+//! The hard limits, counted from the log without the kernel's own counters.
+
+use std::collections::BTreeMap;
+
+use bonded_kernel::{Entry, Event, FailureClass, Money, Price, Reserve, Usage};
+
+use crate::sim::history::History;
+
+/// How long a step may keep a run past its deadline: the store's delays, and the pauses between its tries.
+const LATE_MS_MAX: u64 = 10_000;
+
+/// Counts the entries of each turn that pass.
+fn per_turn(history: &History, passes: impl Fn(&Event) -> bool) -> BTreeMap<u32, u32> {
+    let mut counts = BTreeMap::new();
+    for entry in history.entries.iter().filter(|entry| passes(&entry.event)) {
+        *counts.entry(entry.turn).or_default() += 1;
+    }
+    counts
+}
+
+fn within(what: &str, counts: &BTreeMap<u32, u32>, max: u32) -> Result<(), String> {
+    match counts.iter().find(|(_, count)| **count > max) {
+        Some((turn, count)) => Err(format!("{count} {what} in turn {turn}, the cap is {max}")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String> {
+    let max = history.config.limits.turns_max;
+    let decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
+    within("decisions", &decisions, 1)?;
+    match history.entries.iter().find(|entry| entry.turn > max) {
+        Some(entry) => Err(format!("turn {} of {max}", entry.turn)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn calls_stay_within_the_cap(history: &History) -> Result<(), String> {
+    let max = history.config.limits.calls_per_turn_max;
+    let invoked = per_turn(history, |event| matches!(event, Event::ToolInvoked { .. }));
+    within("invoked calls", &invoked, max)?;
+    let mut executed: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut keys: Vec<(&str, u32)> = vec![];
+    for execution in &history.executions {
+        keys.push((&execution.key, execution.turn));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    for (_, turn) in keys {
+        *executed.entry(turn).or_default() += 1;
+    }
+    within("executed calls", &executed, max)
+}
+
+pub(super) fn attempts_stay_within_the_cap(history: &History) -> Result<(), String> {
+    let max = history.config.limits.attempts_per_turn_max;
+    let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut interrupted = 0;
+    for entry in &history.entries {
+        let count = counts.entry(entry.turn).or_default();
+        match &entry.event {
+            Event::AttemptStarted { .. } => *count += 1,
+            Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
+                *count = count.saturating_sub(1);
+                interrupted += 1;
+            }
+            _ => {}
+        }
+    }
+    within("attempts", &counts, max)?;
+    let is_resume = |entry: &&Entry| matches!(entry.event, Event::RunResumed {});
+    let stops = history.entries.iter().filter(is_resume).count() + 1;
+    if interrupted > stops {
+        return Err(format!(
+            "{interrupted} attempts were interrupted by {stops} stops"
+        ));
+    }
+    Ok(())
+}
+
+/// What the requests of a run used, booked anew from the log.
+#[derive(Default)]
+struct Account {
+    usage: Usage,
+    cost: Money,
+    reserved: Reserve,
+    price: Option<Price>,
+    /// A provider said that it used more than the reserve.
+    exceeded: bool,
+}
+
+impl Account {
+    fn take(&mut self, history: &History, event: &Event) {
+        match event {
+            Event::AttemptStarted {
+                target, reserved, ..
+            } => {
+                self.reserved = *reserved;
+                let target = history.config.targets.get(*target as usize);
+                self.price = target.and_then(|target| target.price);
+            }
+            // Nobody knows what a request used that was cut off, so it counts in full.
+            Event::AttemptFailed(failed)
+                if failed.billable || failed.class == FailureClass::Interrupted =>
+            {
+                self.book(None);
+            }
+            Event::ReplyRejected { answer, .. } => self.book(answer.usage),
+            Event::DecisionMade(decision) => self.book(decision.answer.usage),
+            _ => {}
+        }
+    }
+
+    fn book(&mut self, reported: Option<Usage>) {
+        let usage = reported.unwrap_or_else(|| self.reserved.usage());
+        let cost = match (reported, self.price) {
+            (Some(usage), Some(price)) => price.of(&usage),
+            _ => self.reserved.cost,
+        };
+        self.exceeded |= usage.input > self.reserved.input || usage.output > self.reserved.output;
+        self.usage.add(&usage);
+        self.cost = self.cost.plus(cost);
+    }
+}
+
+/// Before every request there is room for the worst that it can use.
+pub(super) fn nothing_is_asked_beyond_the_budget(history: &History) -> Result<(), String> {
+    let limits = &history.config.limits;
+    let mut account = Account::default();
+    for entry in &history.entries {
+        account.take(history, &entry.event);
+        let Event::AttemptStarted { reserved, .. } = &entry.event else {
+            continue;
+        };
+        let tokens = account.usage.total() + reserved.usage().total();
+        let cost = account.cost.plus(reserved.cost);
+        let over_tokens = limits.tokens_max.is_some_and(|max| tokens > max);
+        // Without a price nobody knows what a request costs.
+        let priced = account.price.is_some();
+        let over_cost = priced && limits.cost_max.is_some_and(|max| cost > max);
+        if over_tokens || over_cost {
+            let seq = entry.seq;
+            return Err(format!(
+                "entry {seq} may bring the run to {tokens} tokens and {cost}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What is reserved is a true upper bound: only a provider that miscounts can exceed it.
+pub(super) fn the_reserve_covers_every_honest_request(history: &History) -> Result<(), String> {
+    let mut account = Account::default();
+    for entry in &history.entries {
+        account.take(history, &entry.event);
+        if account.exceeded && !history.provider_lies {
+            let (seq, reserved) = (entry.seq, account.reserved);
+            return Err(format!(
+                "entry {seq} used more than {reserved:?}: {:?}",
+                entry.event
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Where no provider reports more than was reserved, the whole run stays within its budget.
+pub(super) fn honest_spending_stays_within_the_budget(history: &History) -> Result<(), String> {
+    let limits = &history.config.limits;
+    let mut account = Account::default();
+    for entry in &history.entries {
+        account.take(history, &entry.event);
+    }
+    let spend = history.live.as_ref().map(|run| run.spend());
+    if let Some(spend) = spend
+        && (spend.usage, spend.cost) != (account.usage, account.cost)
+    {
+        let (usage, cost) = (account.usage, account.cost);
+        return Err(format!(
+            "the run says {spend:?}, the log says {usage:?} and {cost}"
+        ));
+    }
+    if account.exceeded {
+        return Ok(());
+    }
+    let tokens = account.usage.total();
+    let over_tokens = limits.tokens_max.is_some_and(|max| tokens > max);
+    let over_cost = limits.cost_max.is_some_and(|max| account.cost > max);
+    if over_tokens || over_cost {
+        return Err(format!("{tokens} tokens and {} were spent", account.cost));
+    }
+    Ok(())
+}
+
+pub(super) fn elapsed_time_stays_within_the_limit(history: &History) -> Result<(), String> {
+    let Some(max) = history.config.limits.elapsed_ms_max else {
+        return Ok(());
+    };
+    let Some(Event::RunEnded(ended)) = history.entries.last().map(|entry| &entry.event) else {
+        return Ok(());
+    };
+    let (elapsed, jumped) = (ended.elapsed_ms, history.jumped_ms);
+    if elapsed > max + jumped + LATE_MS_MAX {
+        return Err(format!(
+            "{elapsed} ms of {max} ms, {jumped} ms of them jumped over"
+        ));
+    }
+    Ok(())
+}
+
+/// A target that said how long it wants to be left alone is left alone.
+pub(super) fn rate_limits_are_honoured(history: &History) -> Result<(), String> {
+    let mut free_at = BTreeMap::new();
+    let mut asked = 0;
+    for entry in &history.entries {
+        match &entry.event {
+            Event::AttemptStarted { target, .. } => {
+                asked = *target;
+                if free_at.get(target).is_some_and(|at| entry.at < *at) {
+                    return Err(format!(
+                        "entry {} asks target {target} too early",
+                        entry.seq
+                    ));
+                }
+            }
+            Event::AttemptFailed(failed) if failed.class == FailureClass::RateLimit => {
+                let wait_ms = failed.retry_after_ms.unwrap_or(1_000);
+                free_at.insert(asked, entry.at.plus(wait_ms));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! The tools: what was executed, against what was decided and logged.
+
+use bonded_kernel::{Call, DONE, Entry, Event, Outcome};
+
+use crate::sim::history::History;
+use crate::sim::ledger::Execution;
+
+/// The call of a turn's decision.
+fn decided(history: &History, turn: u32, call: u32) -> Option<&Call> {
+    history.entries.iter().find_map(|entry| match &entry.event {
+        Event::DecisionMade(decision) if entry.turn == turn => decision.calls.get(call as usize),
+        _ => None,
+    })
+}
+
+/// Where the log says that a call begins.
+fn invoked(history: &History, turn: u32, at: u32) -> Option<&Entry> {
+    history.entries.iter().find(|entry| {
+        entry.turn == turn && matches!(&entry.event, Event::ToolInvoked { call, .. } if *call == at)
+    })
+}
+
+/// Where the log says what came of a call: its end, or that it was skipped.
+fn outcomes(history: &History, turn: u32, at: u32) -> impl Iterator<Item = &Entry> {
+    history.entries.iter().filter(move |entry| {
+        entry.turn == turn
+            && match &entry.event {
+                Event::ToolFinished(finished) => finished.call == at,
+                Event::CallSkipped { call, .. } => *call == at,
+                _ => false,
+            }
+    })
+}
+
+fn times(history: &History, key: &str) -> usize {
+    let same = history.executions.iter().filter(|one| one.key == key);
+    same.count()
+}
+
+pub(super) fn every_execution_was_decided(history: &History) -> Result<(), String> {
+    for Execution { key, tool, .. } in &history.executions {
+        if tool == DONE {
+            return Err(format!("{key}: {DONE} is the kernel's own and no tool"));
+        }
+    }
+    for execution in &history.executions {
+        let call = decided(history, execution.turn, execution.call);
+        let is_same = call.is_some_and(|call| {
+            *call.tool == execution.tool && call.arguments.as_str() == execution.arguments
+        });
+        if !is_same {
+            return Err(format!(
+                "{} was executed, the log decided {call:?}",
+                execution.key
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn every_execution_was_logged_before(history: &History) -> Result<(), String> {
+    for execution in &history.executions {
+        let logged = invoked(history, execution.turn, execution.call);
+        let (key, log_seq) = (&execution.key, execution.log_seq);
+        match logged {
+            None => return Err(format!("{key} was executed and never logged")),
+            Some(entry) if entry.seq > log_seq => {
+                let seq = entry.seq;
+                return Err(format!(
+                    "{key} ran when the log ended at {log_seq}, before {seq}"
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn refused_calls_are_never_executed(history: &History) -> Result<(), String> {
+    for execution in &history.executions {
+        let call = decided(history, execution.turn, execution.call);
+        if let Some(refusal) = call.and_then(|call| call.refused.as_ref()) {
+            return Err(format!("{} was executed: {refusal:?}", execution.key));
+        }
+    }
+    let refused = history.entries.iter().filter_map(|entry| {
+        let Event::ToolInvoked { call, .. } = entry.event else {
+            return None;
+        };
+        let is_refused = decided(history, entry.turn, call)?.refused.is_some();
+        is_refused.then_some(entry.seq)
+    });
+    match refused.into_iter().next() {
+        Some(seq) => Err(format!("entry {seq} invokes a refused call")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn a_push_is_executed_at_most_once(history: &History) -> Result<(), String> {
+    for Execution { key, .. } in history.executions.iter().filter(|one| one.tool == "push") {
+        let times = times(history, key);
+        if times > 1 {
+            return Err(format!("{key} was executed {times} times"));
+        }
+    }
+    Ok(())
+}
+
+/// A call is executed once for each process that took it up, and not once more.
+pub(super) fn only_a_resume_repeats_a_call(history: &History) -> Result<(), String> {
+    for Execution {
+        key, turn, call, ..
+    } in &history.executions
+    {
+        let Some(begin) = invoked(history, *turn, *call) else {
+            continue;
+        };
+        let end = outcomes(history, *turn, *call).next();
+        let end = end.map_or(u64::MAX, |entry| entry.seq);
+        let is_resume = |entry: &&Entry| {
+            (begin.seq..end).contains(&entry.seq) && matches!(entry.event, Event::RunResumed {})
+        };
+        let resumes = history.entries.iter().filter(is_resume).count();
+        let times = times(history, key);
+        if times > 1 + resumes {
+            return Err(format!(
+                "{key} was executed {times} times, with {resumes} resumes"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn every_accepted_call_has_an_outcome(history: &History) -> Result<(), String> {
+    let last_turn = history.entries.last().map_or(0, |entry| entry.turn);
+    for entry in &history.entries {
+        let Event::DecisionMade(decision) = &entry.event else {
+            continue;
+        };
+        for (at, call) in decision.calls.iter().enumerate() {
+            let (turn, at) = (entry.turn, at as u32);
+            let count = outcomes(history, turn, at).count();
+            // The end of a run leaves calls that had not begun where they are.
+            let was_reached = turn < last_turn || invoked(history, turn, at).is_some();
+            let least = usize::from(call.refused.is_none() && was_reached);
+            let most = usize::from(call.refused.is_none());
+            if !(least..=most).contains(&count) {
+                return Err(format!("call {at} of turn {turn} has {count} outcomes"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the log calls a success was executed to its end, and said just that.
+pub(super) fn success_is_never_made_up(history: &History) -> Result<(), String> {
+    for entry in &history.entries {
+        let Event::ToolFinished(finished) = &entry.event else {
+            continue;
+        };
+        if finished.outcome != Outcome::Ok || &*finished.tool == DONE {
+            continue;
+        }
+        let same_call = |one: &&Execution| one.turn == entry.turn && one.call == finished.call;
+        let mut said = history
+            .executions
+            .iter()
+            .filter(same_call)
+            .filter_map(|one| one.output.as_deref());
+        let is_true = match finished.cut_from_bytes {
+            None => said.any(|output| output == finished.output.as_str()),
+            Some(bytes) => said.any(|output| output.len() as u64 == bytes),
+        };
+        if !is_true {
+            return Err(format!(
+                "entry {} tells of a success that never was",
+                entry.seq
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Crashes not by chance but everywhere: one world for each place that a run passes.
+
+use bonded_testkit::sim::{Faults, Plan, Tally, Temper, World, check};
+
+/// How many calm runs are broken at each of their places.
+const RUNS: u64 = 12;
+
+/// A run in which nothing goes wrong but the deaths that are planned.
+fn calm(seed: u64) -> Plan {
+    let mut plan = Plan::of(seed);
+    plan.faults = Faults::NONE;
+    plan.temper = Temper::Diligent;
+    plan.crashes_max = 0;
+    plan.provider_lies = false;
+    plan.config.limits.turns_max = 5;
+    plan
+}
+
+fn play(plan: &Plan, seed: u64, crashes_at: &[u64]) -> Tally {
+    let mut plan = plan.clone();
+    plan.crashes_at = crashes_at.to_vec();
+    let history = World::planned(seed, plan).play();
+    let result = check(&history);
+    assert!(result.is_ok(), "crashes at {crashes_at:?}: {result:?}");
+    history.tally
+}
+
+#[test]
+fn a_process_may_die_at_any_place_and_twice_in_a_row() {
+    let mut total = Tally::default();
+    for seed in 1..=RUNS {
+        let plan = calm(seed);
+        let places = play(&plan, seed, &[]).places;
+        assert!(
+            places > 5,
+            "the run of seed {seed} passes {places} places only"
+        );
+        for place in 0..places {
+            let once = play(&plan, seed, &[place]);
+            assert_eq!(once.crashes_total(), 1, "seed {seed}, place {place}");
+            total.add(&once);
+            for gap in [1, 2, 5] {
+                total.add(&play(&plan, seed, &[place, place + gap]));
+            }
+        }
+    }
+    assert!(
+        total.crashes_total() > 1_000,
+        "only {} crashes",
+        total.crashes_total()
+    );
+}

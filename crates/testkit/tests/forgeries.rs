@@ -1,0 +1,270 @@
+//! The properties can fail: each is shown evidence that breaks it, and must say so.
+
+use std::collections::BTreeSet;
+
+use bonded_kernel::{
+    AttemptFailed, Event, FailureClass, Head, Millis, Refusal, RefusalCode, replay,
+};
+use bonded_testkit::sim::{
+    Faults, History, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
+};
+
+/// A plan for a long calm run with one target and every limit set, and none of them reached.
+fn calm(seed: u64) -> Plan {
+    let mut plan = Plan::of(seed);
+    plan.faults = Faults::NONE;
+    plan.temper = Temper::Endless;
+    plan.provider_lies = false;
+    plan.config.targets.truncate(1);
+    let limits = &mut plan.config.limits;
+    (
+        limits.turns_max,
+        limits.calls_per_turn_max,
+        limits.attempts_per_turn_max,
+    ) = (20, 8, 5);
+    (limits.tokens_max, limits.cost_max, limits.repeats_max) = (Some(10_000_000), None, 0);
+    limits.elapsed_ms_max = Some(900_000);
+    limits.tool_output_bytes_max = 32_768;
+    plan
+}
+
+fn broken_properties(history: &History) -> Vec<&'static str> {
+    let broken = violations(history).into_iter();
+    broken.map(|violation| violation.property).collect()
+}
+
+fn events<'a>(history: &'a mut History, kind: &str) -> Vec<&'a mut Event> {
+    let events = history.entries.iter_mut().map(|entry| &mut entry.event);
+    events.filter(|event| event.kind() == kind).collect()
+}
+
+fn first<'a>(history: &'a mut History, kind: &str) -> &'a mut Event {
+    let mut found = events(history, kind);
+    assert!(!found.is_empty(), "the run has no {kind}");
+    found.swap_remove(0)
+}
+
+fn swap_decisions(history: &mut History) {
+    let mut decisions = events(history, "decision_made");
+    let (one, rest) = decisions.split_first_mut().expect("a decision");
+    std::mem::swap(*one, rest[0]);
+}
+
+fn overstate_usage(history: &mut History) {
+    if let Event::DecisionMade(decision) = first(history, "decision_made") {
+        let usage = decision.answer.usage.get_or_insert_default();
+        usage.output = 1_000_000;
+    }
+}
+
+fn understate_usage(history: &mut History) {
+    for event in events(history, "decision_made") {
+        if let Event::DecisionMade(decision) = event {
+            decision.answer.usage = None;
+        }
+    }
+}
+
+fn limit_the_first_request(history: &mut History) {
+    let failed = AttemptFailed {
+        class: FailureClass::RateLimit,
+        message: "".into(),
+        status: None,
+        retry_after_ms: Some(u64::from(u32::MAX)),
+        request_id: None,
+        latency_ms: 0,
+        billable: false,
+    };
+    *first(history, "decision_made") = Event::AttemptFailed(Box::new(failed));
+}
+
+fn refuse_the_first_execution(history: &mut History) {
+    let call = history.executions[0].call as usize;
+    if let Event::DecisionMade(decision) = first(history, "decision_made") {
+        decision.calls[call].refused = Some(Refusal {
+            code: RefusalCode::UnknownTool,
+            message: "".into(),
+        });
+    }
+}
+
+fn repeat_an_execution(history: &mut History, tool: &str) {
+    let found = history.executions.iter().find(|one| one.tool == tool);
+    let again = found.expect("the tool was executed").clone();
+    history.executions.push(again);
+}
+
+fn outlast_the_limit(history: &mut History) {
+    if let Event::RunEnded(ended) = first(history, "run_ended") {
+        ended.elapsed_ms = 3_600_000;
+    }
+}
+
+fn forget_a_result(history: &mut History) {
+    *first(history, "tool_finished") = Event::RunResumed {};
+}
+
+fn show_the_model_a_gap(history: &mut History) {
+    let mut forged = history.clone();
+    forget_a_result(&mut forged);
+    history.live = replay(&forged.entries).ok();
+}
+
+type Forge = fn(&mut History);
+
+/// What breaks each property.
+const FORGERIES: &[(&str, Forge)] = &[
+    ("nothing_strange_was_seen", |h| {
+        h.complaints.push("strange".into());
+    }),
+    ("the_run_ended", |h| h.live = None),
+    ("the_run_ended", |h| h.live = replay(&h.entries[..4]).ok()),
+    ("exactly_one_end_and_it_is_last", |h| {
+        h.entries.pop();
+    }),
+    ("replay_equals_the_live_run", |h| {
+        h.live = replay(&h.entries[..4]).ok();
+    }),
+    ("nothing_begins_after_the_end", |h| {
+        h.executions[0].log_seq = u64::MAX;
+    }),
+    ("nothing_begins_after_the_end", |h| {
+        h.requests[0].log_seq = u64::MAX;
+    }),
+    ("replay_equals_the_live_run", show_the_model_a_gap),
+    ("the_audit_passes", swap_decisions),
+    ("the_audit_passes", forget_a_result),
+    ("no_acknowledged_entry_is_lost", |h| {
+        let lost = h.acknowledged[1].seq;
+        h.entries.retain(|entry| entry.seq != lost);
+    }),
+    ("no_acknowledged_entry_is_lost", |h| {
+        h.acknowledged[1].hash = Head::EMPTY.hash;
+    }),
+    ("time_never_falls_in_the_log", |h| {
+        h.entries[3].at = Millis(0);
+    }),
+    ("turns_stay_within_the_cap", |h| {
+        h.config.limits.turns_max = 1;
+    }),
+    ("turns_stay_within_the_cap", |h| {
+        h.entries.iter_mut().for_each(|entry| entry.turn = 1);
+    }),
+    ("calls_stay_within_the_cap", |h| {
+        h.config.limits.calls_per_turn_max = 0;
+    }),
+    ("attempts_stay_within_the_cap", |h| {
+        h.config.limits.attempts_per_turn_max = 0;
+    }),
+    ("nothing_is_asked_beyond_the_budget", |h| {
+        h.config.limits.tokens_max = Some(100);
+    }),
+    ("the_reserve_covers_every_honest_request", overstate_usage),
+    ("honest_spending_stays_within_the_budget", |h| {
+        h.config.limits.tokens_max = Some(100);
+    }),
+    ("honest_spending_stays_within_the_budget", understate_usage),
+    ("elapsed_time_stays_within_the_limit", outlast_the_limit),
+    ("rate_limits_are_honoured", limit_the_first_request),
+    ("every_execution_was_decided", |h| {
+        h.executions[0].arguments = "{}".into();
+    }),
+    ("every_execution_was_decided", |h| {
+        h.executions[0].turn = 999;
+    }),
+    ("every_execution_was_logged_before", |h| {
+        h.executions[0].log_seq = 1;
+    }),
+    ("every_execution_was_logged_before", |h| {
+        h.executions[0].call = 999;
+    }),
+    (
+        "refused_calls_are_never_executed",
+        refuse_the_first_execution,
+    ),
+    ("a_push_is_executed_at_most_once", |h| {
+        repeat_an_execution(h, "push");
+    }),
+    ("only_a_resume_repeats_a_call", |h| {
+        repeat_an_execution(h, "look");
+    }),
+    ("every_accepted_call_has_an_outcome", forget_a_result),
+    ("success_is_never_made_up", |h| {
+        h.executions[0].output = None;
+    }),
+    ("success_is_never_made_up", |h| {
+        h.executions[0].output = Some("other".into());
+    }),
+    ("every_call_is_answered", show_the_model_a_gap),
+    ("each_request_was_logged_and_sent_once", |h| {
+        h.requests.push(h.requests[0].clone());
+    }),
+    ("each_request_was_logged_and_sent_once", |h| {
+        h.requests[1].log_seq = 1;
+    }),
+];
+
+#[test]
+fn every_property_notices_what_breaks_it() {
+    let history = World::planned(1, calm(1)).play();
+    assert_eq!(
+        violations(&history),
+        [],
+        "the true history keeps every property"
+    );
+    for (row, (property, forge)) in FORGERIES.iter().enumerate() {
+        let mut forged = history.clone();
+        forge(&mut forged);
+        let broken = broken_properties(&forged);
+        assert!(
+            broken.contains(property),
+            "row {row}: {property} holds, {broken:?} do not"
+        );
+    }
+}
+
+#[test]
+fn no_property_goes_without_a_forgery() {
+    let forged: BTreeSet<&str> = FORGERIES.iter().map(|(property, _)| *property).collect();
+    let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
+    assert_eq!(forged, all);
+}
+
+#[test]
+fn tools_that_execute_a_push_twice_are_noticed() {
+    let mut plan = calm(2);
+    plan.sabotage = Sabotage::PushTwice;
+    let broken = broken_properties(&World::planned(2, plan).play());
+    assert!(
+        broken.contains(&"a_push_is_executed_at_most_once"),
+        "{broken:?}"
+    );
+    assert!(
+        broken.contains(&"only_a_resume_repeats_a_call"),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn a_store_that_drops_an_acknowledged_append_is_noticed() {
+    let mut plan = calm(3);
+    plan.sabotage = Sabotage::LoseAppend;
+    let broken = broken_properties(&World::planned(3, plan).play());
+    assert!(
+        broken.contains(&"no_acknowledged_entry_is_lost"),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn two_different_logs_are_told_apart() {
+    let history = World::new(4).play();
+    assert_eq!(same_log(&history, &history.clone()), Ok(()));
+    let mut shorter = history.clone();
+    shorter.entries.pop();
+    assert!(same_log(&history, &shorter).is_err());
+    assert!(same_log(&shorter, &history).is_err());
+    let mut later = history.clone();
+    later.entries[1].at = later.entries[1].at.plus(1);
+    assert!(same_log(&history, &later).is_err());
+}

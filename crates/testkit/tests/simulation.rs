@@ -1,0 +1,139 @@
+//! Thousands of seeded worlds.
+//!
+//! `BONDED_SIM_SEEDS` says how many, `BONDED_SIM_FROM` with which seed they begin.
+
+use std::io::Write as _;
+use std::ops::Range;
+
+use bonded_testkit::sim::{Place, Tally, Violation, World, check, same_log};
+
+const SEEDS: u64 = 6_000;
+const THREADS: u64 = 2;
+
+/// Plays a world twice and checks everything.
+fn examine(seed: u64) -> Result<Tally, Violation> {
+    let world = World::new(seed);
+    let history = world.play();
+    check(&history)?;
+    same_log(&history, &world.play())?;
+    Ok(history.tally)
+}
+
+fn examine_all(seeds: impl Iterator<Item = u64>) -> (Tally, Vec<Violation>) {
+    let mut total = Tally::default();
+    let mut violations = vec![];
+    for seed in seeds {
+        match examine(seed) {
+            Ok(tally) => total.add(&tally),
+            Err(violation) => violations.push(violation),
+        }
+    }
+    (total, violations)
+}
+
+fn asked_for(variable: &str) -> Option<u64> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().expect("BONDED_SIM_* are whole numbers"))
+}
+
+fn seeds() -> Range<u64> {
+    let from = asked_for("BONDED_SIM_FROM").unwrap_or(1);
+    let count = asked_for("BONDED_SIM_SEEDS").unwrap_or(SEEDS);
+    from..from.saturating_add(count)
+}
+
+/// The seeds that once failed, one a line, each followed by what it found.
+fn kept_seeds() -> Vec<u64> {
+    let lines = include_str!("seeds.txt").lines();
+    let lines = lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let seed = line.split_whitespace().next().unwrap_or_default();
+            seed.parse()
+                .expect("a line of seeds.txt begins with a seed")
+        })
+        .collect()
+}
+
+fn report(total: &Tally) {
+    let Tally {
+        worlds,
+        places,
+        resumes,
+        failures,
+        turns,
+        entries,
+        executions,
+        requests,
+        cancels,
+        panics,
+        crashes,
+        endings,
+    } = total;
+    let line = format!(
+        "simulated {worlds} worlds: {} crashes at {places} places, {resumes} resumes, {failures} failures, {turns} turns, \
+         {requests} requests, {executions} executions, {entries} entries, {cancels} cancels, \
+         {panics} panics; crashes {crashes:?}; endings {endings:?}\n",
+        total.crashes_total(),
+    );
+    // Not `println!`: the harness would keep the line to itself when all is well.
+    let written = std::io::stdout().write_all(line.as_bytes());
+    written.expect("the report is written");
+}
+
+fn assert_none(violations: &[Violation]) {
+    let shown: Vec<String> = violations
+        .iter()
+        .take(10)
+        .map(ToString::to_string)
+        .collect();
+    let count = violations.len();
+    assert!(
+        count == 0,
+        "{count} worlds broke a property:\n{}",
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn thousands_of_seeded_worlds_keep_every_property() {
+    let (_, violations) = examine_all(kept_seeds().into_iter());
+    assert_none(&violations);
+
+    let seeds = seeds();
+    let examined: Vec<(Tally, Vec<Violation>)> = std::thread::scope(|scope| {
+        let threads = (0..THREADS).map(|nth| {
+            let share = seeds.clone().filter(move |seed| seed % THREADS == nth);
+            scope.spawn(move || examine_all(share))
+        });
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|result| result.expect("no world panics"))
+            .collect()
+    });
+    let mut total = Tally::default();
+    let mut violations = vec![];
+    for (tally, found) in examined {
+        total.add(&tally);
+        violations.extend(found);
+    }
+    report(&total);
+    assert_none(&violations);
+    if total.worlds >= 1_000 {
+        for place in Place::ALL {
+            assert!(
+                total.crashes.contains_key(&place),
+                "no process died {place:?}"
+            );
+        }
+        assert_eq!(
+            total.endings.len(),
+            8,
+            "a kind of end never came: {:?}",
+            total.endings
+        );
+    }
+}
