@@ -1,0 +1,83 @@
+//! The arrows between the crates are those of ARCHITECTURE.md, and there are no others.
+
+use std::path::Path;
+
+/// Each crate, and those of ours that it may use.
+const ARROWS: [(&str, &[&str]); 8] = [
+    ("crates/kernel", &[]),
+    ("crates/tools", &["bonded-kernel"]),
+    ("crates/state", &["bonded-kernel"]),
+    ("crates/transport", &["bonded-kernel"]),
+    (
+        "crates/host",
+        &[
+            "bonded-kernel",
+            "bonded-state",
+            "bonded-tools",
+            "bonded-transport",
+        ],
+    ),
+    (
+        "crates/bonded",
+        &[
+            "bonded-host",
+            "bonded-kernel",
+            "bonded-state",
+            "bonded-transport",
+        ],
+    ),
+    (
+        "crates/testkit",
+        &[
+            "bonded-host",
+            "bonded-kernel",
+            "bonded-state",
+            "bonded-tools",
+            "bonded-transport",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The crates of ours that a manifest names in its `[dependencies]`.
+fn uses(manifest: &str) -> Vec<String> {
+    let section = manifest
+        .split("\n[")
+        .find(|section| section.starts_with("dependencies]"))
+        .unwrap_or_default();
+    section
+        .lines()
+        .filter(|line| line.starts_with("bonded"))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_crate_uses_only_what_the_architecture_lets_it_use() {
+    for (path, allowed) in ARROWS {
+        let manifest = root().join(path).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(&manifest).expect("every crate has a manifest");
+        for used in uses(&manifest) {
+            assert!(allowed.contains(&used.as_str()), "{path} uses {used}");
+        }
+    }
+}
+
+#[test]
+fn there_are_no_other_crates() {
+    let mut found: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .expect("the crates lie in one directory")
+        .map(|entry| entry.expect("it can be read").file_name())
+        .map(|name| format!("crates/{}", name.to_string_lossy()))
+        .collect();
+    found.push("xtask".into());
+    found.sort();
+    let mut known: Vec<&str> = ARROWS.iter().map(|(path, _)| *path).collect();
+    known.sort_unstable();
+    assert_eq!(found, known);
+}
