@@ -2,72 +2,45 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::ToolEffect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::ToolFault;
+use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::tool::spec;
 use crate::workdir::Workdir;
 
-pub(crate) struct Append {
-    spec: ToolSpec,
-    workdir: Arc<Workdir>,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     content: String,
 }
 
-impl Append {
-    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
-            "append",
-            ToolEffect::Write,
-            "Adds text to the end of a file, atomically, and keeps what is there; creates the file if it is \
-             missing. It adds no line break of its own.",
-            &json!({
-                "path": { "type": "string", "description": "File inside the working directory." },
-                "content": { "type": "string", "description": "The text to add." }
-            }),
-            &["path", "content"],
-        );
-        Self { spec, workdir }
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+    let spec = spec(
+        "append",
+        ToolEffect::Write,
+        "Adds text to the end of a file, atomically, and keeps what is there; creates the file if it is \
+         missing. It adds no line break of its own.",
+        &json!({
+            "path": { "type": "string", "description": "File inside the working directory." },
+            "content": { "type": "string", "description": "The text to add." }
+        }),
+        &["path", "content"],
+    );
+    FileTool {
+        spec,
+        workdir,
+        work: append,
     }
 }
 
-impl Tool for Append {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move {
-            let arguments: Arguments = parse(arguments)?;
-            let workdir = Arc::clone(&self.workdir);
-            let key = call.key();
-            blocking(move |cancel| append(&workdir, &arguments, &key, cancel)).await
-        })
-    }
-}
-
-fn append(
-    workdir: &Workdir,
-    arguments: &Arguments,
-    key: &str,
-    cancel: &Cancel,
-) -> Result<Value, ToolFault> {
-    let place = Place::find(workdir, &arguments.path)?;
+fn append(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+    let place = Place::find(job.workdir, &arguments.path)?;
     let added = arguments.content.as_bytes();
     let (mut bytes, metadata) = match place.current()? {
         Some(current) => (current.bytes, Some(current.metadata)),
@@ -83,7 +56,7 @@ fn append(
             FILE_BYTES_MAX,
         ));
     }
-    place.replace(&bytes, metadata.as_ref(), key, cancel)?;
+    place.replace(&bytes, metadata.as_ref(), &job.call.key(), job.cancel)?;
     Ok(json!({
         "path": place.path,
         "bytes_appended": added.len(),

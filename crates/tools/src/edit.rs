@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::ToolEffect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::{self, ToolFault};
+use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::tool::spec;
 use crate::workdir::Workdir;
 
-pub(crate) struct Edit {
-    spec: ToolSpec,
-    workdir: Arc<Workdir>,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     old: String,
     new: String,
@@ -31,53 +26,31 @@ fn one() -> usize {
     1
 }
 
-impl Edit {
-    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
-            "edit",
-            ToolEffect::Write,
-            "Replaces an exact text in a file, atomically. `old` must occur exactly expected_matches times, \
-             whitespace included, or nothing is changed; give enough context to make it unique.",
-            &json!({
-                "path": { "type": "string", "description": "File inside the working directory." },
-                "old": { "type": "string", "description": "The exact text to replace; not empty." },
-                "new": { "type": "string", "description": "The text to put in its place; not equal to old." },
-                "expected_matches": {
-                    "type": "integer", "minimum": 1,
-                    "description": "How often old occurs; all are replaced; default 1."
-                }
-            }),
-            &["path", "old", "new"],
-        );
-        Self { spec, workdir }
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+    let spec = spec(
+        "edit",
+        ToolEffect::Write,
+        "Replaces an exact text in a file, atomically. `old` must occur exactly expected_matches times, \
+         whitespace included, or nothing is changed; give enough context to make it unique.",
+        &json!({
+            "path": { "type": "string", "description": "File inside the working directory." },
+            "old": { "type": "string", "description": "The exact text to replace; not empty." },
+            "new": { "type": "string", "description": "The text to put in its place; not equal to old." },
+            "expected_matches": {
+                "type": "integer", "minimum": 1,
+                "description": "How often old occurs; all are replaced; default 1."
+            }
+        }),
+        &["path", "old", "new"],
+    );
+    FileTool {
+        spec,
+        workdir,
+        work: edit,
     }
 }
 
-impl Tool for Edit {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move {
-            let arguments: Arguments = parse(arguments)?;
-            let workdir = Arc::clone(&self.workdir);
-            let key = call.key();
-            blocking(move |cancel| edit(&workdir, &arguments, &key, cancel)).await
-        })
-    }
-}
-
-fn edit(
-    workdir: &Workdir,
-    arguments: &Arguments,
-    key: &str,
-    cancel: &Cancel,
-) -> Result<Value, ToolFault> {
+fn edit(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
     let Arguments {
         path,
         old,
@@ -88,7 +61,7 @@ fn edit(
         let message = "old must not be empty, and new must differ from it";
         return Err(ToolFault::new(fault::BAD_ARGUMENTS, message));
     }
-    let place = Place::find(workdir, path)?;
+    let place = Place::find(job.workdir, path)?;
     let current = place.current()?.ok_or_else(|| {
         ToolFault::new(
             fault::NOT_FOUND,
@@ -105,7 +78,12 @@ fn edit(
         return Err(ToolFault::new(fault::UNEXPECTED_MATCH_COUNT, message));
     }
     let edited = text.replace(old.as_str(), new);
-    place.replace(edited.as_bytes(), Some(&current.metadata), key, cancel)?;
+    place.replace(
+        edited.as_bytes(),
+        Some(&current.metadata),
+        &job.call.key(),
+        job.cancel,
+    )?;
     Ok(json!({
         "path": place.path,
         "matches": matches,

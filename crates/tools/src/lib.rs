@@ -14,6 +14,7 @@ mod bounds;
 mod capture;
 mod edit;
 mod fault;
+mod file_tool;
 mod list;
 mod mark;
 mod place;
@@ -51,11 +52,11 @@ pub fn builtin(workdir: Workdir, hidden_env: Vec<String>) -> Vec<Arc<dyn Tool>> 
     let workdir = Arc::new(workdir);
     vec![
         Arc::new(read::Read::new(Arc::clone(&workdir))),
-        Arc::new(list::List::new(Arc::clone(&workdir))),
-        Arc::new(search::Search::new(Arc::clone(&workdir))),
-        Arc::new(write::Write::new(Arc::clone(&workdir))),
-        Arc::new(append::Append::new(Arc::clone(&workdir))),
-        Arc::new(edit::Edit::new(Arc::clone(&workdir))),
+        Arc::new(list::tool(Arc::clone(&workdir))),
+        Arc::new(search::tool(Arc::clone(&workdir))),
+        Arc::new(write::tool(Arc::clone(&workdir))),
+        Arc::new(append::tool(Arc::clone(&workdir))),
+        Arc::new(edit::tool(Arc::clone(&workdir))),
         Arc::new(run::Run::new(workdir, hidden_env)),
     ]
 }

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::ToolEffect;
 use cap_std::fs::Dir;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::{budget, json_bytes};
 use crate::fault::ToolFault;
-use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::file_tool::{FileTool, Job};
+use crate::task::Cancel;
+use crate::tool::spec;
 use crate::walk::{Found, Kind, entries};
 use crate::workdir::{Workdir, shown};
 
@@ -19,13 +20,8 @@ use crate::workdir::{Workdir, shown};
 const FIXED_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 64;
 
-pub(crate) struct List {
-    spec: ToolSpec,
-    workdir: Arc<Workdir>,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(crate) struct Arguments {
     #[serde(default = "here")]
     path: String,
     #[serde(default = "one")]
@@ -46,57 +42,36 @@ fn limit_default() -> usize {
     500
 }
 
-impl List {
-    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
-            "list",
-            ToolEffect::Read,
-            "Lists a directory, sorted by name, hidden entries included. Links are shown and not followed; \
-             .git is shown and not entered. `truncated` says that there is more.",
-            &json!({
-                "path": { "type": "string", "description": "Directory; default: the working directory." },
-                "depth": {
-                    "type": "integer", "minimum": 1, "maximum": 10,
-                    "description": "How many levels to show; default 1."
-                },
-                "limit": {
-                    "type": "integer", "minimum": 1, "maximum": 10000,
-                    "description": "The most entries to show; default 500."
-                }
-            }),
-            &[],
-        );
-        Self { spec, workdir }
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+    let spec = spec(
+        "list",
+        ToolEffect::Read,
+        "Lists a directory, sorted by name, hidden entries included. Links are shown and not followed; \
+         .git is shown and not entered. `truncated` says that there is more.",
+        &json!({
+            "path": { "type": "string", "description": "Directory; default: the working directory." },
+            "depth": {
+                "type": "integer", "minimum": 1, "maximum": 10,
+                "description": "How many levels to show; default 1."
+            },
+            "limit": {
+                "type": "integer", "minimum": 1, "maximum": 10000,
+                "description": "The most entries to show; default 500."
+            }
+        }),
+        &[],
+    );
+    FileTool {
+        spec,
+        workdir,
+        work: list,
     }
 }
 
-impl Tool for List {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move {
-            let arguments: Arguments = parse(arguments)?;
-            let bytes_left = budget(call, FIXED_BYTES);
-            let workdir = Arc::clone(&self.workdir);
-            blocking(move |cancel| list(&workdir, &arguments, bytes_left, cancel)).await
-        })
-    }
-}
-
-fn list(
-    workdir: &Workdir,
-    arguments: &Arguments,
-    bytes_left: usize,
-    cancel: &Cancel,
-) -> Result<Value, ToolFault> {
-    let relative = workdir.relative(&arguments.path)?;
-    let dir = workdir
+fn list(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+    let relative = job.workdir.relative(&arguments.path)?;
+    let dir = job
+        .workdir
         .dir()
         .open_dir(&relative)
         .map_err(|error| ToolFault::from_io(&error, &arguments.path))?;
@@ -104,9 +79,9 @@ fn list(
     let mut listing = Listing {
         entries: Vec::new(),
         limit: arguments.limit,
-        bytes_left,
+        bytes_left: budget(job.call, FIXED_BYTES),
         truncated: false,
-        cancel,
+        cancel: job.cancel,
     };
     listing.add(&dir, prefix, arguments.depth)?;
     Ok(json!({ "entries": listing.entries, "truncated": listing.truncated }))

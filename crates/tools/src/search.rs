@@ -6,14 +6,15 @@ mod query;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::ToolEffect;
 use cap_std::fs::Dir;
 use serde_json::{Value, json};
 
 use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
 use crate::fault::{self, ToolFault};
-use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::file_tool::{FileTool, Job};
+use crate::task::Cancel;
+use crate::tool::spec;
 use crate::walk::{Found, Kind, entries};
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
 use ignored::Ignored;
@@ -27,70 +28,43 @@ const MATCH_BYTES: usize = 64;
 const DEPTH_MAX: usize = 128;
 const ENTRIES_MAX: usize = 100_000;
 
-pub(crate) struct Search {
-    spec: ToolSpec,
-    workdir: Arc<Workdir>,
-}
-
-impl Search {
-    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
-            "search",
-            ToolEffect::Read,
-            "Searches text files for lines that match a regular expression, or lists files by name if only \
-             glob is given; one of both is required. Skips .git, what .gitignore names, binary files and \
-             files over 16 MiB. Results are sorted by path.",
-            &json!({
-                "pattern": {
-                    "type": "string", "minLength": 1,
-                    "description": "Regular expression in Rust syntax, matched within one line."
-                },
-                "glob": {
-                    "type": "string", "minLength": 1,
-                    "description": "File name pattern such as *.rs; with a '/' it is matched against the path \
-                                    below `path`, e.g. src/**/*.rs."
-                },
-                "path": { "type": "string", "description": "Directory or file; default: the working directory." },
-                "case_insensitive": { "type": "boolean", "description": "Default false." },
-                "limit": {
-                    "type": "integer", "minimum": 1, "maximum": 10000,
-                    "description": "The most results; default 100."
-                }
-            }),
-            &[],
-        );
-        Self { spec, workdir }
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+    let spec = spec(
+        "search",
+        ToolEffect::Read,
+        "Searches text files for lines that match a regular expression, or lists files by name if only \
+         glob is given; one of both is required. Skips .git, what .gitignore names, binary files and \
+         files over 16 MiB. Results are sorted by path.",
+        &json!({
+            "pattern": {
+                "type": "string", "minLength": 1,
+                "description": "Regular expression in Rust syntax, matched within one line."
+            },
+            "glob": {
+                "type": "string", "minLength": 1,
+                "description": "File name pattern such as *.rs; with a '/' it is matched against the path \
+                                below `path`, e.g. src/**/*.rs."
+            },
+            "path": { "type": "string", "description": "Directory or file; default: the working directory." },
+            "case_insensitive": { "type": "boolean", "description": "Default false." },
+            "limit": {
+                "type": "integer", "minimum": 1, "maximum": 10000,
+                "description": "The most results; default 100."
+            }
+        }),
+        &[],
+    );
+    FileTool {
+        spec,
+        workdir,
+        work: search,
     }
 }
 
-impl Tool for Search {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move {
-            let arguments: Arguments = parse(arguments)?;
-            let bytes_left = budget(call, FIXED_BYTES);
-            let workdir = Arc::clone(&self.workdir);
-            blocking(move |cancel| search(&workdir, &arguments, bytes_left, cancel)).await
-        })
-    }
-}
-
-fn search(
-    workdir: &Workdir,
-    arguments: &Arguments,
-    bytes_left: usize,
-    cancel: &Cancel,
-) -> Result<Value, ToolFault> {
+fn search(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
     let query = Query::new(arguments)?;
-    let relative = workdir.relative(&arguments.path)?;
-    let root = workdir.dir();
+    let relative = job.workdir.relative(&arguments.path)?;
+    let root = job.workdir.dir();
     let start = relative
         .strip_prefix(".")
         .unwrap_or(&relative)
@@ -100,11 +74,11 @@ fn search(
         start: &start,
         results: Vec::new(),
         limit: arguments.limit,
-        bytes_left,
+        bytes_left: budget(job.call, FIXED_BYTES),
         truncated: false,
         files_searched: 0,
         files_skipped: 0,
-        cancel,
+        cancel: job.cancel,
     };
     match open_regular(root, &relative, Follow::Yes, &arguments.path) {
         Ok(_) => hunt.visit_file(root, &start)?,

@@ -2,26 +2,21 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::ToolEffect;
 use cap_std::fs::Metadata;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
+use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::tool::spec;
 use crate::workdir::{Workdir, load};
 
-pub(crate) struct Write {
-    spec: ToolSpec,
-    workdir: Arc<Workdir>,
-}
-
 #[derive(Deserialize)]
-struct Arguments {
+pub(crate) struct Arguments {
     path: String,
     content: String,
     expected_hash: Option<String>,
@@ -29,63 +24,41 @@ struct Arguments {
     must_be_new: bool,
 }
 
-impl Write {
-    pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
-            "write",
-            ToolEffect::Idempotent,
-            "Creates a file or replaces its whole content, atomically; makes missing directories. If the file \
-             already has this content, nothing happens and `unchanged` is true. Use edit for a small change.",
-            &json!({
-                "path": { "type": "string", "description": "File inside the working directory." },
-                "content": { "type": "string", "description": "The whole new content." },
-                "expected_hash": {
-                    "type": "string", "pattern": "^[0-9a-f]{16}$",
-                    "description": "Replace only if the file's hash, as given by read, is this."
-                },
-                "must_be_new": {
-                    "type": "boolean",
-                    "description": "Fail if a file with other content exists; default false."
-                }
-            }),
-            &["path", "content"],
-        );
-        Self { spec, workdir }
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+    let spec = spec(
+        "write",
+        ToolEffect::Idempotent,
+        "Creates a file or replaces its whole content, atomically; makes missing directories. If the file \
+         already has this content, nothing happens and `unchanged` is true. Use edit for a small change.",
+        &json!({
+            "path": { "type": "string", "description": "File inside the working directory." },
+            "content": { "type": "string", "description": "The whole new content." },
+            "expected_hash": {
+                "type": "string", "pattern": "^[0-9a-f]{16}$",
+                "description": "Replace only if the file's hash, as given by read, is this."
+            },
+            "must_be_new": {
+                "type": "boolean",
+                "description": "Fail if a file with other content exists; default false."
+            }
+        }),
+        &["path", "content"],
+    );
+    FileTool {
+        spec,
+        workdir,
+        work: write,
     }
 }
 
-impl Tool for Write {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn call<'a>(
-        &'a self,
-        arguments: Value,
-        call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move {
-            let arguments: Arguments = parse(arguments)?;
-            let workdir = Arc::clone(&self.workdir);
-            let key = call.key();
-            blocking(move |cancel| write(&workdir, &arguments, &key, cancel)).await
-        })
-    }
-}
-
-fn write(
-    workdir: &Workdir,
-    arguments: &Arguments,
-    key: &str,
-    cancel: &Cancel,
-) -> Result<Value, ToolFault> {
-    let place = Place::find(workdir, &arguments.path)?;
+fn write(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+    let place = Place::find(job.workdir, &arguments.path)?;
     let content = arguments.content.as_bytes();
     let existing = Existing::look(&place, content)?;
     let unchanged = matches!(existing, Existing::Equal);
     if !unchanged {
         existing.check(&place, arguments)?;
-        place.replace(content, existing.metadata(), key, cancel)?;
+        place.replace(content, existing.metadata(), &job.call.key(), job.cancel)?;
     }
     Ok(json!({
         "path": place.path,

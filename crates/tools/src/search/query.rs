@@ -19,7 +19,7 @@ const BEFORE_CHARS: usize = 100;
 const REGEX_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     pub(super) pattern: Option<String>,
     pub(super) glob: Option<String>,
     #[serde(default = "here")]
