@@ -1,1 +1,77 @@
-fn main() {}
+//! The project's own commands: one that checks everything, and those that measure.
+//!
+//! It depends on none of the project's crates and on nothing else, so that it builds in a moment: it runs
+//! the programs and looks at what they do.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this program is the surface: what it finds goes to the terminal"
+)]
+
+mod bench;
+mod build_cost;
+mod cpu;
+mod docs;
+mod fault;
+mod options;
+mod soak;
+mod stage;
+mod test;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use fault::Fault;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test                          everything that must hold: format, lints, tests, docs
+  check-docs                    the docs alone: contract, error pages, command table
+  sim [--seeds N] [--from S]    many seeded worlds, in release
+  crash [--kills N]             kill a running process again and again, in release
+  bench [--only SECTION] [--rounds N]
+                                figures beside a bare loop that makes the same requests;
+                                sections: cpu, faults, start, memory, disk, long
+  build-cost                    CPU time of a release build from nothing, and the binary's size
+  help                          this text";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("xtask: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[String]) -> Result<(), Fault> {
+    let (command, rest) = match words.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", words),
+    };
+    match command {
+        "test" => options::none(rest).and_then(|()| test::run_all()),
+        "check-docs" => options::none(rest).and_then(|()| docs::check()),
+        "sim" => soak::sim(rest),
+        "crash" => soak::crash(rest),
+        "bench" => bench::run(rest),
+        "build-cost" => options::none(rest).and_then(|()| build_cost::run_fresh()),
+        "help" | "--help" | "-h" => {
+            println!("{HELP}");
+            Ok(())
+        }
+        other => Err(Fault::Usage {
+            why: format!("there is no command {other:?}; `cargo xtask help` lists them"),
+        }),
+    }
+}
+
+/// The directory of the workspace.
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}

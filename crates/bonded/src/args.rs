@@ -9,7 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// What an agent may do, spend and change is enforced by code; everything it did can be replayed and
 /// checked; a crash at any moment loses nothing and repeats nothing.
 #[derive(Debug, Parser)]
-#[command(name = "bonded", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "bonded",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 #[command(after_help = "\
 Examples:
   bonded demo                                        watch an agent work; needs no key
@@ -108,7 +113,13 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone; several are tried in turn
-    #[arg(long = "model", short = 'm', env = "BONDED_MODEL", value_name = "MODEL", value_delimiter = ',')]
+    #[arg(
+        long = "model",
+        short = 'm',
+        env = "BONDED_MODEL",
+        value_name = "MODEL",
+        value_delimiter = ','
+    )]
     pub(crate) models: Vec<String>,
 
     /// The base URL of an OpenAI-compatible server

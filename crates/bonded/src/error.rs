@@ -242,7 +242,10 @@ mod tests {
     fn every_code_has_a_page_that_names_it_and_its_exit_code() {
         for code in Code::ALL {
             let page = code.page();
-            assert!(page.starts_with(&format!("# {}\n", code.name())), "{code:?}");
+            assert!(
+                page.starts_with(&format!("# {}\n", code.name())),
+                "{code:?}"
+            );
             let exit = format!("Exit code {}.", code.exit_code());
             assert!(page.contains(&exit), "{code:?}: the page lacks {exit:?}");
         }

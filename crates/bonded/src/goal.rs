@@ -25,7 +25,10 @@ pub(crate) fn read(argument: &str) -> Result<String, CliError> {
 
 fn open(path: &Path) -> Result<File, CliError> {
     File::open(path).map_err(|error| {
-        CliError::new(Code::BadGoal, format!("cannot read {}: {error}", path.display()))
+        CliError::new(
+            Code::BadGoal,
+            format!("cannot read {}: {error}", path.display()),
+        )
     })
 }
 
@@ -46,7 +49,8 @@ fn bounded(source: impl Read, name: &str) -> Result<String, CliError> {
 }
 
 fn too_large(name: &str) -> CliError {
-    let message = format!("{name} is larger than {GOAL_BYTES_MAX} bytes, the most that a goal may have");
+    let message =
+        format!("{name} is larger than {GOAL_BYTES_MAX} bytes, the most that a goal may have");
     CliError::new(Code::BadGoal, message)
         .hint("put the material into a file of the working directory and let the goal name it")
 }
@@ -100,7 +104,9 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<(RunId, String)>, CliError> 
         let id = id.unwrap_or_else(|| derived_id(index, &goal));
         let id = RunId::new(&id).map_err(|error| bad(error.to_string()))?;
         if !ids.insert(id.clone()) {
-            return Err(bad(format!("the id {id} stands in an earlier line already")));
+            return Err(bad(format!(
+                "the id {id} stands in an earlier line already"
+            )));
         }
         goals.push((id, goal));
     }

@@ -20,8 +20,11 @@ pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
         return Ok(path.to_owned());
     }
     let base = etcetera::choose_base_strategy().map_err(|_| {
-        CliError::new(Code::StoreMissing, "the home directory is not known, so there is no default store")
-            .hint("name a file: --store FILE or BONDED_STORE")
+        CliError::new(
+            Code::StoreMissing,
+            "the home directory is not known, so there is no default store",
+        )
+        .hint("name a file: --store FILE or BONDED_STORE")
     })?;
     Ok(base.data_dir().join("bonded").join("store.db"))
 }
@@ -62,7 +65,10 @@ pub(crate) async fn find_run(store: &dyn Store, named: &str) -> Result<RunId, Cl
         [one] => Ok(one.run.clone()),
         [] => Err(unknown_run(named).hint(near_runs(store, named).await?)),
         several => {
-            let ids: Vec<String> = several.iter().map(|listed| listed.run.to_string()).collect();
+            let ids: Vec<String> = several
+                .iter()
+                .map(|listed| listed.run.to_string())
+                .collect();
             let message = format!("{named:?} is the beginning of several runs' ids");
             Err(CliError::new(Code::AmbiguousRun, message)
                 .hint(format!("they are:\n  {}", ids.join("\n  "))))
@@ -71,7 +77,10 @@ pub(crate) async fn find_run(store: &dyn Store, named: &str) -> Result<RunId, Cl
 }
 
 fn unknown_run(named: &str) -> CliError {
-    CliError::new(Code::UnknownRun, format!("there is no run {named:?} in this store"))
+    CliError::new(
+        Code::UnknownRun,
+        format!("there is no run {named:?} in this store"),
+    )
 }
 
 /// The ids that look most like what was typed, else the newest.
@@ -84,7 +93,12 @@ async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
     if listed.is_empty() {
         return Ok("the store has no runs yet".into());
     }
-    let common = |id: &str| id.bytes().zip(named.bytes()).take_while(|(a, b)| a == b).count();
+    let common = |id: &str| {
+        id.bytes()
+            .zip(named.bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
     let mut ids: Vec<&str> = listed.iter().map(|listed| listed.run.as_str()).collect();
     ids.sort_by_key(|id| std::cmp::Reverse(common(id)));
     ids.truncate(5);
@@ -101,8 +115,10 @@ pub(crate) fn run_config(
     let targets = targets(model, price)?;
     let limits = limits_of(limits)?;
     if limits.cost_max.is_some() && price.is_none() {
-        return Err(CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost")
-            .hint("say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]"));
+        return Err(
+            CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost")
+                .hint("say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]"),
+        );
     }
     Ok(RunConfig {
         dir: working_directory(dir)?,
@@ -113,7 +129,11 @@ pub(crate) fn run_config(
     })
 }
 
-pub(crate) fn goal(text: String, system: Option<&Path>, config: RunConfig) -> Result<Goal, CliError> {
+pub(crate) fn goal(
+    text: String,
+    system: Option<&Path>,
+    config: RunConfig,
+) -> Result<Goal, CliError> {
     let system: Text = match system {
         None => DEFAULT_SYSTEM.into(),
         Some(path) => std::fs::read_to_string(path)
@@ -163,13 +183,23 @@ fn no_model() -> CliError {
         .iter()
         .filter_map(|known| {
             let name = known.key_env?;
-            let state = if std::env::var_os(name).is_some() { "set" } else { "not set" };
+            let state = if std::env::var_os(name).is_some() {
+                "set"
+            } else {
+                "not set"
+            };
             Some(format!("{name} ({state})"))
         })
         .collect();
     CliError::new(Code::NoModel, "no model is configured")
-        .hint(format!("looked for: --model, BONDED_MODEL; keys: {}", keys.join(", ")))
-        .hint(format!("name one: --model PROVIDER/MODEL, PROVIDER being {}", known.join(", ")))
+        .hint(format!(
+            "looked for: --model, BONDED_MODEL; keys: {}",
+            keys.join(", ")
+        ))
+        .hint(format!(
+            "name one: --model PROVIDER/MODEL, PROVIDER being {}",
+            known.join(", ")
+        ))
         .hint("or any OpenAI-compatible server: --base-url http://127.0.0.1:8080/v1 --model NAME")
         .hint("or no model at all: --model script:replies.jsonl, or `bonded demo`")
 }
@@ -177,10 +207,15 @@ fn no_model() -> CliError {
 fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
     let said = said.unwrap_or(Path::new("."));
     let bad = |why: String| {
-        let message = format!("the working directory {} cannot be used: {why}", said.display());
+        let message = format!(
+            "the working directory {} cannot be used: {why}",
+            said.display()
+        );
         CliError::new(Code::Workdir, message)
     };
-    let path = said.canonicalize().map_err(|error| bad(error.to_string()))?;
+    let path = said
+        .canonicalize()
+        .map_err(|error| bad(error.to_string()))?;
     if !path.is_dir() {
         return Err(bad("it is not a directory".into()));
     }
@@ -215,7 +250,10 @@ fn parse_price(text: &str) -> Result<Price, CliError> {
     let parts = text
         .split(',')
         .map(|part| {
-            let dollars: Money = part.trim().parse().map_err(|error| bad(format!("{error}")))?;
+            let dollars: Money = part
+                .trim()
+                .parse()
+                .map_err(|error| bad(format!("{error}")))?;
             Ok(dollars.0 / 1_000_000)
         })
         .collect::<Result<Vec<u64>, CliError>>()?;

@@ -42,7 +42,10 @@ pub(crate) fn cancel_on_signal() -> CancellationToken {
             output::stderr("cancelling the run; press Ctrl-C again to stop at once");
             cancelled.cancel();
             signals.next().await;
-            #[expect(clippy::exit, reason = "the person asked twice; the log is safe at any moment")]
+            #[expect(
+                clippy::exit,
+                reason = "the person asked twice; the log is safe at any moment"
+            )]
             std::process::exit(STOPPED);
         });
     }

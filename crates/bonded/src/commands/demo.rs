@@ -14,7 +14,8 @@ use crate::args::DemoArgs;
 use crate::error::{CliError, Code};
 use crate::output;
 
-const GOAL: &str = "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
+const GOAL: &str =
+    "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
 const RUN: &str = "demo";
 
 /// The turn in which the process is killed, while the model is being asked.
@@ -39,7 +40,10 @@ pub(crate) async fn demo(args: &DemoArgs) -> Result<ExitCode, CliError> {
 }
 
 fn failed(what: &str, error: &dyn std::error::Error) -> CliError {
-    CliError::new(Code::Internal, format!("the demo could not {what}: {error}"))
+    CliError::new(
+        Code::Internal,
+        format!("the demo could not {what}: {error}"),
+    )
 }
 
 struct Demo {
@@ -63,17 +67,24 @@ impl Demo {
             ("project/test.sh", include_str!("../demo/test.sh")),
             ("replies.jsonl", include_str!("../demo/replies.jsonl")),
         ];
-        let made = fs::create_dir(self.project())
-            .and_then(|()| {
-                files
-                    .iter()
-                    .try_for_each(|(path, text)| fs::write(self.dir.join(path), text))
-            });
+        let made = fs::create_dir(self.project()).and_then(|()| {
+            files
+                .iter()
+                .try_for_each(|(path, text)| fs::write(self.dir.join(path), text))
+        });
         made.map_err(|error| failed("write its files", &error))?;
         for arguments in [
             &["init", "-q"][..],
             &["add", "."],
-            &["-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-qm", "A leap year"],
+            &[
+                "-c",
+                "user.name=demo",
+                "-c",
+                "user.email=demo@localhost",
+                "commit",
+                "-qm",
+                "A leap year",
+            ],
         ] {
             // Without git the demo only lacks its last picture.
             let _status = Command::new("git")
@@ -87,7 +98,9 @@ impl Demo {
     }
 
     async fn play(&self) -> Result<(), CliError> {
-        say("A scratch repository has a failing test. A scripted model will fix it through real tools;");
+        say(
+            "A scratch repository has a failing test. A scripted model will fix it through real tools;",
+        );
         say("every step is durable before the next begins. Half-way, the process is killed.");
         self.pause().await;
         self.act("$ sh test.sh");
@@ -95,13 +108,28 @@ impl Demo {
         self.pause().await;
 
         self.act(&format!("$ bonded run {GOAL:?}"));
-        let mut child = self.spawn(&["run", "--id", RUN, "--model", &self.script(), "--dir", &self.project_text(), GOAL])?;
+        let mut child = self.spawn(&[
+            "run",
+            "--id",
+            RUN,
+            "--model",
+            &self.script(),
+            "--dir",
+            &self.project_text(),
+            GOAL,
+        ])?;
         let relayed = relay(&mut child);
         self.wait_for_turn(KILLED_IN_TURN).await?;
-        child.kill().map_err(|error| failed("kill the run", &error))?;
-        child.wait().map_err(|error| failed("wait for the run", &error))?;
+        child
+            .kill()
+            .map_err(|error| failed("kill the run", &error))?;
+        child
+            .wait()
+            .map_err(|error| failed("wait for the run", &error))?;
         join(relayed);
-        say(&format!("     kill -9, in turn {KILLED_IN_TURN}, while the model was being asked. Nothing is lost:"));
+        say(&format!(
+            "     kill -9, in turn {KILLED_IN_TURN}, while the model was being asked. Nothing is lost:"
+        ));
         self.pause().await;
 
         self.act("$ bonded runs");
@@ -110,10 +138,15 @@ impl Demo {
         self.act(&format!("$ bonded resume {RUN}"));
         let mut child = self.spawn(&["resume", RUN])?;
         let relayed = relay(&mut child);
-        let status = child.wait().map_err(|error| failed("wait for the run", &error))?;
+        let status = child
+            .wait()
+            .map_err(|error| failed("wait for the run", &error))?;
         join(relayed);
         if !status.success() {
-            return Err(CliError::new(Code::RunFailed, "the run of the demo did not succeed"));
+            return Err(CliError::new(
+                Code::RunFailed,
+                "the run of the demo did not succeed",
+            ));
         }
         self.pause().await;
         self.show_proof()
@@ -132,7 +165,9 @@ impl Demo {
         say("  export OPENAI_API_KEY=...");
         say("  bonded run --model openai/gpt-5-mini \"fix the failing test\"");
         say("or with a server on this machine (LM Studio, Ollama, vLLM, llama.cpp):");
-        say("  bonded run --base-url http://127.0.0.1:8080/v1 --model NAME \"fix the failing test\"");
+        say(
+            "  bonded run --base-url http://127.0.0.1:8080/v1 --model NAME \"fix the failing test\"",
+        );
         say("What is found here: bonded doctor");
         Ok(())
     }
@@ -154,7 +189,8 @@ impl Demo {
     }
 
     fn command(&self, arguments: &[&str]) -> Result<Command, CliError> {
-        let this = std::env::current_exe().map_err(|error| failed("find its own program", &error))?;
+        let this =
+            std::env::current_exe().map_err(|error| failed("find its own program", &error))?;
         let mut command = Command::new(this);
         command
             .arg("--store")
@@ -178,7 +214,10 @@ impl Demo {
         if status.success() {
             Ok(())
         } else {
-            let message = format!("`bonded {}` did not succeed in the demo", arguments.join(" "));
+            let message = format!(
+                "`bonded {}` did not succeed in the demo",
+                arguments.join(" ")
+            );
             Err(CliError::new(Code::RunFailed, message))
         }
     }
@@ -210,9 +249,12 @@ impl Demo {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         });
-        watched
-            .await
-            .unwrap_or_else(|_| Err(CliError::new(Code::RunFailed, "the run of the demo did not get going")))
+        watched.await.unwrap_or_else(|_| {
+            Err(CliError::new(
+                Code::RunFailed,
+                "the run of the demo did not get going",
+            ))
+        })
     }
 }
 
@@ -223,9 +265,9 @@ async fn reached(store: &Path, run: &RunId, turn: u32) -> Result<bool, CliError>
         Err(error) => return Err(error.into()),
     };
     match store.load(run, 0).await {
-        Ok(entries) => Ok(entries
-            .iter()
-            .any(|entry| entry.turn == turn && matches!(entry.event, Event::AttemptStarted { .. }))),
+        Ok(entries) => Ok(entries.iter().any(|entry| {
+            entry.turn == turn && matches!(entry.event, Event::AttemptStarted { .. })
+        })),
         Err(StoreError::UnknownRun { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }

@@ -109,12 +109,18 @@ fn models_text(models: &[String]) -> String {
 /// Commands are confined by time, output and process group only; what the machine could enforce is told.
 fn check_sandbox() -> Vec<Finding> {
     let lsm = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
-    let landlock = if lsm.contains("landlock") { "has" } else { "does not show" };
+    let landlock = if lsm.contains("landlock") {
+        "has"
+    } else {
+        "does not show"
+    };
     vec![
         Finding::Good("file tools stay inside the working directory".into()),
         Finding::Missing(
             "the `run` tool's commands are not sandboxed: they have your rights".into(),
-            format!("run unattended agents in a container or a machine of their own (this kernel {landlock} Landlock)"),
+            format!(
+                "run unattended agents in a container or a machine of their own (this kernel {landlock} Landlock)"
+            ),
         ),
     ]
 }
@@ -126,7 +132,8 @@ fn check_git() -> Finding {
         }
         _ => Finding::Missing(
             "git is not found".into(),
-            "install it with your package manager; runs work without it, the demo shows less".into(),
+            "install it with your package manager; runs work without it, the demo shows less"
+                .into(),
         ),
     }
 }

@@ -37,7 +37,9 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
         succeeded += usize::from(report(&id, result));
     }
     if !args.show.quiet {
-        output::stderr(&format!("{succeeded} of {total} goals succeeded, {ended} runs ended"));
+        output::stderr(&format!(
+            "{succeeded} of {total} goals succeeded, {ended} runs ended"
+        ));
     }
     if succeeded == total {
         Ok(ExitCode::SUCCESS)
@@ -56,7 +58,11 @@ fn report(id: &RunId, result: Result<Run, HostError>) -> bool {
         Ok(None) => false,
         Err(error) => {
             let error = CliError::from(error);
-            output::stdout(&json::no_result(id.as_str(), error.code.name(), error.message()));
+            output::stdout(&json::no_result(
+                id.as_str(),
+                error.code.name(),
+                error.message(),
+            ));
             false
         }
     }

@@ -13,8 +13,11 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
         Some(asked) => match Code::ALL.iter().find(|code| code.name() == asked.as_str()) {
             Some(code) => output::stdout(code.page().trim_end()),
             None => {
-                return Err(CliError::new(Code::Usage, format!("there is no error code {asked:?}"))
-                    .hint(format!("there are: {}", names().join(", "))));
+                return Err(CliError::new(
+                    Code::Usage,
+                    format!("there is no error code {asked:?}"),
+                )
+                .hint(format!("there are: {}", names().join(", "))));
             }
         },
     }

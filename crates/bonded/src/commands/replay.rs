@@ -34,16 +34,22 @@ pub(crate) async fn replay(args: &ReplayArgs, store: Option<&Path>) -> Result<Ex
 fn equal(args: &ReplayArgs, id: &RunId, audit: &Audit) {
     let Audit { steps, entries, .. } = audit;
     if args.json {
-        let result = json!({ "runId": id.as_str(), "equal": true, "steps": steps, "entries": entries });
+        let result =
+            json!({ "runId": id.as_str(), "equal": true, "steps": steps, "entries": entries });
         output::stdout(&result.to_string());
     } else {
-        output::stdout(&format!("run {id}: {steps} steps, {entries} entries, all equal"));
+        output::stdout(&format!(
+            "run {id}: {steps} steps, {entries} entries, all equal"
+        ));
     }
 }
 
 fn different(id: &RunId, divergence: &Divergence) -> CliError {
-    let Divergence { step, seq, turn, .. } = divergence;
-    let message = format!("run {id}: step {step} (entry {seq}, turn {turn}) is the first that differs");
+    let Divergence {
+        step, seq, turn, ..
+    } = divergence;
+    let message =
+        format!("run {id}: step {step} (entry {seq}, turn {turn}) is the first that differs");
     let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".into());
     CliError::new(Code::ReplayDiffers, message)
         .hint(format!("recorded: {}", side(&divergence.recorded)))

@@ -74,9 +74,15 @@ pub(crate) fn conclude(run: &Run, as_json: bool, streamed: bool) -> ExitCode {
     }
     let id = text::short_id(&result.run);
     let kind = result.termination.as_str();
-    output::stderr(&format!("run {id} ended without success: {kind}: {}", result.reason));
+    output::stderr(&format!(
+        "run {id} ended without success: {kind}: {}",
+        result.reason
+    ));
     if let Some(said) = &result.last_text {
-        output::stderr(&format!("the model's last words: {}", text::brief(said, 500)));
+        output::stderr(&format!(
+            "the model's last words: {}",
+            text::brief(said, 500)
+        ));
     }
     ExitCode::from(Code::RunFailed.exit_code())
 }

@@ -56,17 +56,26 @@ pub(crate) fn status(listed: &Listed) -> Option<Status> {
 
 /// Columns as wide as their widest cell; only the last may hold anything, so it needs no padding.
 fn table(listed: &[Listed]) -> String {
-    let header = ["RUN", "STATUS", "STARTED", "TURNS", "TOKENS", "COST", "GOAL"].map(String::from);
-    let rows: Vec<_> = std::iter::once(header).chain(listed.iter().map(row)).collect();
+    let header = [
+        "RUN", "STATUS", "STARTED", "TURNS", "TOKENS", "COST", "GOAL",
+    ]
+    .map(String::from);
+    let rows: Vec<_> = std::iter::once(header)
+        .chain(listed.iter().map(row))
+        .collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.max().unwrap_or(0)
     };
     let widths: [usize; 6] = std::array::from_fn(width);
-    let lines = rows.iter().map(|[run, status, started, turns, tokens, cost, goal]| {
-        let [a, b, c, d, e, f] = widths;
-        format!("{run:a$}  {status:b$}  {started:c$}  {turns:>d$}  {tokens:>e$}  {cost:>f$}  {goal}")
-    });
+    let lines = rows
+        .iter()
+        .map(|[run, status, started, turns, tokens, cost, goal]| {
+            let [a, b, c, d, e, f] = widths;
+            format!(
+                "{run:a$}  {status:b$}  {started:c$}  {turns:>d$}  {tokens:>e$}  {cost:>f$}  {goal}"
+            )
+        });
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -17,15 +17,15 @@ use crate::{output, settings};
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let run = settings::find_run(&*store, &args.run).await?;
-    let mut entries = store.load(&run, 0).await?;
+    let entries = store.load(&run, 0).await?;
+    if let Some(turn) = args.turn {
+        check_turn(&run, &entries, turn)?;
+    }
     if !args.json {
         output::stdout(&heading(&*store, &run, &entries).await?);
     }
-    if let Some(turn) = args.turn {
-        check_turn(&run, &entries, turn)?;
-        entries.retain(|entry| entry.turn == turn);
-    }
     let print = |entry: &Entry| match (args.json, args.turn) {
+        (_, Some(turn)) if turn != entry.turn => {}
         (true, _) => output::stdout(&json::entry(entry)),
         (false, Some(_)) => output::stdout(&whole(entry)),
         (false, None) => {
@@ -79,7 +79,10 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     let listed = store.list(filter).await?;
     let listed = listed.iter().find(|listed| &listed.run == run);
     let status = listed.and_then(runs::status).unwrap_or(Status::Interrupted);
-    let mut lines = vec![format!("run      {run}"), format!("status   {}", status.as_str())];
+    let mut lines = vec![
+        format!("run      {run}"),
+        format!("status   {}", status.as_str()),
+    ];
     if let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) {
         lines.push(format!("goal     {}", text::brief(&started.goal, 200)));
     }
@@ -99,7 +102,10 @@ fn whole(entry: &Entry) -> String {
     let seq = entry.seq;
     let at = text::local_time(entry.at);
     let kind = entry.event.kind();
-    let mut lines = vec![format!("#{seq} {kind}  {at}  {}", &entry.hash.to_string()[..16])];
+    let mut lines = vec![format!(
+        "#{seq} {kind}  {at}  {}",
+        &entry.hash.to_string()[..16]
+    )];
     let mut part = |name: &str, text: &str| {
         if !text.is_empty() {
             lines.push(format!("  {name}:"));
@@ -117,7 +123,10 @@ fn whole(entry: &Entry) -> String {
                 }
             }
         }
-        Event::ToolFinished(finished) => part(&format!("{} {:?}", finished.tool, finished.outcome), &finished.output),
+        Event::ToolFinished(finished) => part(
+            &format!("{} {:?}", finished.tool, finished.outcome),
+            &finished.output,
+        ),
         _ => part("entry", &String::from_utf8_lossy(&entry.body)),
     }
     lines.join("\n")
@@ -126,6 +135,12 @@ fn whole(entry: &Entry) -> String {
 /// Output of tools must not be able to drive the reader's terminal.
 fn printable(line: &str) -> String {
     line.chars()
-        .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\t' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
         .collect()
 }

@@ -45,7 +45,9 @@ async fn all(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
 
 fn whole(args: &VerifyArgs, run: &Run) {
     let (id, head) = (run.id(), run.head());
-    let end = run.termination().map(|termination| termination.kind.as_str());
+    let end = run
+        .termination()
+        .map(|termination| termination.kind.as_str());
     if args.json {
         let result = json!({
             "runId": id.as_str(),

@@ -82,7 +82,12 @@ pub(crate) fn entry(entry: &Entry) -> String {
         }
     }
     put_texts(&mut body, &texts);
-    let data = body.get_mut(entry.event.kind()).map(Value::take);
+    let mut data = body.get_mut(entry.event.kind()).map(Value::take);
+    if let Some(Value::Object(fields)) = &mut data {
+        for (name, value) in usual(&entry.event) {
+            fields.entry(name).or_insert(value);
+        }
+    }
     json!({
         "runId": entry.run.as_str(),
         "goalId": entry.goal.as_str(),
@@ -96,6 +101,20 @@ pub(crate) fn entry(entry: &Entry) -> String {
         "hash": entry.hash,
     })
     .to_string()
+}
+
+/// The fields that the log leaves out where they have their usual value. Who reads this need not know.
+fn usual(event: &Event) -> Vec<(&'static str, Value)> {
+    match event {
+        Event::AttemptStarted { .. } => vec![("attempt", json!(1)), ("target", json!(0))],
+        Event::ToolInvoked { .. } => vec![("call", json!(0)), ("effect", json!("read"))],
+        Event::ToolFinished(_) => vec![
+            ("call", json!(0)),
+            ("outcome", json!("ok")),
+            ("latency_ms", json!(0)),
+        ],
+        _ => vec![],
+    }
 }
 
 /// Puts the texts back that the log keeps as references to blobs.
@@ -112,7 +131,9 @@ fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
         return;
     }
     match value {
-        Value::Object(fields) => fields.values_mut().for_each(|field| put_texts(field, texts)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| put_texts(field, texts)),
         Value::Array(items) => items.iter_mut().for_each(|item| put_texts(item, texts)),
         _ => {}
     }

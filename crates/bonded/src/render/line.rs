@@ -16,9 +16,10 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
                 .iter()
                 .map(|target| format!("{}/{}", target.provider, target.model))
                 .collect();
-            let from = started.forked_from.as_ref().map(|origin| {
-                format!(", forked from {} at turn {}", origin.run, origin.turn)
-            });
+            let from = started
+                .forked_from
+                .as_ref()
+                .map(|origin| format!(", forked from {} at turn {}", origin.run, origin.turn));
             format!(
                 "started  {} in {}{}",
                 models.join(", "),
@@ -55,7 +56,10 @@ fn decision_line(decision: &DecisionMade) -> String {
             format!("decided  {}", calls.join("; "))
         }
     };
-    let usage = decision.answer.usage.map(|usage| format!("  ({})", tokens(&usage)));
+    let usage = decision
+        .answer
+        .usage
+        .map(|usage| format!("  ({})", tokens(&usage)));
     format!("{said}{}", usage.unwrap_or_default())
 }
 
@@ -78,7 +82,9 @@ fn finished_line(finished: &ToolFinished) -> String {
             brief(&finished.output, DETAIL_CHARS)
         }
     };
-    let cut = finished.cut_from_bytes.map(|bytes| format!(", cut from {}", grouped(bytes)));
+    let cut = finished
+        .cut_from_bytes
+        .map(|bytes| format!(", cut from {}", grouped(bytes)));
     format!(
         "ran      {}: {how}{}, {}",
         finished.tool,

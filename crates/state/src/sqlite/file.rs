@@ -27,8 +27,9 @@ const OPEN_PAUSE: Duration = Duration::from_millis(10);
 /// they write a third less for each turn.
 const PAGE_BYTES: u32 = 512;
 
-/// How many pages the WAL may hold before they are moved to the file.
-const CHECKPOINT_PAGES: u32 = 8_000;
+/// How many pages the WAL may hold before they are moved to the file: 16 MiB. A page that many steps
+/// touch is moved once for all of them.
+const CHECKPOINT_PAGES: u32 = 32_000;
 
 /// A store's file, absolute.
 #[derive(Clone, Debug)]

@@ -45,20 +45,24 @@ pub(super) fn find(
         .optional()
 }
 
-/// The head of a run; [`Head::EMPTY`] if it has no entry.
+/// The head of a run; [`Head::EMPTY`] if it has no entry. A log that was cut inside an append has a head
+/// that no hash is stored for: no append fits it, and loading it tells what is wrong.
 pub(super) fn head(connection: &Connection, key: Key) -> rusqlite::Result<Head> {
     let head = connection
         .prepare_cached(
             "SELECT id, hash FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",
         )?
-        .query_row(params![key.entry(0), key.last_entry()], |row| {
-            Ok(Head {
-                seq: seq_of(row.get(0)?),
-                hash: Hash::from_bytes(row.get(1)?),
-            })
-        })
+        .query_row(params![key.entry(0), key.last_entry()], read_head)
         .optional()?;
     Ok(head.unwrap_or(Head::EMPTY))
+}
+
+fn read_head(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
+    let hash: Option<[u8; 32]> = row.get(1)?;
+    Ok(Head {
+        seq: seq_of(row.get(0)?),
+        hash: hash.map_or(Hash::ZERO, Hash::from_bytes),
+    })
 }
 
 /// The nearest place at or before entry `seq` whose hash is stored; the beginning, if there is none.
@@ -68,12 +72,7 @@ pub(super) fn anchor(connection: &Connection, key: Key, seq: u64) -> rusqlite::R
             "SELECT id, hash FROM entry WHERE id BETWEEN ?1 AND ?2 AND hash IS NOT NULL \
              ORDER BY id DESC LIMIT 1",
         )?
-        .query_row(params![key.entry(0), key.entry(seq)], |row| {
-            Ok(Head {
-                seq: seq_of(row.get(0)?),
-                hash: Hash::from_bytes(row.get(1)?),
-            })
-        })
+        .query_row(params![key.entry(0), key.entry(seq)], read_head)
         .optional()?;
     Ok(anchor.unwrap_or(Head::EMPTY))
 }

@@ -1,0 +1,262 @@
+//! `bonded run` and `bonded resume`: what is printed where, and what an id means.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, call, done, finish, parse, start};
+use crate::watch::{of_kind, text, with_stdin, write};
+
+fn two_turns() -> [Value; 2] {
+    [call("list", json!({})), done("forty-two")]
+}
+
+#[test]
+fn the_answer_alone_goes_to_stdout_and_the_rest_to_stderr() {
+    let place = Place::new();
+    let run = place.play(&two_turns());
+    run.succeeds();
+    assert_eq!(run.stdout, "forty-two\n");
+    for part in [
+        "run run",
+        "started",
+        "decided  list",
+        "ran      list",
+        "ended    done",
+    ] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn quiet_leaves_stderr_empty() {
+    let place = Place::new();
+    let script = place.script(&two_turns());
+    let run = place.bonded(&["run", "-q", "--model", &script, "the goal"]);
+    assert_eq!(
+        (run.stdout.as_str(), run.stderr.as_str()),
+        ("forty-two\n", "")
+    );
+}
+
+#[test]
+fn a_run_without_success_prints_no_answer_and_says_why_on_stderr() {
+    let place = Place::new();
+    let run = place.play(&[done("blocked: no access")]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert!(
+        run.stderr
+            .contains("ended without success: blocked: blocked: no access"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn json_is_one_object_with_the_documented_fields() {
+    let fields: BTreeSet<&str> = [
+        "runId",
+        "goalId",
+        "success",
+        "status",
+        "termination",
+        "answer",
+        "turns",
+        "requests",
+        "usage",
+        "costUsd",
+        "elapsedMs",
+    ]
+    .into();
+    let place = Place::new();
+    let priced = ["--price", "1,2"];
+    let used = crate::place::with(
+        done("forty-two"),
+        "usage",
+        json!({ "input": 1000, "output": 100 }),
+    );
+    let result = place.result(&priced, &[used]);
+    let object = result.as_object().expect("the result is an object");
+    assert_eq!(
+        object.keys().map(String::as_str).collect::<BTreeSet<_>>(),
+        fields
+    );
+    assert_eq!(result["runId"], "run");
+    assert_eq!(result["success"], true);
+    assert_eq!(result["status"], "succeeded");
+    assert_eq!(
+        result["termination"],
+        json!({ "kind": "done", "reason": "forty-two" })
+    );
+    assert_eq!(result["answer"], "forty-two");
+    assert_eq!(
+        (&result["turns"], &result["requests"]),
+        (&json!(1), &json!(1))
+    );
+    let usage = json!({ "inputTokens": 1000, "outputTokens": 100, "cachedInputTokens": 0 });
+    assert_eq!(result["usage"], usage);
+    assert_eq!(result["costUsd"], json!(0.0012));
+    assert!(result["elapsedMs"].is_u64(), "{result}");
+}
+
+#[test]
+fn json_of_a_failure_has_no_answer_but_the_last_words() {
+    let place = Place::new();
+    let words = json!({ "text": "I wonder." });
+    let result = place.result(&["--max-turns", "1"], &[words]);
+    assert_eq!(
+        (&result["success"], &result["answer"]),
+        (&json!(false), &Value::Null)
+    );
+    assert_eq!(result["lastText"], "I wonder.");
+}
+
+#[test]
+fn stream_json_prints_the_log_line_by_line_and_ends_with_run_ended() {
+    let place = Place::new();
+    let script = place.script(&two_turns());
+    let run = place.bonded(&[
+        "run",
+        "--id",
+        "run",
+        "--stream-json",
+        "--model",
+        &script,
+        "the goal",
+    ]);
+    run.succeeds();
+    let printed: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(printed, place.log("run"));
+    let last = parse(printed.last().expect("a log has entries"));
+    assert_eq!(last["kind"], "run_ended");
+}
+
+#[test]
+fn a_goal_can_come_from_stdin_or_from_a_file() {
+    let place = Place::new();
+    let script = place.script(&[done("ok")]);
+    let goal = "two\nlines, ünïcode\n";
+    with_stdin(
+        &place,
+        &["run", "--id", "stdin", "--model", &script, "-"],
+        goal.as_bytes(),
+    )
+    .succeeds();
+    write(&place.work().join("goal.txt"), goal);
+    place
+        .bonded(&["run", "--id", "file", "--model", &script, "@goal.txt"])
+        .succeeds();
+    for run in ["stdin", "file"] {
+        let entries = place.entries(run);
+        assert_eq!(
+            text(&of_kind(&entries, "run_started")[0]["goal"]),
+            goal,
+            "{run}"
+        );
+    }
+}
+
+#[test]
+fn an_id_whose_run_has_ended_gives_the_same_answer_and_adds_nothing_to_the_log() {
+    let place = Place::new();
+    place.play(&two_turns()).succeeds();
+    let log = place.log("run");
+    let again = place.play(&[done("another answer")]);
+    again.succeeds();
+    assert_eq!(again.stdout, "forty-two\n");
+    assert_eq!(place.log("run"), log);
+}
+
+#[test]
+fn an_id_whose_run_was_interrupted_resumes_it() {
+    let place = Place::new();
+    place.interrupt_in(&two_turns(), 2);
+    let run = place.play(&two_turns());
+    run.succeeds();
+    assert_eq!(run.stdout, "forty-two\n");
+    let entries = place.entries("run");
+    assert_eq!(of_kind(&entries, "run_resumed").len(), 1);
+    assert_eq!(of_kind(&entries, "run_started").len(), 1);
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn an_id_of_another_goal_is_refused() {
+    let place = Place::new();
+    place.play(&two_turns()).succeeds();
+    let log = place.log("run");
+    let script = place.script(&two_turns());
+    let other = place.bonded(&["run", "--id", "run", "--model", &script, "another goal"]);
+    other.fails_with(4, "id-taken");
+    assert_eq!(place.log("run"), log);
+}
+
+#[test]
+fn an_id_that_cannot_name_a_run_is_refused() {
+    let place = Place::new();
+    let script = place.script(&two_turns());
+    let long = "x".repeat(129);
+    for id in ["", "../up", "-dash", "a b", "ünï", &long] {
+        let flag = format!("--id={id}");
+        let run = place.bonded(&["run", &flag, "--model", &script, "the goal"]);
+        run.fails_with(4, "bad-run-id");
+    }
+}
+
+#[test]
+fn resuming_a_run_that_has_ended_prints_its_answer_and_adds_nothing() {
+    let place = Place::new();
+    place.play(&two_turns()).succeeds();
+    let log = place.log("run");
+    let resumed = place.resume();
+    resumed.succeeds();
+    assert_eq!(resumed.stdout, "forty-two\n");
+    assert_eq!(place.log("run"), log);
+}
+
+#[test]
+fn resume_all_goes_on_with_every_interrupted_run_and_no_other() {
+    let place = Place::new();
+    let script = place.script(&[done("first")]);
+    place
+        .bonded(&["run", "--id", "ended", "--model", &script, "the goal"])
+        .succeeds();
+    for id in ["a", "b"] {
+        let hanging = place.script(&[crate::watch::never(), done("x")]);
+        let child =
+            start(&mut place.command(&["run", "--id", id, "--model", &hanging, "the goal"]));
+        place.wait_for_entry(id, 1, "attempt_started");
+        crate::watch::kill(child);
+    }
+    place.script(&[done("went on")]);
+    let before = place.log("ended");
+    let resumed = place.bonded(&["resume", "--all"]);
+    resumed.succeeds();
+    assert_eq!(resumed.stdout, "went on\nwent on\n");
+    assert_eq!(place.log("ended"), before);
+    let nothing_left = place.bonded(&["resume", "--all"]);
+    assert_eq!(
+        (nothing_left.code, nothing_left.stdout.as_str()),
+        (Some(0), "")
+    );
+    assert!(nothing_left.stderr.contains("no run is interrupted"));
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_the_run() {
+    let place = Place::new();
+    let script = place.script(&two_turns());
+    let arguments = [
+        "run",
+        "--id",
+        "run",
+        "--stream-json",
+        "--model",
+        &script,
+        "the goal",
+    ];
+    let mut child = start(&mut place.command(&arguments));
+    drop(child.stdout.take());
+    finish(child).succeeds();
+    assert_eq!(of_kind(&place.entries("run"), "run_ended").len(), 1);
+}

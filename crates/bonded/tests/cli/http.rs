@@ -1,0 +1,82 @@
+//! A server that answers each request with the next of its bodies, and remembers what it heard.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+pub(crate) struct Server {
+    address: SocketAddr,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// The thread ends with the test's process.
+    pub(crate) fn start(bodies: Vec<Vec<u8>>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+        let address = listener
+            .local_addr()
+            .expect("a bound listener has an address");
+        let heard = Arc::new(Mutex::new(vec![]));
+        let memory = heard.clone();
+        thread::spawn(move || {
+            for body in bodies {
+                let Ok((mut stream, _)) = listener.accept() else {
+                    return;
+                };
+                let request = read_request(&mut stream);
+                memory
+                    .lock()
+                    .expect("no thread panics with the lock")
+                    .push(request);
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                     Connection: close\r\n\r\n",
+                    body.len()
+                );
+                // A client that has heard enough hangs up.
+                let _hung_up = stream
+                    .write_all(head.as_bytes())
+                    .and_then(|()| stream.write_all(&body));
+            }
+        });
+        Self { address, heard }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The requests so far, each whole.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        self.heard
+            .lock()
+            .expect("no thread panics with the lock")
+            .clone()
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> String {
+    let mut bytes = vec![];
+    let mut buffer = [0; 4096];
+    while !is_whole(&bytes) {
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn is_whole(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse::<usize>().ok())?
+    });
+    bytes.len() >= head.len() + 4 + length.unwrap_or(0)
+}

@@ -1,0 +1,18 @@
+//! The program as a person meets it: the real binary, its streams, its exit codes and its store.
+
+mod answers;
+mod audit;
+mod bad_goal;
+mod bad_reply;
+mod bad_store;
+mod demo;
+mod each;
+mod http;
+mod limits;
+mod looks;
+mod place;
+mod reference;
+mod replay_differs;
+mod stops;
+mod tools;
+mod watch;

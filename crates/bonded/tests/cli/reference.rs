@@ -1,0 +1,229 @@
+//! Help, completions, explanations and exit codes: what a person looks up.
+
+use serde_json::json;
+
+use crate::place::{Place, done};
+
+const COMMANDS: [&str; 12] = [
+    "run",
+    "runs",
+    "show",
+    "resume",
+    "cancel",
+    "replay",
+    "verify",
+    "fork",
+    "doctor",
+    "demo",
+    "explain",
+    "completions",
+];
+
+#[test]
+fn every_command_has_help_that_says_what_it_does_and_what_it_takes() {
+    let place = Place::new();
+    let main = place.bonded(&["--help"]);
+    main.succeeds();
+    for part in ["Exit codes: 0 success, 1", "Examples:", "--store"] {
+        assert!(main.stdout.contains(part), "{part}: {}", main.stdout);
+    }
+    for command in COMMANDS {
+        assert!(
+            main.stdout.contains(&format!("\n  {command} ")),
+            "{command} is not listed"
+        );
+        let help = place.bonded(&[command, "--help"]);
+        help.succeeds();
+        assert_eq!(help.stderr, "", "{command}");
+        let first = help.stdout.lines().next().unwrap_or_default();
+        assert!(first.len() > 10, "{command}: {first:?}");
+        assert!(
+            help.stdout.contains(&format!("Usage: bonded {command}")),
+            "{}",
+            help.stdout
+        );
+    }
+}
+
+#[test]
+fn the_help_of_run_explains_every_limit() {
+    let place = Place::new();
+    let help = place.bonded(&["run", "--help"]).stdout;
+    for flag in [
+        "--max-turns",
+        "--max-calls",
+        "--max-attempts",
+        "--max-time",
+        "--max-tokens",
+        "--max-cost",
+        "--no-progress",
+        "--tool-timeout",
+        "--tool-output",
+        "--model",
+        "--base-url",
+        "--each",
+        "--id",
+    ] {
+        assert!(help.contains(flag), "{flag}");
+    }
+}
+
+#[test]
+fn the_version_is_an_answer() {
+    let place = Place::new();
+    let version = place.bonded(&["--version"]);
+    version.succeeds();
+    assert_eq!(
+        version.stdout,
+        format!("bonded {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn completions_exist_for_each_shell_and_name_each_command() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let completions = place.bonded(&["completions", shell]);
+        completions.succeeds();
+        for command in COMMANDS {
+            assert!(completions.stdout.contains(command), "{shell}: {command}");
+        }
+    }
+    assert_eq!(place.bonded(&["completions", "tcsh"]).code, Some(4));
+}
+
+#[test]
+fn every_code_that_explain_lists_has_a_page_with_its_exit_code() {
+    let place = Place::new();
+    let listed = place.bonded(&["explain"]);
+    listed.succeeds();
+    let codes: Vec<&str> = listed.stdout.lines().collect();
+    assert!(codes.len() > 20, "{codes:?}");
+    for code in codes {
+        let page = place.bonded(&["explain", code]);
+        page.succeeds();
+        assert!(
+            page.stdout.starts_with(&format!("# {code}\n")),
+            "{}",
+            page.stdout
+        );
+        assert!(page.stdout.contains("Exit code"), "{}", page.stdout);
+    }
+    place
+        .bonded(&["explain", "no-such-code"])
+        .fails_with(4, "usage");
+}
+
+#[test]
+fn a_mistyped_flag_is_answered_with_the_one_that_was_meant() {
+    let place = Place::new();
+    for (typed, meant) in [
+        ("--modle", "--model"),
+        ("--max-turn", "--max-turns"),
+        ("--jsn", "--json"),
+    ] {
+        let refused = place.bonded(&["run", typed, "x", "the goal"]);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(
+            refused.stderr.contains(&format!("'{meant}'")),
+            "{}",
+            refused.stderr
+        );
+        assert_eq!(refused.stdout, "");
+    }
+    let command = place.bonded(&["resmue", "x"]);
+    assert_eq!(command.code, Some(4));
+    assert!(command.stderr.contains("'resume'"), "{}", command.stderr);
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused_before_anything_runs() {
+    let place = Place::new();
+    let script = place.script(&[done("ok")]);
+    for flags in [
+        ["--max-turns", "0"],
+        ["--max-turns", "-1"],
+        ["--max-calls", "0"],
+        ["--max-attempts", "0"],
+        ["--tool-timeout", "0"],
+        ["--tool-output", "0"],
+        ["--max-time", "soon"],
+        ["--max-cost", "much"],
+        ["--price", "1"],
+        ["--price", "a,b"],
+        ["--temperature", "hot"],
+        ["--max-output-tokens", "0"],
+    ] {
+        let refused = place.bonded(&["run", flags[0], flags[1], "--model", &script, "the goal"]);
+        assert_eq!(refused.code, Some(4), "{flags:?}: {refused:?}");
+    }
+    assert!(!place.path("store.db").exists());
+}
+
+#[test]
+fn exit_codes_tell_success_failure_start_up_and_arguments_apart() {
+    let place = Place::new();
+    let good = place.script(&[done("ok")]);
+    let table: [(&[&str], i32); 6] = [
+        (&["run", "--id", "run", "--model", &good, "the goal"], 0),
+        (&["runs"], 0),
+        (
+            &[
+                "run",
+                "--max-turns",
+                "1",
+                "--model",
+                &good,
+                "--max-tokens",
+                "1",
+                "the goal",
+            ],
+            1,
+        ),
+        (
+            &[
+                "--store",
+                "/proc/none/store.db",
+                "run",
+                "--model",
+                &good,
+                "the goal",
+            ],
+            3,
+        ),
+        (&["run", "the goal"], 4),
+        (&["show", "nothing"], 4),
+    ];
+    for (arguments, code) in table {
+        assert_eq!(place.bonded(arguments).code, Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_doctor_reports_store_models_sandbox_and_git() {
+    let place = Place::new();
+    place.play(&[done("ok")]).succeeds();
+    let report = place.bonded(&["doctor"]);
+    report.succeeds();
+    for part in [
+        "holds 1 runs",
+        "OPENAI_API_KEY is not set",
+        "sandbox",
+        "git",
+    ] {
+        assert!(report.stdout.contains(part), "{part}: {}", report.stdout);
+    }
+}
+
+#[test]
+fn every_error_names_its_page() {
+    let place = Place::new();
+    let refused = place.bonded(&["run", "the goal"]);
+    refused.fails_with(4, "no-model");
+    assert!(
+        refused.stderr.contains("more: bonded explain no-model"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(json!(refused.stdout), json!(""));
+}

@@ -1,0 +1,225 @@
+//! Stopping a run from outside: another process, Ctrl-C, SIGTERM, and two processes at one run.
+
+use std::fs::File;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::place::{Place, call, done, finish, start};
+use crate::watch::{is_alive, kill, never, of_kind, read, signal, text, wait_until};
+
+/// Generous for a busy machine, and far below the ten minutes that the hanging things would take.
+const SOON: Duration = Duration::from_secs(10);
+
+/// A command with a child of its own that would go on for ten minutes.
+fn hang_in_a_tool() -> Value {
+    call(
+        "run",
+        json!({ "command": "sleep 600 & echo $! > child; echo $$ > shell; wait" }),
+    )
+}
+
+fn start_hanging_in_a_tool(place: &Place) -> Child {
+    let child = place.start_until(&[hang_in_a_tool(), done("ok")], 1, "tool_invoked");
+    let shell = place.work().join("shell");
+    wait_until("the command has begun", || read(&shell).ends_with('\n'));
+    child
+}
+
+fn expect_no_processes_left(place: &Place) {
+    for name in ["shell", "child"] {
+        let pid = read(&place.work().join(name));
+        assert!(!pid.is_empty(), "{name}");
+        wait_until(&format!("the {name} is gone"), || !is_alive(&pid));
+    }
+}
+
+fn expect_cancelled(place: &Place, reason: &str) {
+    let entries = place.entries("run");
+    let ended = of_kind(&entries, "run_ended");
+    assert_eq!(ended.len(), 1);
+    assert_eq!(
+        ended[0]["termination"],
+        json!({ "kind": "cancelled", "reason": reason })
+    );
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn cancel_from_another_process_ends_a_run_that_hangs_in_a_tool() {
+    let place = Place::new();
+    let driver = start_hanging_in_a_tool(&place);
+    let asked = Instant::now();
+    place
+        .bonded(&["cancel", "run", "--reason", "enough"])
+        .succeeds();
+    let driver = finish(driver);
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+    assert_eq!(driver.code, Some(1), "{driver:?}");
+    expect_no_processes_left(&place);
+    expect_cancelled(&place, "enough");
+    let entries = place.entries("run");
+    let finished = of_kind(&entries, "tool_finished");
+    assert_eq!(finished[0]["outcome"], "interrupted");
+    assert_eq!(
+        text(&finished[0]["output"]),
+        "(tool failed: interrupted, outcome unknown)"
+    );
+}
+
+#[test]
+fn cancel_from_another_process_ends_a_run_that_hangs_in_a_request() {
+    let place = Place::new();
+    let driver = place.start_until(&[never()], 1, "attempt_started");
+    let asked = Instant::now();
+    let cancelled = place.bonded(&["cancel", "run"]);
+    cancelled.succeeds();
+    assert!(
+        cancelled.stderr.contains("run run is cancelled"),
+        "{cancelled:?}"
+    );
+    let driver = finish(driver);
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+    assert_eq!(driver.code, Some(1), "{driver:?}");
+    expect_cancelled(&place, "cancelled by the user");
+}
+
+#[test]
+fn cancel_ends_a_run_that_nobody_drives() {
+    let place = Place::new();
+    place.interrupt_in(&[done("never reached")], 1);
+    place.bonded(&["cancel", "run"]).succeeds();
+    expect_cancelled(&place, "cancelled by the user");
+    assert_eq!(place.resume().code, Some(1));
+}
+
+#[test]
+fn cancel_leaves_a_run_that_has_ended_as_it_is() {
+    let place = Place::new();
+    place.play(&[done("ok")]).succeeds();
+    let log = place.log("run");
+    let cancelled = place.bonded(&["cancel", "run"]);
+    cancelled.succeeds();
+    assert!(
+        cancelled.stderr.contains("had ended before: done"),
+        "{cancelled:?}"
+    );
+    assert_eq!(place.log("run"), log);
+}
+
+#[test]
+fn one_signal_ends_the_run_as_cancelled_and_stops_its_command() {
+    for sent in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let driver = start_hanging_in_a_tool(&place);
+        let asked = Instant::now();
+        signal(&driver, sent);
+        let driver = finish(driver);
+        assert!(asked.elapsed() < SOON, "{sent:?}: {:?}", asked.elapsed());
+        assert_eq!(driver.code, Some(1), "{sent:?}: {driver:?}");
+        expect_no_processes_left(&place);
+        expect_cancelled(&place, "cancelled by the user");
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_process_at_once_and_the_run_can_be_resumed() {
+    let place = Place::new();
+    let lines = [never(), done("not yet")];
+    let script = place.script(&lines);
+    let stderr = place.path("stderr");
+    let file = File::create(&stderr).expect("a file can be made");
+    let mut command = place.command(&["run", "--id", "run", "--model", &script, "the goal"]);
+    let driver = start(command.stderr(file));
+    place.wait_for_entry("run", 1, "attempt_started");
+    // While the store is locked the end of the run cannot be recorded, so the first signal takes time.
+    let lock = Connection::open(place.path("store.db")).expect("the store can be opened");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the store can be locked");
+    signal(&driver, Signal::INT);
+    wait_until("the first signal was noticed", || {
+        read(&stderr).contains("cancelling")
+    });
+    signal(&driver, Signal::INT);
+    assert_eq!(finish(driver).code, Some(130));
+    lock.execute_batch("ROLLBACK")
+        .expect("the store can be unlocked");
+    drop(lock);
+    assert_eq!(
+        place.bonded(&["runs", "--json"]).json()["status"],
+        "interrupted"
+    );
+    place.script(&[done("went on")]);
+    let resumed = place.resume();
+    assert_eq!(
+        (resumed.code, resumed.stdout.as_str()),
+        (Some(0), "went on\n"),
+        "{resumed:?}"
+    );
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn a_run_that_another_process_drives_cannot_be_resumed() {
+    let place = Place::new();
+    place.interrupt_in(&[done("ok")], 1);
+    place.script(&[never()]);
+    let first = start(&mut place.command(&["resume", "run"]));
+    place.wait_for_entry("run", 1, "run_resumed");
+    let second = place.resume();
+    second.fails_with(3, "run-held");
+    let named = format!("process {}", first.id());
+    assert!(second.stderr.contains(&named), "{}", second.stderr);
+    kill(first);
+    place.script(&[done("went on")]);
+    assert_eq!(place.resume().stdout, "went on\n");
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn of_many_processes_that_resume_a_run_at_the_same_time_one_drives_it() {
+    let place = Place::new();
+    let mark = call(
+        "run",
+        json!({ "command": "echo x >> marks; wc -l < marks" }),
+    );
+    let lines = [mark.clone(), mark.clone(), mark, done("ok")];
+    place.interrupt_in(&lines, 1);
+    let racers: Vec<Child> = (0..4)
+        .map(|_| start(&mut place.command(&["resume", "run"])))
+        .collect();
+    let ends: Vec<_> = racers.into_iter().map(finish).collect();
+    assert!(ends.iter().any(|end| end.code == Some(0)), "{ends:?}");
+    for end in ends.iter().filter(|end| end.code != Some(0)) {
+        end.fails_with(3, "run-held");
+    }
+    assert_eq!(read(&place.work().join("marks")), "x\nx\nx\n");
+    assert_eq!(of_kind(&place.entries("run"), "run_resumed").len(), 1);
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn of_many_processes_that_start_the_same_id_at_the_same_time_one_drives_it() {
+    let place = Place::new();
+    let mark = call(
+        "run",
+        json!({ "command": "echo x >> marks; wc -l < marks" }),
+    );
+    let script = place.script(&[mark.clone(), mark, done("ok")]);
+    let arguments = ["run", "--id", "run", "--model", &script, "the goal"];
+    let racers: Vec<Child> = (0..4)
+        .map(|_| start(&mut place.command(&arguments)))
+        .collect();
+    let ends: Vec<_> = racers.into_iter().map(finish).collect();
+    assert!(ends.iter().any(|end| end.code == Some(0)), "{ends:?}");
+    for end in ends.iter().filter(|end| end.code != Some(0)) {
+        assert_eq!(end.code, Some(3), "{end:?}");
+        assert!(["run-held", "taken-over"].contains(&end.error()), "{end:?}");
+    }
+    assert_eq!(read(&place.work().join("marks")), "x\nx\n");
+    assert_eq!(of_kind(&place.entries("run"), "run_started").len(), 1);
+    place.passes_the_audit("run");
+}

@@ -1,0 +1,64 @@
+//! From the start of the process to the moment in which the server has its first request.
+
+use std::process::Command;
+
+use super::figure::{Figure, Goal, median};
+use super::process::Running;
+use super::rig::Rig;
+use super::server::now_us;
+use crate::fault::Fault;
+
+/// Starts are short, so many of them are made in each round.
+const STARTS_PER_ROUND: usize = 4;
+
+/// The first reply ends the run.
+const ONE_REQUEST: &str = "turns-0";
+
+pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
+    let (mut known, mut new, mut floor) = (vec![], vec![], vec![]);
+    let store = rig.fresh("start-ours")?;
+    let db = rig.fresh("start-floor")?;
+    for number in 0..rig.rounds * STARTS_PER_ROUND {
+        let id = format!("start-{number}");
+        known.push(first_request_ms(rig, rig.ours(&store, &id, ONE_REQUEST))?);
+        let unmade = rig.fresh("start-new")?;
+        new.push(first_request_ms(rig, rig.ours(&unmade, &id, ONE_REQUEST))?);
+        let mut bare = rig.floor(&db, 1, 1, ONE_REQUEST);
+        bare.arg("--start");
+        floor.push(first_request_ms(rig, bare)?);
+    }
+    let floor = median(floor);
+    Ok(vec![
+        Figure::new(
+            "start to first request",
+            "ms",
+            median(known),
+            Goal::AtMost(20.0),
+        )
+        .beside(floor),
+        Figure::new(
+            "the same with a new store",
+            "ms",
+            median(new),
+            Goal::Nothing,
+        )
+        .beside(floor),
+    ])
+}
+
+/// The time until the server has one more request, in milliseconds; then waits for the process to end.
+fn first_request_ms(rig: &Rig, command: Command) -> Result<f64, Fault> {
+    let (running, took_ms) = next_request_ms(rig, command)?;
+    running.wait()?;
+    Ok(took_ms)
+}
+
+/// The time until the server has one more request, in milliseconds.
+pub(crate) fn next_request_ms(rig: &Rig, command: Command) -> Result<(Running, f64), Fault> {
+    let before = rig.server.seen()?.requests;
+    let begun_us = now_us();
+    let running = Running::spawn(command)?;
+    let seen = rig.server.wait_for(before + 1)?;
+    let took_us = seen.last_at_us.saturating_sub(begun_us);
+    Ok((running, took_us as f64 / 1e3))
+}

@@ -1,0 +1,42 @@
+//! Checks that the docs are true: the contract names tests that exist, every error code has its page, and
+//! the README's table of commands is that of the program.
+
+mod commands;
+mod contract;
+mod errors;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::fault::Fault;
+use crate::root;
+
+pub(crate) fn check() -> Result<(), Fault> {
+    let mut findings = contract::check(root())?;
+    findings.extend(errors::check(root())?);
+    findings.extend(commands::check(root())?);
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::Found { findings })
+    }
+}
+
+fn read(path: &Path) -> Result<String, Fault> {
+    fs::read_to_string(path).map_err(Fault::file(path))
+}
+
+/// Every file below a directory whose name ends so, in order.
+fn files_below(dir: &Path, ending: &str) -> Result<Vec<PathBuf>, Fault> {
+    let mut files = vec![];
+    for entry in fs::read_dir(dir).map_err(Fault::file(dir))? {
+        let path = entry.map_err(Fault::file(dir))?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path, ending)?);
+        } else if path.to_string_lossy().ends_with(ending) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,116 @@
+//! `docs/contract.md`: a table row for each clause, which names in backticks the tests that hold it, as
+//! `crate::path::test` or `crates/x/tests/file.rs::test`.
+
+use std::path::Path;
+
+use super::{files_below, read};
+use crate::fault::Fault;
+
+/// The clauses that must be listed, each with a test.
+const CLAUSES: std::ops::RangeInclusive<u32> = 1..=21;
+
+pub(super) fn check(root: &Path) -> Result<Vec<String>, Fault> {
+    let page = read(&root.join("docs/contract.md"))?;
+    let rows = rows(&page);
+    let mut findings: Vec<String> = CLAUSES
+        .map(|number| format!("RX-{number}"))
+        .filter(|id| !rows.iter().any(|row| row.id == id && !row.tests.is_empty()))
+        .map(|id| format!("docs/contract.md: {id} names no test"))
+        .collect();
+    for row in &rows {
+        for test in &row.tests {
+            if !exists(root, test)? {
+                findings.push(format!(
+                    "docs/contract.md: {}: there is no test `{test}`",
+                    row.id
+                ));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Row<'a> {
+    id: &'a str,
+    tests: Vec<&'a str>,
+}
+
+fn rows(page: &str) -> Vec<Row<'_>> {
+    let rows = page.lines().filter_map(|line| {
+        let cells = line.trim().strip_prefix('|')?;
+        let id = cells.split('|').next()?.trim().trim_matches('`');
+        let (family, number) = id.split_once('-')?;
+        let is_clause = !family.is_empty()
+            && family.bytes().all(|byte| byte.is_ascii_uppercase())
+            && number.parse::<u32>().is_ok();
+        // Every second piece between backticks is inside a pair.
+        let quoted = cells.split('`').skip(1).step_by(2);
+        let tests = quoted.filter(|word| word.contains("::")).collect();
+        is_clause.then_some(Row { id, tests })
+    });
+    rows.collect()
+}
+
+/// Whether the sources hold a function of the test's name, where the test is said to be.
+fn exists(root: &Path, test: &str) -> Result<bool, Fault> {
+    let Some((place, name)) = test.rsplit_once("::") else {
+        return Ok(false);
+    };
+    let sources = if place.ends_with(".rs") {
+        vec![root.join(place)]
+    } else {
+        let package = place.split("::").next().unwrap_or(place).replace('_', "-");
+        let short = package.strip_prefix("bonded-").unwrap_or(&package);
+        let dir = root.join("crates").join(short);
+        if !dir.is_dir() {
+            return Ok(false);
+        }
+        files_below(&dir, ".rs")?
+    };
+    for source in sources.iter().filter(|source| source.is_file()) {
+        if defines(&read(source)?, name) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn defines(source: &str, name: &str) -> bool {
+    source.split("fn ").skip(1).any(|rest| {
+        rest.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('('))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_a_clause_with_the_tests_that_it_quotes() {
+        let page = "| id | clause | tests |\n|---|---|---|\n\
+                    | RX-1 | no `free text` | `bonded_kernel::a::b`, `crates/x/tests/y.rs::z` |\n\
+                    | RX-2 | nothing here | |\n\
+                    text about RX-3 `a::b`\n";
+        let expected = [
+            Row {
+                id: "RX-1",
+                tests: vec!["bonded_kernel::a::b", "crates/x/tests/y.rs::z"],
+            },
+            Row {
+                id: "RX-2",
+                tests: vec![],
+            },
+        ];
+        assert_eq!(rows(page), expected);
+    }
+
+    #[test]
+    fn a_function_is_found_by_its_whole_name() {
+        let source = "#[test]\nfn the_log_is_kept() {}";
+        assert!(defines(source, "the_log_is_kept"));
+        assert!(!defines(source, "the_log"));
+        assert!(!defines(source, "log_is_kept"));
+    }
+}

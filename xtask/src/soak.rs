@@ -1,0 +1,42 @@
+//! The long forms of tests that run shortly with all others: more worlds, more kills, in release.
+
+use crate::fault::Fault;
+use crate::options::Options;
+use crate::stage::{cargo, run, stage};
+
+const SEEDS_DEFAULT: u64 = 100_000;
+const KILLS_DEFAULT: u64 = 500;
+
+pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--seeds", "--from"])?;
+    let seeds = options.number("--seeds")?.unwrap_or(SEEDS_DEFAULT);
+    let from: u64 = options.number("--from")?.unwrap_or(0);
+    let mut command = release_test("bonded-testkit", "simulation");
+    command
+        .env("BONDED_SIM_SEEDS", seeds.to_string())
+        .env("BONDED_SIM_FROM", from.to_string());
+    stage(&format!("{seeds} seeded worlds from {from} on"), || {
+        run(command)
+    })
+}
+
+pub(crate) fn crash(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--kills"])?;
+    let kills = options.number("--kills")?.unwrap_or(KILLS_DEFAULT);
+    let mut command = release_test("bonded", "crash");
+    command.env("BONDED_CRASH_KILLS", kills.to_string());
+    stage(&format!("{kills} kills"), || run(command))
+}
+
+fn release_test(package: &str, test: &str) -> std::process::Command {
+    cargo([
+        "test",
+        "--release",
+        "--package",
+        package,
+        "--test",
+        test,
+        "--",
+        "--nocapture",
+    ])
+}

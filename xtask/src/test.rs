@@ -1,0 +1,70 @@
+//! Everything that must hold before a change is good: the one command that a person and CI run.
+
+use std::process::{Command, Stdio};
+
+use crate::docs;
+use crate::fault::Fault;
+use crate::stage::{cargo, run, stage};
+
+pub(crate) fn run_all() -> Result<(), Fault> {
+    stage("what the tests need", prerequisites)?;
+    stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
+    stage("lints", || {
+        let words = [
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        run(cargo(words))
+    })?;
+    stage("tests", || run(cargo(["test", "--workspace"])))?;
+    stage("docs", docs::check)
+}
+
+/// The tests need nothing beyond the toolchain, git and a POSIX shell; all that is missing is named at
+/// once.
+fn prerequisites() -> Result<(), Fault> {
+    let needed: [(&str, &[&str], &str); 4] = [
+        ("git", &["--version"], "the checkpoints are made with it"),
+        (
+            "sh",
+            &["-c", "exit 0"],
+            "the `run` tool starts its commands with it",
+        ),
+        (
+            "cargo",
+            &["fmt", "--version"],
+            "`rustup component add rustfmt` installs it",
+        ),
+        (
+            "cargo",
+            &["clippy", "--version"],
+            "`rustup component add clippy` installs it",
+        ),
+    ];
+    let findings: Vec<String> = needed
+        .iter()
+        .filter(|(program, words, _)| !answers(program, words))
+        .map(|(program, words, why)| {
+            format!("`{program} {}` does not work: {why}", words.join(" "))
+        })
+        .collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::Found { findings })
+    }
+}
+
+fn answers(program: &str, words: &[&str]) -> bool {
+    let silent = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    silent.is_ok_and(|status| status.success())
+}
