@@ -1,7 +1,7 @@
 //! The audit of a log: every recorded input goes through the kernel again, and every step is compared.
 
 use crate::event::{Answer, Call, Entry, Event, Outcome};
-use crate::model::{Failure, FailureClass, Reply, ReplyCall};
+use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::run::{BadLog, Run, replay};
 use crate::step::{Input, ToolOutput, start, step};
 use crate::termination::TerminationKind;
@@ -154,6 +154,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
 }
 
 fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
+    let has_calls = !calls.is_empty();
     let calls = calls.iter().map(|call| ReplyCall {
         id: call.original_id.as_ref().unwrap_or(&call.id).to_string(),
         tool: call.tool.to_string(),
@@ -164,7 +165,7 @@ fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
         reasoning: answer.reasoning.to_string(),
         calls: calls.collect(),
         usage: answer.usage,
-        finish: answer.finish,
+        finish: answer.finish.unwrap_or(Finish::usual(has_calls)),
         model: answer.model.as_deref().map(str::to_owned),
         request_id: answer.request_id.as_deref().map(str::to_owned),
         latency_ms: answer.latency_ms,

@@ -107,11 +107,43 @@ pub struct Origin {
 
 /// What a request may use at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenReserve", into = "WrittenReserve")]
 pub struct Reserve {
     pub input: u64,
     pub output: u64,
-    #[serde(default, skip_serializing_if = "is_free")]
     pub cost: Money,
+}
+
+/// Two or three numbers: input, output, and the cost where there is one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenReserve {
+    Priced(u64, u64, Money),
+    Free(u64, u64),
+}
+
+impl From<WrittenReserve> for Reserve {
+    fn from(written: WrittenReserve) -> Self {
+        let (input, output, cost) = match written {
+            WrittenReserve::Priced(input, output, cost) => (input, output, cost),
+            WrittenReserve::Free(input, output) => (input, output, Money::default()),
+        };
+        Self {
+            input,
+            output,
+            cost,
+        }
+    }
+}
+
+impl From<Reserve> for WrittenReserve {
+    fn from(reserve: Reserve) -> Self {
+        if is_free(&reserve.cost) {
+            Self::Free(reserve.input, reserve.output)
+        } else {
+            Self::Priced(reserve.input, reserve.output, reserve.cost)
+        }
+    }
 }
 
 /// What is usual is left out of the log: a turn shall take less than a kilobyte.
@@ -171,7 +203,9 @@ pub struct Answer {
     /// Absent where the provider did not say; the reserve is booked then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    pub finish: Finish,
+    /// Why the model stopped, where it is not the usual: for its calls, or because it had said all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<Finish>,
     /// The model that answered, where it is another than the one that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,

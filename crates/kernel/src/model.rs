@@ -88,6 +88,17 @@ pub enum Finish {
     Unknown,
 }
 
+impl Finish {
+    /// Why a model stops if nothing is wrong.
+    pub(crate) fn usual(has_calls: bool) -> Self {
+        if has_calls {
+            Self::ToolCalls
+        } else {
+            Self::Stop
+        }
+    }
+}
+
 /// Tokens as the provider counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

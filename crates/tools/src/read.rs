@@ -191,13 +191,10 @@ impl Ask {
         }
         let (content, line_cut) = whole_lines_within(text, self.bytes_max);
         let truncated = window.more || content.len() < text.len();
-        let mut answer = json!({
-            "path": self.path,
-            "content": content,
-            "size_bytes": size_bytes,
-        });
+        let mut answer = json!({ "content": content });
         // A file that is shown whole needs no more words.
         if truncated || self.offset > 1 {
+            answer["size_bytes"] = size_bytes.into();
             answer["from_line"] = self.offset.into();
         }
         if truncated {

@@ -87,6 +87,12 @@ pub(crate) fn entry(entry: &Entry) -> String {
         for (name, value) in usual(&entry.event) {
             fields.entry(name).or_insert(value);
         }
+        if let Event::AttemptStarted { reserved, .. } = &entry.event {
+            let cost_usd = reserved.cost.dollars();
+            let named =
+                json!({ "input": reserved.input, "output": reserved.output, "costUsd": cost_usd });
+            fields.insert("reserved".into(), named);
+        }
     }
     json!({
         "runId": entry.run.as_str(),

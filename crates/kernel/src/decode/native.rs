@@ -35,7 +35,7 @@ pub(crate) fn decode(
         text: reply.text.into(),
         reasoning: reply.reasoning.into(),
         usage: reply.usage,
-        finish,
+        finish: (finish != Finish::usual(!reply.calls.is_empty())).then_some(finish),
         model: reply
             .model
             .filter(|model| model != asked_model)

@@ -13,7 +13,7 @@ use bonded_state::{SqliteStore, Store as _};
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// A row holds the hash besides the body.
+/// An append holds one hash besides the bodies.
 const HASH_BYTES: usize = 32;
 
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn append_bytes(entries: &[Entry], begins: fn(&Event) -> bool) -> usize {
     let mut sizes: Vec<usize> = entries
         .windows(2)
         .filter(|pair| begins(&pair[0].event))
-        .map(|pair| pair.iter().map(|entry| entry.body.len() + HASH_BYTES).sum())
+        .map(|pair| pair.iter().map(|entry| entry.body.len()).sum::<usize>() + HASH_BYTES)
         .collect();
     sizes.sort_unstable();
     sizes.get(sizes.len() / 2).copied().unwrap_or_default()

@@ -136,10 +136,7 @@ async fn an_absolute_path_inside_the_directory_is_taken() {
     let world = world();
     let path = world.path("a/b.txt").display().to_string();
     let read = world.ok("read", json!({ "path": path })).await;
-    assert_eq!(
-        (&read["content"], &read["path"]),
-        (&json!("b"), &json!("a/b.txt"))
-    );
+    assert_eq!(read["content"], "b");
 }
 
 #[tokio::test]

@@ -94,8 +94,6 @@ struct ReadArguments {
 struct Output<'a> {
     content: &'a str,
     hash: &'a str,
-    path: &'a str,
-    size_bytes: usize,
 }
 
 impl Shared {
@@ -200,8 +198,6 @@ fn read(dir: &Path, arguments: &str) -> Result<String, Fault> {
     Ok(serde_json::to_string(&Output {
         content: &content,
         hash: &hash,
-        path: &path,
-        size_bytes: content.len(),
     })?)
 }
 
