@@ -171,7 +171,9 @@ impl<'a> Log<'a> {
             " FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
         ))?;
         let mut rows = query.query(params![key.entry(anchor.seq + 1), key.last_entry()])?;
-        let mut entries = Vec::new();
+        let newest = keys::head(self.connection, key)?;
+        let count = newest.seq.saturating_sub(anchor.seq);
+        let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
         let (mut prev, mut is_closed) = (anchor.hash, true);
         while let Some(row) = rows.next()? {
             let row = read_row(row)?;
