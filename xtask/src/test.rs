@@ -28,7 +28,11 @@ pub(crate) fn run_all() -> Result<(), Fault> {
 /// once.
 fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 4] = [
-        ("git", &["--version"], "the checkpoints are made with it"),
+        (
+            "git",
+            &["--version"],
+            "the demo makes its scratch repository with it",
+        ),
         (
             "sh",
             &["-c", "exit 0"],

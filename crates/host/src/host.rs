@@ -105,11 +105,7 @@ impl Host {
         if self.store.head(&id).await?.is_none() {
             return self.run(id, goal, cancel).await;
         }
-        let run = self.load(&id).await?;
-        if run.goal() != &goal.text {
-            return Err(HostError::OtherGoal { run: id });
-        }
-        self.resume(&id, cancel).await
+        self.go_on(&id, Some(&goal.text), cancel).await
     }
 
     /// Starts a run under a new id and drives it to its end.
@@ -139,14 +135,31 @@ impl Host {
     /// Takes a run up that no living process drives, and drives it to its end. A run that has ended is
     /// returned as it is.
     pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
-        let run = self.load(id).await?;
-        if run.termination().is_some() {
-            return Ok(run);
-        }
+        self.go_on(id, None, cancel).await
+    }
+
+    /// The claim comes first: a log that is read before it may have gone on when the claim is made.
+    async fn go_on(
+        &self,
+        id: &RunId,
+        goal: Option<&Text>,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
-        // It may have gone on between the look and the claim.
-        let mut run = self.load(id).await?;
-        let registry = self.tools.open(run.config())?;
+        let mut run = match self.load_to_drive(id, goal).await {
+            Ok(run) if run.termination().is_none() => run,
+            done_or_unusable => {
+                self.store.release(id).await?;
+                return done_or_unusable;
+            }
+        };
+        let registry = match self.tools.open(run.config()) {
+            Ok(registry) => registry,
+            Err(error) => {
+                self.store.release(id).await?;
+                return Err(error);
+            }
+        };
         let step = kernel::step(&mut run, self.clock.now(), Input::Resumed);
         let driver = Driver {
             host: self,
@@ -155,6 +168,14 @@ impl Host {
             cancel,
         };
         self.guard(id, Box::pin(driver.drive(step))).await
+    }
+
+    async fn load_to_drive(&self, id: &RunId, goal: Option<&Text>) -> Result<Run, HostError> {
+        let run = self.load(id).await?;
+        if goal.is_some_and(|goal| run.goal() != goal) {
+            return Err(HostError::OtherGoal { run: id.clone() });
+        }
+        Ok(run)
     }
 
     /// A panic while a run is driven ends that run as fatal, and the process goes on.
