@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
+use crate::load::load_run;
 
 /// Opens the tools for a run's working directory.
 pub trait Toolset: Send + Sync {
@@ -87,11 +88,7 @@ impl Host {
 
     /// Rebuilds a run from its log.
     pub async fn load(&self, id: &RunId) -> Result<Run, HostError> {
-        let entries = self.store.load(id, 0).await?;
-        kernel::replay(&entries).map_err(|source| HostError::BadLog {
-            run: id.clone(),
-            source,
-        })
+        load_run(&*self.store, id).await
     }
 
     /// Starts a run under an id that a caller chose, or takes up the one that has it already, and drives

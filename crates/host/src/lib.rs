@@ -7,6 +7,7 @@ mod clock;
 mod driver;
 mod error;
 mod host;
+mod load;
 mod many;
 mod provider;
 mod result;
@@ -14,6 +15,7 @@ mod result;
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;
 pub use host::{Goal, Host, Toolset, WorkdirTools};
+pub use load::load_run;
 pub use many::{Many, many};
 pub use provider::{
     KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,

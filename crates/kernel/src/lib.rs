@@ -46,7 +46,7 @@ pub use model::{
 };
 pub use money::{BadMoney, Money, Price};
 pub use prompt::{DEFAULT_SYSTEM, request};
-pub use run::{BadLog, Run, Spend, apply, replay};
+pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
 pub use termination::{Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};

@@ -331,7 +331,13 @@ pub fn replay(entries: &[Entry]) -> Result<Run, BadLog> {
         return Err(BadLog::NoStart);
     }
     let mut run = Run::begin(first).ok_or(BadLog::NoStart)?;
-    for entry in rest {
+    replay_on(&mut run, rest)?;
+    Ok(run)
+}
+
+/// Goes on with a replay: takes the entries in that follow what the run has.
+pub fn replay_on(run: &mut Run, entries: &[Entry]) -> Result<(), BadLog> {
+    for entry in entries {
         if run.termination().is_some() {
             return Err(BadLog::AfterEnd { seq: entry.seq });
         }
@@ -341,9 +347,9 @@ pub fn replay(entries: &[Entry]) -> Result<Run, BadLog> {
                 after: run.head.seq,
             });
         }
-        apply(&mut run, entry);
+        apply(run, entry);
     }
-    Ok(run)
+    Ok(())
 }
 
 /// Takes one more entry into the run. Total: an event that does not fit changes nothing but the head.

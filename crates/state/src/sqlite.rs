@@ -16,6 +16,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
 use crate::append::Append;
@@ -107,11 +108,15 @@ impl SqliteStore {
         self.ask(|done| Task::Change { change, done }).await
     }
 
-    /// Reads on a thread that may block.
+    /// Reads where it may block. A runtime that has one thread is that of one program for one person: a
+    /// part of a log is read in a millisecond, and another thread would cost as much again.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Readers) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return read(&self.readers);
+        }
         let readers = self.readers.clone();
         match tokio::task::spawn_blocking(move || read(&readers)).await {
             Ok(result) => result,
@@ -145,13 +150,14 @@ impl Store for SqliteStore {
         })
     }
 
-    fn load<'a>(
+    fn load_part<'a>(
         &'a self,
         run: &'a RunId,
         after: u64,
+        count: usize,
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
         let run = run.clone();
-        Box::pin(self.read(move |readers| readers.load(&run, after)))
+        Box::pin(self.read(move |readers| readers.load(&run, after, count)))
     }
 
     fn head<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Head>, StoreError>> {

@@ -31,6 +31,17 @@ pub trait Store: Send + Sync {
         &'a self,
         run: &'a RunId,
         after: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        self.load_part(run, after, usize::MAX)
+    }
+
+    /// The same, but not many more than `count` entries: whole appends only. None means that there are no
+    /// more.
+    fn load_part<'a>(
+        &'a self,
+        run: &'a RunId,
+        after: u64,
+        count: usize,
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>>;
 
     /// How far a run's log goes; `None` if there is no such run.

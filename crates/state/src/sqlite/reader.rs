@@ -67,12 +67,17 @@ impl Readers {
         }
     }
 
-    pub(super) fn load(&self, run: &RunId, after: u64) -> Result<Vec<Entry>, StoreError> {
+    pub(super) fn load(
+        &self,
+        run: &RunId,
+        after: u64,
+        count: usize,
+    ) -> Result<Vec<Entry>, StoreError> {
         self.read(|connection| {
             let unknown = || StoreError::UnknownRun { run: run.clone() };
             let (key, goal) = keys::find(connection, run)?.ok_or_else(unknown)?;
             let anchor = keys::anchor(connection, key, after)?;
-            let mut entries = Log::new(connection, run, &goal).read(key, anchor)?;
+            let mut entries = Log::new(connection, run, &goal).read(key, anchor, count)?;
             entries.retain(|entry| entry.seq > after);
             Ok(entries)
         })
@@ -163,8 +168,8 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Opens everything after a place whose hash is known.
-    fn read(&mut self, key: Key, anchor: Head) -> Result<Vec<Entry>, ReadFault> {
+    /// Opens what comes after a place whose hash is known, until there are so many and their append ends.
+    fn read(&mut self, key: Key, anchor: Head, count: usize) -> Result<Vec<Entry>, ReadFault> {
         let mut query = self.connection.prepare_cached(concat!(
             "SELECT ",
             columns!(),
@@ -172,8 +177,8 @@ impl<'a> Log<'a> {
         ))?;
         let mut rows = query.query(params![key.entry(anchor.seq + 1), key.last_entry()])?;
         let newest = keys::head(self.connection, key)?;
-        let count = newest.seq.saturating_sub(anchor.seq);
-        let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        let left = newest.seq.saturating_sub(anchor.seq);
+        let mut entries = Vec::with_capacity(usize::try_from(left).unwrap_or(0).min(count));
         let (mut prev, mut is_closed) = (anchor.hash, true);
         while let Some(row) = rows.next()? {
             let row = read_row(row)?;
@@ -181,6 +186,9 @@ impl<'a> Log<'a> {
             let entry = self.open(row, prev)?;
             prev = entry.hash;
             entries.push(entry);
+            if is_closed && entries.len() >= count {
+                break;
+            }
         }
         match entries.last() {
             // An append is all or nothing, so somebody has taken the rest of it away.
@@ -249,7 +257,10 @@ fn ends(connection: &Connection, key: Key, run: &RunId, goal: &GoalId) -> Result
     let first = log.open(first, Hash::ZERO)?;
     let newest = keys::head(connection, key)?;
     let anchor = keys::anchor(connection, key, newest.seq.saturating_sub(1))?;
-    let last = log.read(key, anchor)?.pop().ok_or_else(missing)?;
+    let last = log
+        .read(key, anchor, usize::MAX)?
+        .pop()
+        .ok_or_else(missing)?;
     Ok(Ends { first, last })
 }
 

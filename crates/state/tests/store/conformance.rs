@@ -55,6 +55,7 @@ macro_rules! each_store {
 each_store! {
     what_was_appended_is_loaded_with_its_long_texts
     loading_after_an_entry_gives_what_follows_it
+    a_log_is_loaded_in_parts_of_whole_appends
     the_head_is_that_of_the_last_entry
     a_run_that_never_started_is_unknown
     an_append_at_another_sequence_number_is_a_conflict
@@ -116,6 +117,25 @@ async fn loading_after_an_entry_gives_what_follows_it(world: &dyn World) {
     for after in [all.len() as u64 + 1, 1 << 24, u64::MAX] {
         let loaded = store.load(&log.id, after).await;
         assert_eq!(loaded, Ok(vec![]), "after {after}");
+    }
+}
+
+async fn a_log_is_loaded_in_parts_of_whole_appends(world: &dyn World) {
+    let store = world.open();
+    let log = Log::with_turns("r", 7);
+    log.append_all(&*store).await;
+    for count in [1, 3, 100] {
+        let mut entries = vec![];
+        loop {
+            let after = entries.len() as u64;
+            let part = store.load_part(&log.id, after, count).await;
+            let part = part.expect("it loads");
+            if part.is_empty() {
+                break;
+            }
+            entries.extend(part);
+        }
+        assert_eq!(entries, log.entries(), "in parts of {count}");
     }
 }
 

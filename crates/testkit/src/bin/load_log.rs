@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use bonded_kernel::{Entry, Event, RunId, replay};
+use bonded_host::load_run;
+use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{SqliteStore, Store as _};
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -38,9 +39,9 @@ fn run() -> Result<(), Fault> {
         .build()?;
     let store = SqliteStore::open_existing(Path::new(&file))?;
     let begun = Instant::now();
-    let entries = runtime.block_on(store.load(&run, 0))?;
-    let replayed = replay(&entries)?;
+    let replayed = runtime.block_on(load_run(&store, &run))?;
     let took_us = begun.elapsed().as_micros();
+    let entries = runtime.block_on(store.load(&run, 0))?;
     if replayed.head().seq != entries.len() as u64 {
         return Err("the replay did not reach the end of the log".into());
     }

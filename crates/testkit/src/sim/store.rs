@@ -156,15 +156,16 @@ impl Store for SimStore {
         Box::pin(self.append_with_faults(expected, entries))
     }
 
-    fn load<'a>(
+    fn load_part<'a>(
         &'a self,
         run: &'a RunId,
         after: u64,
+        count: usize,
     ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
         Box::pin(async move {
             self.delay().await;
             self.fail_read()?;
-            self.inner.load(run, after).await
+            self.inner.load_part(run, after, count).await
         })
     }
 

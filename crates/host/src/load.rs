@@ -1,0 +1,24 @@
+//! A run from its log, in parts: a long log is never in memory as a whole.
+
+use bonded_kernel::{BadLog, Run, RunId, replay, replay_on};
+use bonded_state::Store;
+
+use crate::error::HostError;
+
+/// How many entries are read at a time.
+const PART_ENTRIES: usize = 128;
+
+/// Rebuilds a run from its log.
+pub async fn load_run(store: &dyn Store, id: &RunId) -> Result<Run, HostError> {
+    let bad_log = |source: BadLog| HostError::BadLog {
+        run: id.clone(),
+        source,
+    };
+    let mut part = store.load_part(id, 0, PART_ENTRIES).await?;
+    let mut run = replay(&part).map_err(bad_log)?;
+    while part.len() >= PART_ENTRIES {
+        part = store.load_part(id, run.head().seq, PART_ENTRIES).await?;
+        replay_on(&mut run, &part).map_err(bad_log)?;
+    }
+    Ok(run)
+}
