@@ -55,14 +55,21 @@ impl Driver<'_> {
 
     /// Performs the effect, unless the run is stopped from outside first.
     async fn await_effect(&self, effect: &Effect) -> Woken {
+        let cancel = || {
+            Woken::Input(Input::Cancel {
+                reason: "cancelled by the user".into(),
+            })
+        };
+        if self.cancel.is_cancelled() {
+            return cancel();
+        }
         let mut performed = pin!(self.perform(effect));
         let mut changed = pin!(self.log_changed());
+        // Many effects are over at once: they come first, before anything is set up to wait with.
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Woken::Input(Input::Cancel {
-                reason: "cancelled by the user".into(),
-            }),
             input = &mut performed => Woken::Input(input),
+            () = self.cancel.cancelled() => cancel(),
             () = &mut changed => Woken::LogChanged,
             () = self.out_of_time() => Woken::Input(Input::DeadlineReached),
         }

@@ -473,11 +473,15 @@ impl Header {
     }
 }
 
+/// Most bodies are shorter.
+const BODY_BYTES_USUAL: usize = 384;
+
 impl Entry {
     /// Makes the entry of an event that follows `prev`.
     pub(crate) fn seal(header: Header, event: Event) -> Self {
         // Every event has string keys and no failing serializer, so this cannot fail.
-        let body = serde_json::to_vec(&event).unwrap_or_default();
+        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
+        serde_json::to_writer(&mut body, &event).unwrap_or_default();
         let hash = header.hash(&body);
         Self {
             format: header.format,

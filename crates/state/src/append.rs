@@ -111,7 +111,7 @@ fn blobs(entries: &[Entry]) -> Result<Vec<(BlobRef, Text)>, StoreError> {
     for entry in entries {
         // Most bodies refer to no blob, and looking is cheaper than cloning the event. A quotation mark
         // within a text is escaped, so the mark is never missed.
-        if !entry.body.windows(MARK.len()).any(|bytes| bytes == MARK) {
+        if memchr::memmem::find(&entry.body, MARK).is_none() {
             continue;
         }
         let mut event = entry.event.clone();

@@ -1,7 +1,7 @@
 //! One request over HTTP: what is sent, how long it is waited for, and what each way to fail is called.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use bonded_kernel::{Failure, FailureClass, Reply, Request, Target};
@@ -30,6 +30,8 @@ pub(crate) struct Http {
     clients: Arc<Clients>,
     keys: Box<Keys>,
     tools: chat::ToolsCache,
+    /// The address that was used last, by its endpoint: most runs use one.
+    url: Mutex<Option<(String, Url)>>,
 }
 
 impl Http {
@@ -38,6 +40,19 @@ impl Http {
             clients: Arc::default(),
             keys,
             tools: chat::ToolsCache::default(),
+            url: Mutex::default(),
+        }
+    }
+
+    fn url(&self, endpoint: &str) -> Result<Url, Failure> {
+        let mut used = self.url.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*used {
+            Some((known, url)) if known == endpoint => Ok(url.clone()),
+            _ => {
+                let url = url_under(endpoint, &["chat", "completions"])?;
+                *used = Some((endpoint.to_owned(), url.clone()));
+                Ok(url)
+            }
         }
     }
 
@@ -48,12 +63,12 @@ impl Http {
         let key_env = target.key_env.as_deref();
         let key = key_env.and_then(|name| Secret::new(&(self.keys)(name)?));
         let peer = Peer::of(target, key);
-        let endpoint = target.endpoint.clone();
+        let url = self.url(&target.endpoint);
         let streams = target.stream;
         let clients = Arc::clone(&self.clients);
         Box::pin(async move {
             let clock = Clock::start(peer.timeout_ms);
-            let outcome = complete(&clients, &peer, &endpoint, body, streams, &clock).await;
+            let outcome = complete(&clients, &peer, url, body, streams, &clock).await;
             peer.finish(outcome, &clock)
         })
     }
@@ -62,12 +77,12 @@ impl Http {
 async fn complete(
     clients: &Clients,
     peer: &Peer,
-    endpoint: &str,
+    url: Result<Url, Failure>,
     body: Vec<u8>,
     streams: bool,
     clock: &Clock,
 ) -> Result<Reply, Failure> {
-    let url = url_under(endpoint, &["chat", "completions"])?;
+    let url = url?;
     let client = clients.for_url(&url).map_err(|why| unusable(&why))?;
     let accept = if streams {
         "text/event-stream"
