@@ -48,6 +48,8 @@ pub(super) struct Writer {
     watchers: Arc<Watchers>,
     commits: Arc<AtomicU64>,
     keys: Keys,
+    /// Whether commits are synced, as [`StoreFile`] has set them up.
+    is_synced: bool,
     /// What SQLite said at the last poll; it says something else after another process has written.
     data_version: Option<i64>,
     polled_at: Instant,
@@ -71,6 +73,7 @@ impl Writer {
             watchers,
             commits,
             keys: Keys::default(),
+            is_synced: true,
             data_version: None,
             polled_at: Instant::now(),
         }
@@ -140,6 +143,8 @@ impl Writer {
         &mut self,
         group: &[(Change, Done<()>)],
     ) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
+        let is_log = |(change, _): &(Change, Done<()>)| matches!(change, Change::Append(_));
+        self.sync_commits(group.iter().any(is_log))?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut results = Vec::with_capacity(group.len());
         for (change, _) in group {
@@ -152,6 +157,17 @@ impl Writer {
         }
         self.execute("COMMIT")?;
         Ok(results)
+    }
+
+    /// Says whether the next commit is synced. Who holds a run matters only while its process lives, and
+    /// need not outlive a power failure; the log must.
+    fn sync_commits(&mut self, synced: bool) -> rusqlite::Result<()> {
+        if self.is_synced != synced {
+            let level = if synced { "FULL" } else { "OFF" };
+            self.execute(&format!("PRAGMA synchronous = {level}"))?;
+            self.is_synced = synced;
+        }
+        Ok(())
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<usize> {
