@@ -15,6 +15,7 @@ mod cpu;
 mod docs;
 mod fault;
 mod options;
+mod sdk;
 mod soak;
 mod stage;
 mod test;
@@ -28,6 +29,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test                          everything that must hold: format, lints, tests, docs
+  sdk                           install the client SDKs that the server's tests use, and print the
+                                variables by which a plain `cargo test` finds them
   check-docs                    the docs alone: contract, error pages, command table
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release
@@ -55,6 +58,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
     };
     match command {
         "test" => options::none(rest).and_then(|()| test::run_all()),
+        "sdk" => options::none(rest).and_then(|()| sdk::show()),
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::docs;
 use crate::fault::Fault;
+use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
 pub(crate) fn run_all() -> Result<(), Fault> {
@@ -20,14 +21,24 @@ pub(crate) fn run_all() -> Result<(), Fault> {
         ];
         run(cargo(words))
     })?;
-    stage("tests", || run(cargo(["test", "--workspace"])))?;
+    let mut tests = cargo(["test", "--workspace"]);
+    stage("client SDKs", || {
+        sdk::install()?.tell(&mut tests);
+        Ok(())
+    })?;
+    stage("tests", || run(tests))?;
     stage("docs", docs::check)
 }
 
-/// The tests need nothing beyond the toolchain, git and a POSIX shell; all that is missing is named at
-/// once.
+/// The tests need the toolchain, git, a POSIX shell and Python, and once the network, for the SDKs; all
+/// that is missing is named at once.
 fn prerequisites() -> Result<(), Fault> {
-    let needed: [(&str, &[&str], &str); 4] = [
+    let needed: [(&str, &[&str], &str); 5] = [
+        (
+            "python3",
+            &["-m", "venv", "--help"],
+            "the client SDKs are installed with it",
+        ),
         (
             "git",
             &["--version"],

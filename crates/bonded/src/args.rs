@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::options::OptionArgs;
+
 /// Runs LLM agents under guarantees.
 ///
 /// What an agent may do, spend and change is enforced by code; everything it did can be replayed and
@@ -25,7 +27,7 @@ Examples:
   bonded replay 3f2a                                 check every step of it, offline
 
 Exit codes: 0 success, 1 the run failed or a check found a difference, 3 the store or the start-up
-failed, 4 bad arguments or configuration. `bonded explain CODE` says more about an error.")]
+failed, 4 bad arguments or configuration, 5 a schema that does not fit. `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
     /// The store's file [default: bonded/store.db in the platform's data directory]
     #[arg(long, global = true, env = "BONDED_STORE", value_name = "FILE")]
@@ -38,6 +40,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(Box<RunArgs>),
+    Serve(Box<ServeArgs>),
     Runs(RunsArgs),
     Show(ShowArgs),
     Resume(ResumeArgs),
@@ -47,6 +50,7 @@ pub(crate) enum Command {
     Fork(Box<ForkArgs>),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
+    Config(ConfigArgs),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
 }
@@ -62,6 +66,7 @@ Examples:
   echo \"summarise README.md\" | bonded run --model ollama/llama3.1 -
   bonded run --model script:replies.jsonl --json \"try it without a model\"
   bonded run --id nightly-2026-11-15 --max-cost 0.50 --price 0.25,2 @goal.txt
+  bonded run --agent reviewer.ai \"review the last commit\"
   bonded run --each goals.jsonl --jobs 16 > results.jsonl
 
 A goal file for --each has one goal a line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}.
@@ -87,18 +92,22 @@ pub(crate) struct RunArgs {
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
+    /// The agent to run: an agent file
+    #[arg(long = "agent", short = 'a', value_name = "FILE.ai", conflicts_with_all = ["system", "base_url", "price", "key_env"])]
+    pub(crate) agent_file: Option<PathBuf>,
+
     /// The agent's system text, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) system: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-
-    #[command(flatten)]
-    pub(crate) show: ShowProgress,
 
     /// Print one result object instead of the answer
     #[arg(long, conflicts_with = "stream_json")]
@@ -112,16 +121,6 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone; several are tried in turn
-    #[arg(
-        long = "model",
-        short = 'm',
-        env = "BONDED_MODEL",
-        value_name = "MODEL",
-        value_delimiter = ','
-    )]
-    pub(crate) models: Vec<String>,
-
     /// The base URL of an OpenAI-compatible server
     #[arg(long, env = "BONDED_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -129,22 +128,6 @@ pub(crate) struct ModelArgs {
     /// The variable that holds the key
     #[arg(long, env = "BONDED_KEY_ENV", value_name = "NAME")]
     pub(crate) key_env: Option<String>,
-
-    /// Have replies streamed
-    #[arg(long)]
-    pub(crate) stream: bool,
-
-    /// How long a request may take, in seconds
-    #[arg(long, value_name = "S", default_value_t = 600)]
-    pub(crate) request_timeout: u64,
-
-    /// The most tokens of one reply
-    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_output_tokens: u32,
-
-    /// Sampling temperature [default: the provider's own]
-    #[arg(long, value_name = "T")]
-    pub(crate) temperature: Option<f64>,
 
     /// Dollars a million tokens: INPUT,OUTPUT[,CACHED]
     #[arg(long, value_name = "IN,OUT[,CACHED]")]
@@ -154,18 +137,6 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// The most turns
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_turns: u32,
-
-    /// The most calls that are executed in one turn
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_calls: u32,
-
-    /// The most requests in one turn
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_attempts: u32,
-
     /// The most seconds that the run is driven; 0 = no limit
     #[arg(long, value_name = "S", default_value_t = 3600)]
     pub(crate) max_time: u64,
@@ -178,17 +149,28 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,
 
-    /// End the run when the same thing happens this often in a row; 0 = never
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub(crate) no_progress: u32,
+    /// End the run when the same thing happens this often in a row; 0 = never [default: 3, agents: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) no_progress: Option<u32>,
+}
 
-    /// How long a tool may take, in seconds
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) tool_timeout: u64,
+/// What agents, and runs without one, have in common.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// A configuration file that comes before all others
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) config: Option<PathBuf>,
 
-    /// The most bytes of a tool's output that the model is shown
-    #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) tool_output: u64,
+    /// Set an option for all agents of the run, whatever their files say
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+
+    /// Let agent files include what lies outside their own directory
+    #[arg(long)]
+    pub(crate) includes_anywhere: bool,
+
+    #[command(flatten)]
+    pub(crate) options: OptionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -196,6 +178,65 @@ pub(crate) struct ShowProgress {
     /// Show no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// Serve agents as models of an OpenAI-compatible server
+///
+/// Any OpenAI client can ask an agent as if it were a model: its name is the model's id. Every question is
+/// a run like any other. Stops on Ctrl-C or SIGTERM, after the runs under way; a second one stops at once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded serve --agent researcher.ai --agent writer.ai
+  bonded serve --agent researcher.ai --listen 0.0.0.0:8130 --token-file tokens.txt
+  curl http://127.0.0.1:8130/v1/chat/completions -H 'Content-Type: application/json' \\
+    -d '{\"model\": \"researcher\", \"messages\": [{\"role\": \"user\", \"content\": \"why?\"}]}'")]
+pub(crate) struct ServeArgs {
+    /// An agent to serve: an agent file; several may be given
+    #[arg(
+        long = "agent",
+        short = 'a',
+        value_name = "FILE.ai",
+        required = true,
+        action = clap::ArgAction::Append
+    )]
+    pub(crate) agent_files: Vec<PathBuf>,
+
+    /// Where to listen; port 0 lets the system choose one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8130")]
+    pub(crate) listen: String,
+
+    /// A token that clients must send; several may be given. Others on this machine may see it here
+    #[arg(
+        long = "token",
+        env = "BONDED_TOKENS",
+        hide_env_values = true,
+        value_name = "TOKEN",
+        value_delimiter = ','
+    )]
+    pub(crate) tokens: Vec<String>,
+
+    /// A file with one token a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// How many runs at a time; ten times as many requests may wait
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: u32,
+
+    /// How many seconds runs may go on after a stop before they are cancelled
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    pub(crate) stop_after: u64,
+
+    /// The directory that the agents work in [default: the current one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 /// List runs, newest first
@@ -330,6 +371,39 @@ pub(crate) struct DemoArgs {
     /// Make no pauses for the reader
     #[arg(long)]
     pub(crate) fast: bool,
+}
+
+/// Show or check the configuration
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the resolved values, each with the file that it came from; secrets are masked
+    Show(ConfigPlaceArgs),
+    /// Find everything that is wrong with the configuration and an agent, without running it
+    Check(ConfigPlaceArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigPlaceArgs {
+    /// The agent whose directory, options and tools count too
+    #[arg(long = "agent", short = 'a', value_name = "FILE.ai")]
+    pub(crate) agent_file: Option<PathBuf>,
+
+    /// The directory that the agent works in [default: the current one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+
+    /// Print one object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Explain an error code

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod each;
@@ -11,9 +12,11 @@ mod replay;
 mod resume;
 mod run;
 mod runs;
+mod serve;
 mod show;
 mod verify;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,7 +28,7 @@ use crate::output;
 
 /// Parses the command line and runs the command.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_agent_file(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return Ok(usage(&error)),
     };
@@ -37,10 +40,24 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
     runtime.block_on(command(&cli.command, store))
 }
 
+/// `bonded FILE.ai …` runs the agent: so that an agent file with `#!/usr/bin/env bonded` is a program.
+fn with_agent_file(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.collect();
+    let is_agent = args.get(1).is_some_and(|first| {
+        let path = Path::new(first);
+        path.extension().is_some_and(|it| it == "ai") && path.is_file()
+    });
+    if is_agent {
+        args.splice(1..1, ["run".into(), "--agent".into()]);
+    }
+    args
+}
+
 async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, CliError> {
     match command {
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
+        Command::Serve(args) => serve::serve(args, store).await,
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,
@@ -50,6 +67,7 @@ async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, Cl
         Command::Fork(args) => fork::fork(args, store).await,
         Command::Doctor(_) => doctor::doctor(store).await,
         Command::Demo(args) => demo::demo(args).await,
+        Command::Config(args) => config::config(args),
         Command::Explain(args) => explain::explain(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     }

@@ -1,5 +1,9 @@
 //! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
 
+use bonded_host::agent::AgentError;
+use bonded_host::agent_file::AgentFileError;
+use bonded_host::config::Problems;
+use bonded_host::config::options::OptionError;
 use bonded_host::{HostError, ProviderError};
 use bonded_kernel::BadRunId;
 use bonded_state::StoreError;
@@ -19,6 +23,12 @@ pub(crate) enum Code {
     NoSuchTurn,
     NoPrice,
     Workdir,
+    AgentFile,
+    Config,
+    UnknownTool,
+    Schema,
+    ToolServer,
+    Listen,
     RunHeld,
     TakenOver,
     StoreMissing,
@@ -36,7 +46,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 26] = [
+    pub(crate) const ALL: [Self; 32] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -49,6 +59,12 @@ impl Code {
         Self::NoSuchTurn,
         Self::NoPrice,
         Self::Workdir,
+        Self::AgentFile,
+        Self::Config,
+        Self::UnknownTool,
+        Self::Schema,
+        Self::ToolServer,
+        Self::Listen,
         Self::RunHeld,
         Self::TakenOver,
         Self::StoreMissing,
@@ -89,6 +105,12 @@ impl Code {
             Self::NoSuchTurn => page!("no-such-turn", 4),
             Self::NoPrice => page!("no-price", 4),
             Self::Workdir => page!("workdir", 4),
+            Self::AgentFile => page!("agent-file", 4),
+            Self::Config => page!("config", 4),
+            Self::UnknownTool => page!("unknown-tool", 4),
+            Self::Schema => page!("schema", 5),
+            Self::ToolServer => page!("tool-server", 3),
+            Self::Listen => page!("listen", 3),
             Self::RunHeld => page!("run-held", 3),
             Self::TakenOver => page!("taken-over", 3),
             Self::StoreMissing => page!("store-missing", 4),
@@ -210,11 +232,62 @@ impl From<HostError> for CliError {
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,
+            HostError::Agent(error) => return (*error).into(),
             HostError::Catalog { .. }
             | HostError::NotDurable { .. }
             | HostError::Panicked { .. } => Code::Internal,
         };
         Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<AgentError> for CliError {
+    fn from(error: AgentError) -> Self {
+        let code = match error {
+            AgentError::Provider(error) => return error.into(),
+            AgentError::Option(error) => return error.into(),
+            AgentError::Config(problems) => return problems.into(),
+            AgentError::NoModel => Code::NoModel,
+            AgentError::File(AgentFileError::BadSchema { .. })
+            | AgentError::BadOutputSchema { .. }
+            | AgentError::InputInvalid { .. }
+            | AgentError::Catalog(_) => Code::Schema,
+            AgentError::InputNotJson { .. } => Code::BadGoal,
+            AgentError::UnknownTool { .. }
+            | AgentError::UnsupportedTool { .. }
+            | AgentError::UnsupportedServer { .. }
+            | AgentError::DisabledServer { .. } => Code::UnknownTool,
+            AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
+            AgentError::Tools(_) => Code::Workdir,
+            AgentError::UnknownTokenizer { .. } | AgentError::NoKey { .. } => Code::Config,
+            AgentError::File(_)
+            | AgentError::Unreadable { .. }
+            | AgentError::Cycle { .. }
+            | AgentError::TooDeep { .. }
+            | AgentError::NoDescription { .. }
+            | AgentError::DuplicateAgent { .. }
+            | AgentError::ReservedName { .. } => Code::AgentFile,
+        };
+        Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<OptionError> for CliError {
+    fn from(error: OptionError) -> Self {
+        let code = match &error {
+            OptionError::BadValue { key, .. } if key == "models" => Code::BadModel,
+            _ => Code::Usage,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<Problems> for CliError {
+    /// The first problem is the message, the others are hints.
+    fn from(problems: Problems) -> Self {
+        let mut all = problems.all().iter().map(|it| with_causes(it));
+        let first = all.next().unwrap_or_default();
+        all.fold(Self::new(Code::Config, first), Self::hint)
     }
 }
 

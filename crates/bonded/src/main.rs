@@ -1,14 +1,20 @@
 //! `bonded`: the command line. It parses, asks the host, renders, and maps what came of it to an exit
 //! code. No rule of the contract and no logic that another surface would need lives here.
 
+mod agents;
 mod args;
 mod commands;
 mod error;
 mod goal;
+mod ledger;
+mod options;
 mod output;
 mod render;
+mod serve;
 mod settings;
 mod signals;
+mod snapshot;
+mod traced;
 
 use std::process::ExitCode;
 

@@ -3,4 +3,6 @@
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod progress;
+pub(crate) mod result;
 pub(crate) mod text;
+pub(crate) mod trace;

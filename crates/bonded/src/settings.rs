@@ -1,17 +1,25 @@
 //! From arguments and environment to what the host needs.
 
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_host::{
-    Goal, Host, KNOWN_PROVIDERS, SCRIPT, SystemClock, TargetRequest, WorkdirTools, resolve_target,
+use bonded_host::agent::{
+    Agent, AgentError, AgentTools, Assignment, UnknownWindow, Workplace, targets,
 };
-use bonded_kernel::{DEFAULT_SYSTEM, Limits, Money, Price, RunConfig, RunId, Target, Text};
+use bonded_host::config::options::{self, Given, Options, Source, Sources};
+use bonded_host::config::{Config, Places};
+use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
+use bonded_kernel::{
+    DEFAULT_SYSTEM, Limits, Money, Price, ReportFormat, RunConfig, RunId, Target, Text,
+};
 use bonded_state::{ListFilter, SqliteStore, Store};
-use bonded_transport::{Providers, Script};
+use bonded_transport::Script;
 use etcetera::BaseStrategy as _;
 
-use crate::args::{LimitArgs, ModelArgs};
+use crate::agents;
+use crate::args::{LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code, with_causes};
 
 /// The store's file: what was said, else the platform's data directory.
@@ -41,13 +49,9 @@ pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>,
     Ok(Arc::new(SqliteStore::open_existing(&path)?))
 }
 
-pub(crate) fn host(store: Arc<dyn Store>) -> Host {
-    Host {
-        store,
-        transport: Arc::new(Providers::new(|name: &str| std::env::var(name).ok())),
-        tools: Arc::new(WorkdirTools::default()),
-        clock: Arc::new(SystemClock::new()),
-    }
+/// A host for commands that drive what is in the store already.
+pub(crate) fn host(store: Arc<dyn Store>) -> (Host, Arc<AgentTools>) {
+    agents::host(store, Workplace::bare(agents::environment()), false)
 }
 
 /// Finds the one run that a person means by a whole id or the beginning of one.
@@ -105,74 +109,278 @@ async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
     Ok(format!("near ones:\n  {}", ids.join("\n  ")))
 }
 
-/// The settings of a run, from its arguments.
-pub(crate) fn run_config(
-    dir: Option<&Path>,
-    model: &ModelArgs,
-    limits: &LimitArgs,
+/// A run that is ready to begin.
+pub(crate) struct Prepared {
+    pub(crate) goal: Goal,
+    pub(crate) workplace: Workplace,
+    pub(crate) options: Options,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Makes a goal out of a command line: that of an agent, or one that the built-in tools work on.
+pub(crate) fn prepare(args: &RunArgs, input: String) -> Result<Prepared, CliError> {
+    let dir = working_directory(args.dir.as_deref())?;
+    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
+    match &args.agent_file {
+        Some(file) => prepare_agent(args, file, workplace, input),
+        None => prepare_plain(args, dir, workplace, input),
+    }
+}
+
+fn prepare_agent(
+    args: &RunArgs,
+    file: &Path,
+    workplace: Workplace,
+    input: String,
+) -> Result<Prepared, CliError> {
+    let agent = Agent::load(file, &workplace, BTreeMap::new())?;
+    check_scripts(&agent.options)?;
+    let goal = agent.goal(Assignment {
+        input,
+        format: usual_format(),
+        nonce: Host::draw_nonce(),
+        now: agents::moment(),
+        limits: own_limits(&args.limits, 0)?,
+        parent: None,
+    })?;
+    let unpriced = goal
+        .config
+        .targets
+        .iter()
+        .any(|target| target.price.is_none());
+    if goal.config.limits.cost_max.is_some() && unpriced {
+        return Err(no_price(
+            "put the models' prices into `pricing` of the configuration",
+        ));
+    }
+    Ok(Prepared {
+        goal,
+        warnings: agent.warnings().iter().map(ToString::to_string).collect(),
+        options: agent.options,
+        workplace,
+    })
+}
+
+/// Makes a goal of an agent as if it were to be run, to see whether it could.
+pub(crate) fn assignment_for_check(agent: &Agent) -> Result<(), CliError> {
+    let needs_json = agent.file.input.is_some();
+    match agent.goal(Assignment {
+        input: "check".into(),
+        format: ReportFormat::Pipe,
+        nonce: Host::draw_nonce(),
+        now: agents::moment(),
+        limits: Limits::default(),
+        parent: None,
+    }) {
+        Err(AgentError::InputNotJson { .. }) if needs_json => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// What a report is written for when nobody says it: a person at a terminal, or a program.
+fn usual_format() -> ReportFormat {
+    if std::io::stdout().is_terminal() {
+        ReportFormat::Tty
+    } else {
+        ReportFormat::Pipe
+    }
+}
+
+fn prepare_plain(
+    args: &RunArgs,
+    dir: String,
+    workplace: Workplace,
+    input: String,
+) -> Result<Prepared, CliError> {
+    let places = Places {
+        explicit: workplace.config_file.clone(),
+        cwd: workplace.dir.clone(),
+        agent_dir: None,
+        binary_dir: workplace.binary_dir.clone(),
+        home: workplace.home.clone(),
+        etc: workplace.etc.clone(),
+    };
+    refuse_options_of_agents(&workplace)?;
+    let config = Config::load(&places, workplace.environment.clone())?;
+    let mut said = workplace.command_line.clone();
+    let named = (args.model.base_url.is_some())
+        .then(|| said.remove("models"))
+        .flatten();
+    let resolved = options::resolve(&Sources {
+        overrides: workplace.overrides.clone(),
+        command_line: said,
+        config: config.defaults()?,
+        ..Sources::default()
+    })?;
+    let mut options = resolved.options;
+    as_plain(&mut options, &resolved.sources);
+    let targets = match named {
+        Some(named) => custom_targets(&args.model, &options, &named)?,
+        None if options.models.is_empty() => return Err(no_model()),
+        None => targets(
+            &config,
+            &options,
+            &workplace.environment,
+            UnknownWindow::Open,
+        )?,
+    };
+    check_scripts(&options)?;
+    let config = plain_config(args, dir, &options, targets)?;
+    let system = system_text(args.system.as_deref())?;
+    Ok(Prepared {
+        goal: Goal {
+            text: input.into(),
+            system,
+            config,
+        },
+        workplace,
+        options,
+        warnings: vec![],
+    })
+}
+
+/// What only an agent has is refused where there is none, not passed over.
+fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
+    for key in ["tools", "agents", "format", "toolingTransport"] {
+        if let Some(given) = workplace.command_line.get(key) {
+            let message = format!(
+                "{} says something about an agent, and there is none",
+                given.place
+            );
+            return Err(CliError::new(Code::Usage, message).hint("name one: --agent FILE.ai"));
+        }
+    }
+    Ok(())
+}
+
+/// A run without an agent has more room, and leaves to the provider what nobody speaks of.
+fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
+    let unsaid = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
+    if unsaid("maxTurns") {
+        options.turns_max = 50;
+    }
+    if unsaid("maxRetries") {
+        options.attempts_per_turn_max = 10;
+    }
+    if unsaid("maxOutputTokens") {
+        options.output_tokens_max = 8_192;
+    }
+    if unsaid("toolResponseMaxBytes") {
+        options.tool_response_bytes_max = 32_768;
+    }
+    if unsaid("temperature") {
+        options.temperature = None;
+    }
+}
+
+fn plain_config(
+    args: &RunArgs,
+    dir: String,
+    options: &Options,
+    mut targets: Vec<Target>,
 ) -> Result<RunConfig, CliError> {
-    let price = model.price.as_deref().map(parse_price).transpose()?;
-    let targets = targets(model, price)?;
-    let limits = limits_of(limits)?;
-    if limits.cost_max.is_some() && price.is_none() {
-        return Err(
-            CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost")
-                .hint("say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]"),
-        );
+    if let Some(price) = args.model.price.as_deref().map(parse_price).transpose()? {
+        targets
+            .iter_mut()
+            .for_each(|target| target.price = Some(price));
+    }
+    if let Some(key_env) = &args.model.key_env {
+        targets
+            .iter_mut()
+            .for_each(|target| target.key_env = Some(key_env.clone()));
+    }
+    let limits = Limits {
+        turns_max: options.turns_max,
+        calls_per_turn_max: options.calls_per_turn_max,
+        attempts_per_turn_max: options.attempts_per_turn_max,
+        tool_timeout_ms: options.tool_timeout_ms,
+        tool_output_bytes_max: options.tool_response_bytes_max,
+        ..own_limits(&args.limits, 3)?
+    };
+    if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
+        let hint = "say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
+        return Err(no_price(hint));
     }
     Ok(RunConfig {
-        dir: working_directory(dir)?,
-        targets,
         limits,
-        output_tokens_max: model.max_output_tokens,
-        temperature: model.temperature,
+        output_tokens_max: options.output_tokens_max,
+        keeps_originals: options.trace_tools,
+        ..RunConfig::new(dir, targets)
     })
 }
 
-pub(crate) fn goal(
-    text: String,
-    system: Option<&Path>,
-    config: RunConfig,
-) -> Result<Goal, CliError> {
-    let system: Text = match system {
-        None => DEFAULT_SYSTEM.into(),
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| {
-                let message = format!("cannot read the system text {}: {error}", path.display());
-                CliError::new(Code::BadGoal, message)
-            })?
-            .into(),
+pub(crate) fn no_price(hint: &str) -> CliError {
+    CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost").hint(hint)
+}
+
+fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
+    let Some(path) = file else {
+        return Ok(DEFAULT_SYSTEM.into());
     };
-    Ok(Goal {
-        text: text.into(),
-        system,
-        config,
-    })
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot read the system text {}: {error}", path.display());
+        CliError::new(Code::BadGoal, message)
+    })?;
+    Ok(text.into())
 }
 
-fn targets(model: &ModelArgs, price: Option<Price>) -> Result<Vec<Target>, CliError> {
-    if model.models.is_empty() {
+/// Models of a server that only its base URL names.
+fn custom_targets(
+    args: &ModelArgs,
+    options: &Options,
+    named: &Given,
+) -> Result<Vec<Target>, CliError> {
+    let names = named.value.as_str().unwrap_or_default();
+    let names = names
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    let targets: Result<Vec<Target>, CliError> = names
+        .map(|name| {
+            let mut target = target(&TargetRequest {
+                model: name.to_owned(),
+                base_url: args.base_url.clone(),
+                key_env: args.key_env.clone(),
+                stream: options.stream,
+                timeout_ms: options.llm_timeout_ms,
+                price: None,
+            })?;
+            target.sampling.temperature = options.temperature;
+            Ok(target)
+        })
+        .collect();
+    let targets = targets?;
+    if targets.is_empty() {
         return Err(no_model());
     }
-    let resolve = |name: &String| {
-        target(&TargetRequest {
-            model: name.clone(),
-            base_url: model.base_url.clone(),
-            key_env: model.key_env.clone(),
-            stream: model.stream,
-            timeout_ms: model.request_timeout.saturating_mul(1000),
-            price,
-        })
-    };
-    model.models.iter().map(resolve).collect()
+    Ok(targets)
+}
+
+/// A script is read whole before anything runs.
+pub(crate) fn check_scripts(options: &Options) -> Result<(), CliError> {
+    for model in options
+        .models
+        .iter()
+        .filter(|model| model.provider == SCRIPT)
+    {
+        check_script(Path::new(&model.model))?;
+    }
+    Ok(())
+}
+
+fn check_script(path: &Path) -> Result<(), CliError> {
+    match Script::load(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(CliError::new(Code::BadScript, with_causes(&error))),
+    }
 }
 
 /// Resolves a target and checks what can be checked before anything runs.
 pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {
     let target = resolve_target(asked, |name| std::env::var(name).ok())?;
     if target.provider == SCRIPT {
-        Script::load(Path::new(&target.endpoint))
-            .map_err(|error| CliError::new(Code::BadScript, with_causes(&error)))?;
+        check_script(Path::new(&target.endpoint))?;
     }
     Ok(target)
 }
@@ -204,7 +412,7 @@ fn no_model() -> CliError {
         .hint("or no model at all: --model script:replies.jsonl, or `bonded demo`")
 }
 
-fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
+pub(crate) fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
     let said = said.unwrap_or(Path::new("."));
     let bad = |why: String| {
         let message = format!(
@@ -223,21 +431,18 @@ fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
     text.map_err(|_| bad("its path is not UTF-8".into()))
 }
 
-fn limits_of(args: &LimitArgs) -> Result<Limits, CliError> {
+/// The limits that no option speaks of.
+pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, CliError> {
     let cost_max = args.max_cost.as_deref().map(|text| {
         text.parse::<Money>()
             .map_err(|error| CliError::new(Code::Usage, format!("--max-cost: {error}")))
     });
     Ok(Limits {
-        turns_max: args.max_turns,
-        calls_per_turn_max: args.max_calls,
-        attempts_per_turn_max: args.max_attempts,
         elapsed_ms_max: (args.max_time > 0).then(|| args.max_time.saturating_mul(1000)),
         tokens_max: args.max_tokens,
         cost_max: cost_max.transpose()?,
-        repeats_max: args.no_progress,
-        tool_timeout_ms: args.tool_timeout.saturating_mul(1000),
-        tool_output_bytes_max: args.tool_output,
+        repeats_max: args.no_progress.unwrap_or(repeats_max),
+        ..Limits::default()
     })
 }
 
@@ -262,11 +467,13 @@ fn parse_price(text: &str) -> Result<Price, CliError> {
             input: *input,
             output: *output,
             cached: *input,
+            written: None,
         }),
         [input, output, cached] => Ok(Price {
             input: *input,
             output: *output,
             cached: *cached,
+            written: None,
         }),
         _ => Err(bad("two or three numbers are needed".into())),
     }

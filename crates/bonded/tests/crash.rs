@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use place::{Place, call, done, finish, parse, start, with};
+use place::{Place, call, done, parse, start, with};
 use serde_json::{Value, json};
 
 const KILLS_DEFAULT: u64 = 200;
@@ -186,6 +186,16 @@ impl World {
         loop {
             let last = made.load(Ordering::Relaxed) >= kills;
             let mut child = start(self.place.command(&arguments).stderr(Stdio::null()));
+            // A pipe that nobody empties would stop the run.
+            let mut stdout = child.stdout.take().expect("stdout is piped");
+            let reader = thread::spawn(move || {
+                let mut printed = vec![];
+                stdout
+                    .read_to_end(&mut printed)
+                    .expect("a pipe can be read");
+                String::from_utf8_lossy(&printed).into_owned()
+            });
+            let printed = || reader.join().expect("a pipe is read to its end");
             let moment = rng.moment();
             let began = Instant::now();
             let mut is_over = false;
@@ -197,20 +207,15 @@ impl World {
                     .is_some();
             }
             if is_over {
-                let end = finish(child);
-                assert_eq!(end.code, Some(0), "{end:?}");
-                self.saw(&end.stdout);
+                let end = child.wait().expect("a child can be waited for");
+                assert_eq!(end.code(), Some(0));
+                self.saw(&printed());
                 return;
             }
             child.kill().expect("a child can be killed");
             made.fetch_add(1, Ordering::Relaxed);
-            let mut printed = vec![];
-            let mut stdout = child.stdout.take().expect("stdout is piped");
-            stdout
-                .read_to_end(&mut printed)
-                .expect("a pipe can be read");
             child.wait().expect("a killed child ends");
-            self.saw(&String::from_utf8_lossy(&printed));
+            self.saw(&printed());
             if rng.below(4) == 0 {
                 self.look();
             }

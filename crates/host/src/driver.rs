@@ -5,12 +5,14 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Effect, Input, Invocation, Run, Step};
+use bonded_kernel::{self as kernel, Effect, Input, Invocation, Run, Step, ToolOutput};
 use bonded_state::StoreError;
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::accounting::child_id;
+use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
 
@@ -26,6 +28,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) run: Run,
     pub(crate) registry: Arc<Registry>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) counter: Counter,
 }
 
 /// Why waiting for an effect ended.
@@ -42,7 +45,9 @@ impl Driver<'_> {
             if let Effect::Stop(_) = effect {
                 return Ok(self.run);
             }
-            effect = match self.await_effect(&effect).await {
+            let woken = self.await_effect(&effect).await;
+            self.end_called(&effect, &woken).await;
+            effect = match woken {
                 Woken::Input(input) => {
                     let now = self.host.clock.now();
                     let step = kernel::step(&mut self.run, now, input);
@@ -72,6 +77,24 @@ impl Driver<'_> {
             () = self.cancel.cancelled() => cancel(),
             () = &mut changed => Woken::LogChanged,
             () = self.out_of_time() => Woken::Input(Input::DeadlineReached),
+        }
+    }
+
+    /// An agent that was called does not go on when its caller has stopped waiting for it.
+    async fn end_called(&self, effect: &Effect, woken: &Woken) {
+        let (Effect::Invoke(invocation), false) = (
+            effect,
+            matches!(woken, Woken::Input(Input::ToolReturned { .. })),
+        ) else {
+            return;
+        };
+        if self.run.sub_agent(invocation.tool()).is_some() {
+            let child = child_id(&invocation.key());
+            // It may not have begun, or have ended by itself.
+            let _ = self
+                .host
+                .cancel_tree(&child, "the calling run was stopped")
+                .await;
         }
     }
 
@@ -133,7 +156,7 @@ impl Driver<'_> {
 
     /// A tool that panics ends its own run and nothing else.
     async fn invoke(&self, invocation: &Invocation) -> Input {
-        let call = AssertUnwindSafe(self.registry.invoke(invocation)).catch_unwind();
+        let call = AssertUnwindSafe(self.execute(invocation)).catch_unwind();
         match call.await {
             Ok(output) => Input::ToolReturned {
                 turn: invocation.turn(),
@@ -144,6 +167,20 @@ impl Driver<'_> {
                 message: format!("tool {:?}: {}", invocation.tool(), panic_message(&*panic)),
             },
         }
+    }
+
+    async fn execute(&self, invocation: &Invocation) -> ToolOutput {
+        let mut output = match self.run.sub_agent(invocation.tool()) {
+            Some(agent) => {
+                let cancel = self.cancel.child_token();
+                // Few runs call agents: the others do not carry what that needs.
+                let called = self.host.call_agent(&self.run, agent, invocation, cancel);
+                Box::pin(called).await
+            }
+            None => self.registry.invoke(invocation).await,
+        };
+        output.tokens = self.counter.count(&output.text);
+        output
     }
 
     /// Makes a step durable and gives its effect out.

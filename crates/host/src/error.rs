@@ -21,6 +21,8 @@ pub enum HostError {
     Workdir { dir: String, why: String },
     #[error("the tools cannot be offered: {source}")]
     Catalog { source: BadCatalog },
+    #[error(transparent)]
+    Agent(Box<crate::agent::AgentError>),
     #[error("an effect was about to be performed before its step was durable: {source}")]
     NotDurable { source: NotDurable },
     #[error("run {run} could not be recorded as ended after a panic: {message}")]

@@ -5,21 +5,26 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::{self as kernel, Entry, Head, Input, Run, RunConfig, RunId, RunStarted, Text};
+use bonded_kernel::{
+    self as kernel, Entry, Head, Input, Run, RunConfig, RunId, RunStarted, SubAgent, Text,
+};
 use bonded_state::{Store, StoreError};
-use bonded_tools::{Registry, Workdir, builtin};
+use bonded_tools::{BoxFuture, Registry, Workdir, builtin};
 use bonded_transport::Transport;
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::AgentError;
 use crate::clock::Clock;
+use crate::counter::Counter;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
 use crate::load::load_run;
 
 /// Opens the tools for a run's working directory.
 pub trait Toolset: Send + Sync {
-    fn open(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError>;
+    fn open<'a>(&'a self, config: &'a RunConfig)
+    -> BoxFuture<'a, Result<Arc<Registry>, HostError>>;
 }
 
 /// The built-in tools; runs that share a directory share them.
@@ -35,7 +40,16 @@ impl std::fmt::Debug for WorkdirTools {
 }
 
 impl Toolset for WorkdirTools {
-    fn open(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
+    fn open<'a>(
+        &'a self,
+        config: &'a RunConfig,
+    ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        Box::pin(std::future::ready(self.open_now(config)))
+    }
+}
+
+impl WorkdirTools {
+    fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(registry) = opened.get(&config.dir) {
             return Ok(registry.clone());
@@ -71,6 +85,13 @@ pub struct Host {
     pub transport: Arc<dyn Transport>,
     pub tools: Arc<dyn Toolset>,
     pub clock: Arc<dyn Clock>,
+    /// Makes the goals of agents that other agents call; without it none can be called.
+    pub children: Option<Arc<dyn Children>>,
+}
+
+/// Makes the goals of agents that other agents call.
+pub trait Children: Send + Sync {
+    fn goal(&self, caller: &Run, agent: &SubAgent, arguments: &str) -> Result<Goal, AgentError>;
 }
 
 impl std::fmt::Debug for Host {
@@ -84,6 +105,12 @@ impl Host {
     pub fn draw_id() -> RunId {
         let id = uuid::Uuid::new_v4().simple().to_string();
         RunId::new(&id).expect("32 hexadecimal digits name a run")
+    }
+
+    /// A new mark for the tags of a run.
+    pub fn draw_nonce() -> String {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        id.get(..8).unwrap_or_default().to_owned()
     }
 
     /// Rebuilds a run from its log.
@@ -112,21 +139,32 @@ impl Host {
         goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let registry = self.tools.open(&goal.config)?;
-        let started = RunStarted::new(
-            goal.text,
-            goal.system,
-            goal.config,
-            registry.catalog().clone(),
-        );
+        let registry = self.tools.open(&goal.config).await?;
+        let driving = self.begin(&id, goal, registry, cancel);
+        self.guard(&id, driving).await
+    }
+
+    /// What a run is made of is put on the heap outside of any future: thousands of runs may wait.
+    fn begin<'a>(
+        &'a self,
+        id: &RunId,
+        goal: Goal,
+        registry: Arc<Registry>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Run, HostError>> {
+        let counter = Counter::of(&goal.config);
+        let catalog = registry.catalog().clone();
+        let mut started = RunStarted::new(goal.text, goal.system, goal.config, catalog);
+        started.counted = counter.seed(&started, registry.catalog());
         let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
         let driver = Driver {
             host: self,
             run,
             registry,
             cancel,
+            counter,
         };
-        self.guard(&id, Box::pin(driver.drive(step))).await
+        Box::pin(driver.drive(step))
     }
 
     /// Takes a run up that no living process drives, and drives it to its end. A run that has ended is
@@ -143,28 +181,40 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
-        let mut run = match self.load_to_drive(id, goal).await {
+        let run = match Box::pin(self.load_to_drive(id, goal)).await {
             Ok(run) if run.termination().is_none() => run,
             done_or_unusable => {
                 self.store.release(id).await?;
                 return done_or_unusable;
             }
         };
-        let registry = match self.tools.open(run.config()) {
+        let registry = match self.tools.open(run.config()).await {
             Ok(registry) => registry,
             Err(error) => {
                 self.store.release(id).await?;
                 return Err(error);
             }
         };
+        let driving = self.take_up(run, registry, cancel);
+        self.guard(id, driving).await
+    }
+
+    fn take_up<'a>(
+        &'a self,
+        mut run: Run,
+        registry: Arc<Registry>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Run, HostError>> {
         let step = kernel::step(&mut run, self.clock.now(), Input::Resumed);
+        let counter = Counter::of(run.config());
         let driver = Driver {
             host: self,
             run,
             registry,
             cancel,
+            counter,
         };
-        self.guard(id, Box::pin(driver.drive(step))).await
+        Box::pin(driver.drive(step))
     }
 
     async fn load_to_drive(&self, id: &RunId, goal: Option<&Text>) -> Result<Run, HostError> {
@@ -179,7 +229,7 @@ impl Host {
     async fn guard(
         &self,
         id: &RunId,
-        driving: impl Future<Output = Result<Run, HostError>>,
+        driving: BoxFuture<'_, Result<Run, HostError>>,
     ) -> Result<Run, HostError> {
         match AssertUnwindSafe(driving).catch_unwind().await {
             Ok(result) => result,

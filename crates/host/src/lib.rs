@@ -3,7 +3,13 @@
 //! The host performs effects and makes steps durable. It decides nothing: no rule of the contract lives
 //! here. It does not print, does not exit, and knows neither the command line nor any server.
 
+pub mod accounting;
+pub mod agent;
+pub mod agent_file;
+mod children;
 mod clock;
+pub mod config;
+mod counter;
 mod driver;
 mod error;
 mod host;
@@ -12,9 +18,10 @@ mod many;
 mod provider;
 mod result;
 
+pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;
-pub use host::{Goal, Host, Toolset, WorkdirTools};
+pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
 pub use load::load_run;
 pub use many::{Many, many};
 pub use provider::{

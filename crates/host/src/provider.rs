@@ -1,6 +1,6 @@
 //! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
 
-use bonded_kernel::{Price, Target};
+use bonded_kernel::{Dialect, Price, Target};
 
 /// A provider that needs no more than its name.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,7 @@ pub struct KnownProvider {
     pub key_env: Option<&'static str>,
     /// Set, this variable replaces the endpoint.
     pub endpoint_env: Option<&'static str>,
+    pub dialect: Dialect,
 }
 
 pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
@@ -19,38 +20,71 @@ pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
         endpoint: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         endpoint_env: Some("OPENAI_BASE_URL"),
+        dialect: Dialect::Chat,
+    },
+    KnownProvider {
+        name: "anthropic",
+        endpoint: "https://api.anthropic.com/v1",
+        key_env: Some("ANTHROPIC_API_KEY"),
+        endpoint_env: Some("ANTHROPIC_BASE_URL"),
+        dialect: Dialect::Messages,
+    },
+    KnownProvider {
+        name: "google",
+        endpoint: "https://generativelanguage.googleapis.com/v1beta",
+        key_env: Some("GEMINI_API_KEY"),
+        endpoint_env: None,
+        dialect: Dialect::Gemini,
     },
     KnownProvider {
         name: "openrouter",
         endpoint: "https://openrouter.ai/api/v1",
         key_env: Some("OPENROUTER_API_KEY"),
         endpoint_env: None,
+        dialect: Dialect::Chat,
     },
     KnownProvider {
         name: "lmstudio",
         endpoint: "http://127.0.0.1:1234/v1",
         key_env: None,
         endpoint_env: None,
+        dialect: Dialect::Chat,
     },
     KnownProvider {
         name: "ollama",
         endpoint: "http://127.0.0.1:11434/v1",
         key_env: None,
         endpoint_env: None,
+        dialect: Dialect::Chat,
     },
     KnownProvider {
         name: "vllm",
         endpoint: "http://127.0.0.1:8000/v1",
         key_env: None,
         endpoint_env: None,
+        dialect: Dialect::Chat,
     },
     KnownProvider {
         name: "llamacpp",
         endpoint: "http://127.0.0.1:8080/v1",
         key_env: None,
         endpoint_env: None,
+        dialect: Dialect::Chat,
     },
 ];
+
+/// The provider that everybody knows by this name.
+pub(crate) fn by_name(name: &str) -> Option<&'static KnownProvider> {
+    KNOWN_PROVIDERS.iter().find(|known| known.name == name)
+}
+
+pub(crate) fn no_provider(model: &str) -> ProviderError {
+    let known: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
+    ProviderError::NoProvider {
+        model: model.to_owned(),
+        known: known.join(", "),
+    }
+}
 
 /// The name of the provider that plays a file.
 pub const SCRIPT: &str = "script";
@@ -104,16 +138,9 @@ pub fn resolve_target(
         ));
     }
     let split = asked.model.split_once('/');
-    let known = split.and_then(|(name, model)| {
-        let provider = KNOWN_PROVIDERS.iter().find(|known| known.name == name)?;
-        Some((provider, model))
-    });
+    let known = split.and_then(|(name, model)| Some((by_name(name)?, model)));
     let Some((provider, model)) = known else {
-        let known: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
-        return Err(ProviderError::NoProvider {
-            model: asked.model.clone(),
-            known: known.join(", "),
-        });
+        return Err(no_provider(&asked.model));
     };
     if model.is_empty() {
         return Err(ProviderError::NoModel {
@@ -127,7 +154,10 @@ pub fn resolve_target(
         .key_env
         .clone()
         .or(provider.key_env.map(str::to_owned));
-    Ok(target(asked, provider.name, endpoint, model, key_env))
+    Ok(Target {
+        dialect: provider.dialect,
+        ..target(asked, provider.name, endpoint, model, key_env)
+    })
 }
 
 fn script_target(asked: &TargetRequest, path: &str) -> Result<Target, ProviderError> {
@@ -147,18 +177,16 @@ fn target(
     key_env: Option<String>,
 ) -> Target {
     Target {
-        provider: provider.into(),
-        endpoint,
-        model: model.into(),
         key_env,
         stream: asked.stream,
         timeout_ms: asked.timeout_ms,
         price: asked.price,
+        ..Target::new(provider, endpoint, model)
     }
 }
 
 /// The log keeps the endpoint, so a secret must not be in it.
-fn checked_url(url: &str) -> Result<String, ProviderError> {
+pub(crate) fn checked_url(url: &str) -> Result<String, ProviderError> {
     let rest = url
         .strip_prefix("https://")
         .or_else(|| url.strip_prefix("http://"))

@@ -1,6 +1,7 @@
 //! The audit of a log: every recorded input goes through the kernel again, and every step is compared.
 
-use crate::event::{Answer, Call, Entry, Event, Outcome};
+use crate::entry::Entry;
+use crate::event::{Answer, Call, Event, Outcome};
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::run::{BadLog, Run, replay};
 use crate::step::{Input, ToolOutput, start, step};
@@ -107,12 +108,15 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         Event::DecisionMade(decision) => Input::Reply {
             turn,
             attempt,
-            reply: Box::new(recorded_reply(&decision.answer, &decision.calls)),
+            reply: Box::new(recorded_reply(
+                &decision.answer,
+                &as_written(&decision.calls, rest),
+            )),
         },
-        Event::ReplyRejected { answer, .. } => Input::Reply {
+        Event::ReplyRejected { answer, calls, .. } => Input::Reply {
             turn,
             attempt,
-            reply: Box::new(recorded_reply(answer, &[])),
+            reply: Box::new(recorded_reply(answer, calls)),
         },
         Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
             stopping_input(rest)
@@ -138,9 +142,15 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
             call: finished.call,
             output: Box::new(ToolOutput {
                 outcome: finished.outcome,
-                text: finished.output.to_string(),
+                text: match &finished.dropped {
+                    Some(dropped) => dropped.output.to_string(),
+                    None => finished.output.to_string(),
+                },
                 cut_from_bytes: finished.cut_from_bytes,
+                original: finished.original.as_ref().map(ToString::to_string),
                 latency_ms: finished.latency_ms,
+                tokens: finished.tokens,
+                spent: finished.spent,
             }),
         },
         Event::RunResumed {} => Input::Resumed,
@@ -148,24 +158,50 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         Event::RunStarted(_)
         | Event::AttemptStarted { .. }
         | Event::TurnFailed { .. }
+        | Event::CallRepaired { .. }
+        | Event::ContextGuarded(_)
         | Event::ToolInvoked { .. }
         | Event::CallSkipped { .. } => Input::Woke,
     }
 }
 
+/// The calls with the arguments that they had before they were mended.
+fn as_written(calls: &[Call], rest: &[Entry]) -> Vec<Call> {
+    let mut calls = calls.to_vec();
+    for entry in rest.iter().skip(1) {
+        let Event::CallRepaired { call, original, .. } = &entry.event else {
+            break;
+        };
+        if let Some(call) = calls.get_mut(*call as usize) {
+            call.arguments = original.clone();
+        }
+    }
+    calls
+}
+
 fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
-    let has_calls = !calls.is_empty();
-    let calls = calls.iter().map(|call| ReplyCall {
+    // Calls that were written as tags stand in the text.
+    let native = calls.iter().filter(|call| call.tag.is_none());
+    let has_calls = native.clone().count() > 0;
+    let calls = native.map(|call| ReplyCall {
         id: call.original_id.as_ref().unwrap_or(&call.id).to_string(),
-        tool: call.tool.to_string(),
+        tool: call
+            .original_tool
+            .as_ref()
+            .unwrap_or(&call.tool)
+            .to_string(),
         arguments: call.arguments.to_string(),
     });
     Reply {
         text: answer.text.to_string(),
         reasoning: answer.reasoning.to_string(),
+        signed: answer.signed.as_ref().map(ToString::to_string),
         calls: calls.collect(),
         usage: answer.usage,
+        cost: answer.cost,
         finish: answer.finish.unwrap_or(Finish::usual(has_calls)),
+        stop_reason: answer.stop_reason.as_deref().map(str::to_owned),
+        provider: answer.provider.as_deref().map(str::to_owned),
         model: answer.model.as_deref().map(str::to_owned),
         request_id: answer.request_id.as_deref().map(str::to_owned),
         latency_ms: answer.latency_ms,

@@ -1,9 +1,9 @@
 //! Tokens and money: what was used, and what the next request may use at most.
 
 use crate::config::RunConfig;
-use crate::event::Reserve;
+use crate::event::{Reserve, Spent};
 use crate::model::{Message, Usage};
-use crate::money::{Money, Price};
+use crate::money::Money;
 use crate::prompt::Conversation;
 use crate::run::Spend;
 
@@ -61,19 +61,22 @@ impl Ledger {
         self.spend.requests += u32::from(answered);
     }
 
+    /// Books what another agent used that this one called.
+    pub(crate) fn spent_below(&mut self, spent: &Spent) {
+        self.spend.usage.add(&spent.usage);
+        self.spend.cost = self.spend.cost.plus(spent.cost);
+    }
+
     /// Books one request: what the provider reported, else all that was reserved.
     pub(crate) fn settle(
         &mut self,
         target: u32,
         reserved: Reserve,
         reported: Option<Usage>,
-        price: Option<Price>,
+        cost: Option<Money>,
     ) {
         let usage = reported.unwrap_or_else(|| reserved.usage());
-        let cost = match (reported, price) {
-            (Some(usage), Some(price)) => price.of(&usage),
-            _ => reserved.cost,
-        };
+        let cost = cost.unwrap_or(reserved.cost);
         self.spend.usage.add(&usage);
         self.spend.cost = self.spend.cost.plus(cost);
         if let Some(usage) = reported {
@@ -97,10 +100,11 @@ impl Ledger {
         config: &RunConfig,
         target: u32,
         notices_bytes: u64,
+        output_max: u64,
     ) -> Result<Reserve, Exhausted> {
         let limits = &config.limits;
         let input = self.input_tokens(target, notices_bytes);
-        let wanted = u64::from(config.output_tokens_max);
+        let wanted = u64::from(config.output_tokens_max).min(output_max);
         let least = wanted.clamp(1, OUTPUT_TOKENS_MIN);
         let mut output = wanted;
         if let Some(max) = limits.tokens_max {
@@ -117,6 +121,7 @@ impl Ledger {
                 input,
                 output: 0,
                 cached: 0,
+                written: 0,
             };
             let left = max.minus(spent).minus(price.worst(&input_only));
             output = output.min(left.0.checked_div(price.output).unwrap_or(u64::MAX));
@@ -128,6 +133,7 @@ impl Ledger {
             input,
             output,
             cached: 0,
+            written: 0,
         };
         let cost = price.map(|price| price.worst(&usage)).unwrap_or_default();
         Ok(Reserve {

@@ -1,11 +1,16 @@
 //! Checks of a call before it may be executed. What fails here is never run, and the model is told why.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use crate::config::Limits;
+use crate::decode::Decoding;
+use crate::decode::repair::{RepairStep, parse_arguments};
 use crate::event::{Refusal, RefusalCode};
-use crate::model::{Finish, ReplyCall};
-use crate::tool::Catalog;
+use crate::model::Finish;
+use crate::report::FINAL_REPORT;
+use crate::text::Text;
+use crate::tool::is_terminal;
 
 /// Reasons are shown to the model: long enough to help, short enough not to flood.
 const REASON_CHARS_MAX: usize = 500;
@@ -18,6 +23,7 @@ impl RefusalCode {
             Self::CutOff => "cut_off",
             Self::InvalidArguments => "invalid_arguments",
             Self::TooManyCalls => "too_many_calls",
+            Self::NotOffered => "not_offered",
         }
     }
 
@@ -27,56 +33,133 @@ impl RefusalCode {
     }
 }
 
-/// Checks one call of a reply: its place, its tool, its arguments.
-pub(crate) fn call(
-    call: &ReplyCall,
-    index: usize,
-    finish: Finish,
-    catalog: &Catalog,
-    limits: &Limits,
-) -> Result<(), Refusal> {
-    let arguments = parse(&call.arguments, finish)?;
-    let max = limits.calls_per_turn_max;
-    if index >= max as usize {
-        let message =
-            format!("only {max} calls are executed in a turn, this one was not: call again");
-        return Err(refusal(RefusalCode::TooManyCalls, message));
-    }
-    if catalog.spec(&call.tool).is_none() {
-        let known: Vec<&str> = catalog.specs().map(|spec| spec.name.as_str()).collect();
-        let message = format!(
-            "there is no tool {:?}, only {}",
-            call.tool,
-            known.join(", ")
-        );
-        return Err(refusal(RefusalCode::UnknownTool, message));
-    }
-    catalog
-        .check_arguments(&call.tool, &arguments)
-        .map_err(|why| {
-            refusal(
-                RefusalCode::InvalidArguments,
-                format!("invalid arguments: {why}"),
-            )
-        })
+/// A call after its check: as it is executed, or refused.
+pub(crate) struct Checked {
+    pub(crate) tool: Arc<str>,
+    pub(crate) arguments: Text,
+    pub(crate) refused: Option<Refusal>,
+    pub(crate) mended: Option<Mended>,
 }
 
-fn parse(arguments: &str, finish: Finish) -> Result<Value, Refusal> {
+/// Arguments that were not JSON as written.
+pub(crate) struct Mended {
+    pub(crate) original: String,
+    pub(crate) steps: Vec<RepairStep>,
+}
+
+impl Checked {
+    pub(crate) fn as_written(tool: Arc<str>, arguments: Text) -> Self {
+        Self {
+            tool,
+            arguments,
+            refused: None,
+            mended: None,
+        }
+    }
+}
+
+/// Checks one call of a reply: its tool, its arguments, its place among those that are counted.
+pub(crate) fn call(
+    written: &str,
+    arguments: String,
+    finish: Finish,
+    index: usize,
+    how: &Decoding<'_>,
+) -> Checked {
+    let tool: Arc<str> = match how.config.repairs {
+        true => how.catalog.nearest(written).into(),
+        false => written.into(),
+    };
+    match parse(&arguments, finish, how.config.repairs) {
+        Err(refusal) => Checked {
+            refused: Some(refusal),
+            ..Checked::as_written(tool, arguments.into())
+        },
+        Ok((value, steps)) => {
+            let refused = admit(&tool, &value, index, how).err();
+            let mut checked = Checked::as_written(tool, Text::default());
+            checked.refused = refused;
+            if steps.is_empty() {
+                checked.arguments = arguments.into();
+            } else {
+                checked.arguments = value.to_string().into();
+                let original = arguments;
+                checked.mended = Some(Mended { original, steps });
+            }
+            checked
+        }
+    }
+}
+
+fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Result<(), Refusal> {
+    let max = how.config.limits.calls_per_turn_max;
+    let is_report = tool == FINAL_REPORT && how.config.agent.is_some();
+    if index >= max as usize && !is_report {
+        let calls = if max == 1 && how.config.agent.is_some() {
+            "call is"
+        } else {
+            "calls are"
+        };
+        let message =
+            format!("only {max} {calls} executed in a turn, this one was not: call again");
+        return Err(refusal(RefusalCode::TooManyCalls, message));
+    }
+    if how.catalog.spec(tool).is_none() {
+        let known: Vec<&str> = how.catalog.specs().map(|spec| spec.name.as_str()).collect();
+        let message = format!("there is no tool {tool:?}, only {}", known.join(", "));
+        return Err(refusal(RefusalCode::UnknownTool, message));
+    }
+    if how.last && !is_terminal(tool) {
+        let message = "no tool may be used any more: report now".to_owned();
+        return Err(refusal(RefusalCode::NotOffered, message));
+    }
+    // A report is read with more patience than a schema has, when it is its turn.
+    if tool == FINAL_REPORT {
+        return Ok(());
+    }
+    how.catalog.check_arguments(tool, arguments).map_err(|why| {
+        refusal(
+            RefusalCode::InvalidArguments,
+            format!("invalid arguments: {why}"),
+        )
+    })
+}
+
+/// Reads arguments as an object, mending them where that is asked for. Arguments that were cut are never
+/// mended: what is missing from them cannot be known.
+fn parse(
+    arguments: &str,
+    finish: Finish,
+    repairs: bool,
+) -> Result<(Value, Vec<RepairStep>), Refusal> {
     // Providers write the arguments of a call that has none as an empty text.
     if arguments.trim().is_empty() && finish != Finish::Length {
-        return Ok(Value::Object(serde_json::Map::new()));
+        return Ok((Value::Object(serde_json::Map::new()), vec![]));
     }
     let (code, why) = match serde_json::from_str(arguments) {
-        Ok(value @ Value::Object(_)) => return Ok(value),
+        Ok(value @ Value::Object(_)) => return Ok((value, vec![])),
+        Err(_) if finish == Finish::Length => return Err(cut_off()),
+        _ if repairs => match parse_arguments(arguments) {
+            Ok(parsed) if parsed.is_cut() => return Err(cut_off()),
+            Ok(parsed) => return Ok((parsed.value, parsed.steps)),
+            Err(fault) => (RefusalCode::MalformedArguments, fault.to_string()),
+        },
         Ok(_) => (RefusalCode::MalformedArguments, "not an object".into()),
-        Err(_) if finish == Finish::Length => (
-            RefusalCode::CutOff,
-            "the reply was cut by its output limit: write less in one call".to_owned(),
-        ),
         Err(error) => (RefusalCode::MalformedArguments, error.to_string()),
     };
     let message = format!("the arguments are not a JSON object: {why}");
     Err(refusal(code, message))
+}
+
+fn cut_off() -> Refusal {
+    let message = "the arguments are not a JSON object: the reply was cut by its output limit: write less in one call";
+    refusal(RefusalCode::CutOff, message.into())
+}
+
+/// Where calls are tags, a call in the provider's fields is none.
+pub(crate) fn not_a_tag() -> Refusal {
+    let message = "calls are written as tags in this run: use the slots of the instructions";
+    refusal(RefusalCode::NotOffered, message.into())
 }
 
 fn refusal(code: RefusalCode, message: String) -> Refusal {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::AgentConfig;
+use crate::id::RunId;
 use crate::money::{Money, Price};
 
 /// The settings of a run.
@@ -13,8 +15,48 @@ pub struct RunConfig {
     pub targets: Vec<Target>,
     pub limits: Limits,
     pub output_tokens_max: u32,
+    /// For every target that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// Whether arguments that are almost JSON are mended. Logs of the first format never did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repairs: bool,
+    /// Whether the log keeps the whole of a tool's output that was cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_originals: bool,
+    /// What makes the run that of an agent with a report; without it `done` ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentConfig>>,
+    /// The run whose call this run is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+impl RunConfig {
+    /// Settings with nothing but the usual; callers change what they are about.
+    pub fn new(dir: impl Into<String>, targets: Vec<Target>) -> Self {
+        Self {
+            dir: dir.into(),
+            targets,
+            limits: Limits::default(),
+            output_tokens_max: 8_192,
+            temperature: None,
+            repairs: true,
+            keeps_originals: false,
+            agent: None,
+            parent: None,
+        }
+    }
+}
+
+/// Where a run hangs in a tree of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    pub run: RunId,
+    /// The run at the root of the tree.
+    pub origin: RunId,
+    /// Names of agents from the root down to this one, joined by `:`.
+    pub path: String,
 }
 
 /// A provider's endpoint and a model there. It holds no secret: a key is named by the variable that
@@ -22,6 +64,9 @@ pub struct RunConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     pub provider: String,
+    /// The well-known provider that this one is spoken to like, where its own name does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
     /// The base URL, or the file of a script.
     pub endpoint: String,
     pub model: String,
@@ -32,6 +77,135 @@ pub struct Target {
     pub timeout_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sampling: Sampling,
+    /// How much the model takes in; unknown windows are not guarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// The configuration files, highest first, that hold the provider's key and headers; empty where it
+    /// has none. The secrets themselves never enter a log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets_in: Vec<String>,
+}
+
+impl Target {
+    /// The name by which a dialect knows what the provider takes.
+    pub fn family(&self) -> &str {
+        self.family.as_deref().unwrap_or(&self.provider)
+    }
+
+    /// A target with nothing but the usual; callers change what they are about.
+    pub fn new(
+        provider: impl Into<String>,
+        endpoint: impl Into<String>,
+        model: impl Into<String>,
+    ) -> Self {
+        Self {
+            provider: provider.into(),
+            family: None,
+            endpoint: endpoint.into(),
+            model: model.into(),
+            key_env: None,
+            stream: false,
+            timeout_ms: 600_000,
+            price: None,
+            dialect: Dialect::default(),
+            sampling: Sampling::default(),
+            window: None,
+            secrets_in: vec![],
+        }
+    }
+
+    /// Whether a limit that a provider sets for one of two targets holds for the other too.
+    pub(crate) fn shares_key_with(&self, other: &Self) -> bool {
+        let keyed = self.key_env.is_some() || !self.secrets_in.is_empty();
+        keyed
+            && self.provider == other.provider
+            && self.endpoint == other.endpoint
+            && self.key_env == other.key_env
+            && self.secrets_in == other.secrets_in
+    }
+}
+
+/// Which wire format an endpoint speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// Chat completions.
+    #[default]
+    Chat,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
+    /// Google's generateContent.
+    Gemini,
+}
+
+/// How a model is asked to speak. What is absent is not sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_penalty: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Reasoning>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether the provider is asked to keep the beginning of the request for the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub caching: bool,
+}
+
+/// How much a model thinks before it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reasoning {
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    /// So many tokens of thought at most.
+    Tokens(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    Auto,
+    Required,
+}
+
+/// A model's capacity and what is kept free of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    pub tokens: u64,
+    pub buffer: u64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vocabulary: Vocabulary,
+}
+
+/// How a model cuts text into tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vocabulary {
+    /// Nobody here knows: an estimate that errs upwards is used.
+    #[default]
+    Unknown,
+    Cl100k,
+    O200k,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The hard limits. Each holds whatever the model, the tools, the prompt or a restart do.

@@ -1,21 +1,21 @@
-//! Events: facts in the past tense. Entries: events as stored, each bound to the one before by its hash.
+//! Events: facts in the past tense.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
+use crate::decode::RepairStep;
 use crate::hash::Hash;
-use crate::id::{GoalId, RunId};
+use crate::id::RunId;
 use crate::model::{FailureClass, Finish, Usage};
 use crate::money::Money;
 use crate::termination::Termination;
 use crate::text::Text;
-use crate::time::Millis;
-use crate::tool::{BadCatalog, Catalog, ToolEffect};
+use crate::tool::{Catalog, ToolEffect};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 1;
+pub const FORMAT: u16 = 2;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,15 +33,32 @@ pub enum Event {
         reserved: Reserve,
         /// Identifies the request, so that a replay can tell whether it would send the same.
         request: Digest,
+        /// What the context guard expects the request to hold, where it guards.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<Counters>,
     },
     AttemptFailed(Box<AttemptFailed>),
     /// The reply held nothing that could be acted upon or kept.
     ReplyRejected {
         reason: RejectReason,
         answer: Box<Answer>,
+        /// The calls that it held, none of which could be read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<Call>,
     },
     /// The reply was decoded and every call in it checked.
     DecisionMade(Box<DecisionMade>),
+    /// The arguments of a call of the decision before were no JSON as written, and were mended.
+    CallRepaired {
+        #[serde(default, skip_serializing_if = "is_zero")]
+        call: u32,
+        tool: Arc<str>,
+        original: Text,
+        steps: Vec<RepairStep>,
+        result: Text,
+    },
+    /// The next request would not have fitted; the run goes to its last turn.
+    ContextGuarded(Box<ContextGuarded>),
     /// The attempts of a turn were used up without a decision.
     TurnFailed {
         attempts: u32,
@@ -56,10 +73,12 @@ pub enum Event {
         effect: ToolEffect,
     },
     ToolFinished(Box<ToolFinished>),
-    /// A call that came after the terminal call of the same reply was not executed.
+    /// A call was not executed although nothing was wrong with it.
     CallSkipped {
         call: u32,
         tool: Arc<str>,
+        #[serde(default, skip_serializing_if = "is_after_the_end")]
+        reason: SkipReason,
     },
     RunEnded(Box<RunEnded>),
 }
@@ -73,6 +92,9 @@ pub struct RunStarted {
     tools: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
+    /// What the host's tokenizer counted, where it knows the models' vocabularies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<SeedTokens>,
     #[serde(skip)]
     catalog: Option<Catalog>,
 }
@@ -85,12 +107,21 @@ impl RunStarted {
             config,
             tools: catalog.text().clone(),
             forked_from: None,
+            counted: None,
             catalog: Some(catalog),
         }
     }
 
     pub fn catalog(&self) -> Option<&Catalog> {
         self.catalog.as_ref()
+    }
+
+    pub(crate) fn recorded_tools(&self) -> &Text {
+        &self.tools
+    }
+
+    pub(crate) fn set_catalog(&mut self, catalog: Catalog) {
+        self.catalog = Some(catalog);
     }
 }
 
@@ -103,6 +134,51 @@ pub struct Origin {
     pub head: Hash,
     /// How many entries were taken over; a replay takes them as given.
     pub entries: u64,
+}
+
+/// The tokens of what a run begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedTokens {
+    /// The system text and the goal.
+    pub conversation: u64,
+    /// All tools of the catalogue.
+    pub schema: u64,
+}
+
+/// What the context guard counts before a request, in tokens: `expected` is their sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 3]", into = "[u64; 3]")]
+pub struct Counters {
+    /// Committed by the last reply.
+    pub current: u64,
+    /// Said since, notices included.
+    pub pending: u64,
+    /// The tools that are offered.
+    pub schema: u64,
+}
+
+impl Counters {
+    pub fn expected(&self) -> u64 {
+        self.current
+            .saturating_add(self.pending)
+            .saturating_add(self.schema)
+    }
+}
+
+impl From<[u64; 3]> for Counters {
+    fn from([current, pending, schema]: [u64; 3]) -> Self {
+        Self {
+            current,
+            pending,
+            schema,
+        }
+    }
+}
+
+impl From<Counters> for [u64; 3] {
+    fn from(counters: Counters) -> Self {
+        [counters.current, counters.pending, counters.schema]
+    }
 }
 
 /// What a request may use at most.
@@ -173,6 +249,7 @@ impl Reserve {
             input: self.input,
             output: self.output,
             cached: 0,
+            written: 0,
         }
     }
 }
@@ -200,19 +277,41 @@ pub struct Answer {
     pub text: Text,
     #[serde(default, skip_serializing_if = "text_is_empty")]
     pub reasoning: Text,
+    /// See [`Reply::signed`](crate::Reply::signed).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Text>,
     /// Absent where the provider did not say; the reserve is booked then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What the provider says that the request cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
     /// Why the model stopped, where it is not the usual: for its calls, or because it had said all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
+    /// The provider's own word for it, where it is not the common one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<Arc<str>>,
     /// The model that answered, where it is another than the one that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Arc<str>>,
+    /// Who answered behind a router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
+}
+
+impl Answer {
+    /// Why the model stopped, in the provider's own word where that is known. `calls` are those of the reply.
+    pub fn stop_reason(&self, calls: &[Call]) -> Arc<str> {
+        let has_native = calls.iter().any(|call| call.tag.is_none());
+        let finish = self.finish.unwrap_or_else(|| Finish::usual(has_native));
+        let own_word = self.stop_reason.clone();
+        own_word.unwrap_or_else(|| finish.as_str().into())
+    }
 }
 
 fn text_is_empty(text: &Text) -> bool {
@@ -226,6 +325,67 @@ pub enum RejectReason {
     Empty,
     /// The provider withheld the reply.
     Filtered,
+    /// Text without a call, from an agent that must call.
+    NoCall,
+    /// Calls, and none of them readable.
+    Malformed,
+    /// The report was cut by the output limit.
+    CutOff,
+}
+
+impl RejectReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Filtered => "filtered",
+            Self::NoCall => "no_call",
+            Self::Malformed => "malformed",
+            Self::CutOff => "cut_off",
+        }
+    }
+}
+
+/// Why a call was passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// It came after the call that ended the run.
+    #[default]
+    AfterTheEnd,
+    /// The result of a call before it did not fit into the context any more.
+    ContextBudget,
+}
+
+fn is_after_the_end(reason: &SkipReason) -> bool {
+    *reason == SkipReason::AfterTheEnd
+}
+
+/// How the context guard decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextGuarded {
+    pub at: GuardPoint,
+    /// The targets whose windows would have been exceeded.
+    pub blocked: Vec<Blocked>,
+    /// Those that are still over with nothing but the report offered: the run goes on as well as it can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub still_over: Vec<Blocked>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardPoint {
+    /// Before a result is put into the conversation.
+    ToolPreflight,
+    /// Before a request is sent.
+    TurnPreflight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    pub target: u32,
+    pub projected: u64,
+    /// Negative where the reply alone is larger than the window.
+    pub limit: i64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -243,10 +403,27 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_id: Option<Arc<str>>,
     pub tool: Arc<str>,
-    /// As the model wrote them.
+    /// As the model wrote it, where it plainly meant another name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_tool: Option<Arc<str>>,
+    /// As the model wrote them, or as they were mended; see [`Event::CallRepaired`].
     pub arguments: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refusal>,
+    /// The tag, where the call was written in the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<Tag>,
+}
+
+/// A call that was written as a tag: its slot is the call's id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tag {
+    /// The format that a report says it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Arc<str>>,
+    /// Whether its end was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unclosed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,6 +441,8 @@ pub enum RefusalCode {
     CutOff,
     InvalidArguments,
     TooManyCalls,
+    /// The tool is there, but not in the last turn.
+    NotOffered,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -278,8 +457,38 @@ pub struct ToolFinished {
     /// How much the tool had said before its output was cut, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_from_bytes: Option<u64>,
+    /// What the tool had said before its output was cut, where the run keeps that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Text>,
     #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
+    /// What the host's tokenizer counted, where it knows the models' vocabularies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The output that the stub stands for, where no window had room for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Box<Dropped>>,
+    /// What the call itself spent on models, where it was another agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// Tokens and money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: Money,
+}
+
+/// An output that was not put before the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    pub output: Text,
+    pub tokens: u64,
+    pub stub_tokens: u64,
+    pub projected: u64,
+    pub limit: i64,
 }
 
 /// How a call ended.
@@ -308,6 +517,9 @@ pub struct RunEnded {
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: Money,
     pub elapsed_ms: u64,
+    /// What an agent delivers, as JSON; see [`Report`](crate::Report).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Text>,
 }
 
 /// A short hash that identifies a request within a run.
@@ -361,6 +573,8 @@ impl Event {
             Self::AttemptFailed(_) => "attempt_failed",
             Self::ReplyRejected { .. } => "reply_rejected",
             Self::DecisionMade(_) => "decision_made",
+            Self::CallRepaired { .. } => "call_repaired",
+            Self::ContextGuarded(_) => "context_guarded",
             Self::TurnFailed { .. } => "turn_failed",
             Self::ToolInvoked { .. } => "tool_invoked",
             Self::ToolFinished(_) => "tool_finished",
@@ -376,19 +590,24 @@ impl Event {
                 vec![&mut started.goal, &mut started.system, &mut started.tools]
             }
             Self::AttemptFailed(failed) => vec![&mut failed.message],
-            Self::ReplyRejected { answer, .. } => vec![&mut answer.text, &mut answer.reasoning],
-            Self::DecisionMade(decision) => {
-                let mut texts = vec![&mut decision.answer.text, &mut decision.answer.reasoning];
-                for call in &mut decision.calls {
-                    texts.push(&mut call.arguments);
-                    texts.extend(call.refused.as_mut().map(|refusal| &mut refusal.message));
-                }
-                texts
-            }
+            Self::ReplyRejected { answer, calls, .. } => reply_texts(answer, calls),
+            Self::DecisionMade(decision) => reply_texts(&mut decision.answer, &mut decision.calls),
+            Self::CallRepaired {
+                original, result, ..
+            } => vec![original, result],
             Self::TurnFailed { reason, .. } => vec![reason],
-            Self::ToolFinished(finished) => vec![&mut finished.output],
-            Self::RunEnded(ended) => vec![ended.termination.reason_mut()],
+            Self::ToolFinished(finished) => {
+                let dropped = finished.dropped.as_mut().map(|it| &mut it.output);
+                std::iter::once(&mut finished.output)
+                    .chain(dropped)
+                    .chain(&mut finished.original)
+                    .collect()
+            }
+            Self::RunEnded(ended) => std::iter::once(ended.termination.reason_mut())
+                .chain(&mut ended.report)
+                .collect(),
             Self::RunResumed {}
+            | Self::ContextGuarded(_)
             | Self::AttemptStarted { .. }
             | Self::ToolInvoked { .. }
             | Self::CallSkipped { .. } => vec![],
@@ -396,162 +615,12 @@ impl Event {
     }
 }
 
-/// How far a log goes: the sequence number and the hash of its last entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
-    pub seq: u64,
-    pub hash: Hash,
-}
-
-impl Head {
-    /// The head of a log that has no entry yet; the first entry has sequence number 1.
-    pub const EMPTY: Self = Self {
-        seq: 0,
-        hash: Hash::ZERO,
-    };
-}
-
-/// An event as stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    pub format: u16,
-    pub run: RunId,
-    pub goal: GoalId,
-    pub seq: u64,
-    pub at: Millis,
-    pub turn: u32,
-    /// The hash of the entry before.
-    pub prev: Hash,
-    /// Over `prev` and everything else here.
-    pub hash: Hash,
-    /// The event as JSON, byte for byte as stored.
-    pub body: Arc<[u8]>,
-    pub event: Event,
-}
-
-/// Everything of an entry but its event: what the hash covers besides the body.
-#[derive(Clone, Debug)]
-pub struct Header {
-    pub format: u16,
-    pub run: RunId,
-    pub goal: GoalId,
-    pub seq: u64,
-    pub at: Millis,
-    pub turn: u32,
-    pub prev: Hash,
-}
-
-/// Why stored bytes are not an entry that this build can read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadEntry {
-    #[error("entry {seq} has format {found}, this build reads up to {FORMAT}")]
-    NewerFormat { seq: u64, found: u16 },
-    #[error(
-        "entry {seq}, or one of its step before it, was changed: the hash is not that of the content"
-    )]
-    BrokenChain { seq: u64 },
-    #[error("entry {seq} refers to blob {blob}, which is missing or changed")]
-    MissingBlob { seq: u64, blob: Hash },
-    #[error("entry {seq} is not readable: {why}")]
-    Unreadable { seq: u64, why: String },
-}
-
-impl Header {
-    fn hash(&self, body: &[u8]) -> Hash {
-        let mut bytes = Vec::with_capacity(128 + body.len());
-        bytes.extend_from_slice(self.prev.as_bytes());
-        bytes.extend_from_slice(&self.format.to_le_bytes());
-        bytes.extend_from_slice(&self.seq.to_le_bytes());
-        bytes.extend_from_slice(&self.at.0.to_le_bytes());
-        bytes.extend_from_slice(&self.turn.to_le_bytes());
-        for id in [self.run.as_str(), self.goal.as_str()] {
-            bytes.extend_from_slice(&(id.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(id.as_bytes());
-        }
-        bytes.extend_from_slice(body);
-        Hash::of(&bytes)
+fn reply_texts<'a>(answer: &'a mut Answer, calls: &'a mut [Call]) -> Vec<&'a mut Text> {
+    let mut texts = vec![&mut answer.text, &mut answer.reasoning];
+    texts.extend(&mut answer.signed);
+    for call in calls {
+        texts.push(&mut call.arguments);
+        texts.extend(call.refused.as_mut().map(|refusal| &mut refusal.message));
     }
-}
-
-/// Most bodies are shorter.
-const BODY_BYTES_USUAL: usize = 384;
-
-impl Entry {
-    /// Makes the entry of an event that follows `prev`.
-    pub(crate) fn seal(header: Header, event: Event) -> Self {
-        // Every event has string keys and no failing serializer, so this cannot fail.
-        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
-        serde_json::to_writer(&mut body, &event).unwrap_or_default();
-        let hash = header.hash(&body);
-        Self {
-            format: header.format,
-            run: header.run,
-            goal: header.goal,
-            seq: header.seq,
-            at: header.at,
-            turn: header.turn,
-            prev: header.prev,
-            hash,
-            body: body.into(),
-            event,
-        }
-    }
-
-    /// Reads a stored entry: checks its format and its hash, then the body, then fetches the blobs.
-    /// `hash` is `None` where a store keeps one hash for several entries: then the hash follows from the
-    /// entry, and the next one that is stored proves it. `blob` gives the content of a blob, checked
-    /// against its hash, or `None`.
-    pub fn open(
-        header: Header,
-        hash: Option<Hash>,
-        body: Arc<[u8]>,
-        mut blob: impl FnMut(&Hash) -> Option<Arc<str>>,
-    ) -> Result<Self, BadEntry> {
-        let seq = header.seq;
-        if header.format > FORMAT {
-            let found = header.format;
-            return Err(BadEntry::NewerFormat { seq, found });
-        }
-        let computed = header.hash(&body);
-        if hash.is_some_and(|stored| stored != computed) {
-            return Err(BadEntry::BrokenChain { seq });
-        }
-        let unreadable = |why: String| BadEntry::Unreadable { seq, why };
-        let mut event: Event =
-            serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))?;
-        for text in event.texts_mut() {
-            let Some(reference) = text.blob().filter(|_| !text.is_resolved()) else {
-                continue;
-            };
-            let content = blob(&reference.hash).ok_or(BadEntry::MissingBlob {
-                seq,
-                blob: reference.hash,
-            })?;
-            text.resolve(content);
-        }
-        if let Event::RunStarted(started) = &mut event {
-            let catalog = Catalog::from_recorded(started.tools.clone())
-                .map_err(|error: BadCatalog| unreadable(error.to_string()))?;
-            started.catalog = Some(catalog);
-        }
-        Ok(Self {
-            format: header.format,
-            run: header.run,
-            goal: header.goal,
-            seq,
-            at: header.at,
-            turn: header.turn,
-            prev: header.prev,
-            hash: computed,
-            body,
-            event,
-        })
-    }
-
-    pub fn head(&self) -> Head {
-        Head {
-            seq: self.seq,
-            hash: self.hash,
-        }
-    }
+    texts
 }

@@ -12,11 +12,14 @@
 //!    next effect;
 //! 4. [`apply`] is the only way in which a run changes; `replay` and `step` both use it.
 
+mod agent;
 mod audit;
 mod budget;
 mod check;
 mod config;
+mod context;
 mod decode;
+mod entry;
 mod event;
 mod hash;
 mod id;
@@ -24,31 +27,49 @@ mod model;
 mod money;
 mod progress;
 mod prompt;
+mod report;
 mod retry;
 mod run;
 mod step;
 mod termination;
 mod text;
 mod time;
+mod tokens;
 mod tool;
 
+pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit};
-pub use config::{Limits, RunConfig, Target};
+pub use config::{
+    Dialect, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice, Vocabulary, Window,
+};
+pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
+pub use decode::xml::{
+    IgnoreReason, IgnoredTag, PROGRESS_REPORT, Slot, StreamFilter, UnclosedFinal, XmlCall,
+    XmlFound, find_tags,
+};
+pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
-    Answer, AttemptFailed, BadEntry, Call, DecisionMade, Digest, Entry, Event, FORMAT, Head,
-    Header, Origin, Outcome, Refusal, RefusalCode, RejectReason, Reserve, RunEnded, RunStarted,
-    ToolFinished,
+    Answer, AttemptFailed, Blocked, Call, ContextGuarded, Counters, DecisionMade, Digest, Dropped,
+    Event, FORMAT, GuardPoint, Origin, Outcome, Refusal, RefusalCode, RejectReason, Reserve,
+    RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use model::{
-    Failure, FailureClass, Finish, Message, MessageCall, Reply, ReplyCall, Request, Usage,
+    Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
 };
 pub use money::{BadMoney, Money, Price};
+pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use prompt::{DEFAULT_SYSTEM, request};
+pub use report::{
+    FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportStatus,
+    ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,
+    synthetic,
+};
 pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
 pub use termination::{Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
+pub use tokens::estimate as estimate_tokens;
 pub use tool::{BadCatalog, Catalog, DONE, ToolEffect, ToolSpec};

@@ -4,20 +4,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Target;
+use crate::config::{Target, ToolChoice};
+use crate::money::Money;
 use crate::text::Text;
-use crate::tool::Catalog;
+use crate::tool::{Catalog, ToolSpec, is_terminal};
 
 /// One request, rendered from a run by `prompt::request`. It borrows: a transport turns it into bytes
 /// at once and keeps nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub target: &'a Target,
     pub system: &'a str,
     pub messages: &'a [Message],
     /// Ephemeral hints to the model, shown after the messages in this request only.
-    pub notices: &'a [Arc<str>],
+    pub notices: Vec<Arc<str>>,
     pub catalog: &'a Catalog,
+    /// Which tools of the catalogue the provider is told of.
+    pub offer: Offer,
     pub output_tokens_max: u32,
     pub temperature: Option<f64>,
     pub turn: u32,
@@ -25,6 +28,48 @@ pub struct Request<'a> {
     /// How many earlier requests of this run got an answer or a failure. The script provider plays its
     /// replies by this number, so that a restart does not skip one.
     pub ordinal: u32,
+}
+
+impl Request<'_> {
+    /// The tools that the provider is told of.
+    pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.catalog
+            .specs()
+            .filter(|spec| self.offer.includes(&spec.name))
+    }
+
+    /// What the provider is told of the choice between speaking and calling, if anything.
+    pub fn tool_choice(&self) -> Option<ToolChoice> {
+        match self.offer {
+            Offer::None => None,
+            Offer::WithoutTerminal => Some(ToolChoice::Auto),
+            Offer::All | Offer::TerminalOnly => self.target.sampling.tool_choice,
+        }
+    }
+}
+
+/// Which tools of the catalogue go to the provider as its own kind of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Offer {
+    #[default]
+    All,
+    /// The report is written in the text, all else is called.
+    WithoutTerminal,
+    /// The last turn: only the terminal call is left.
+    TerminalOnly,
+    /// Calls are written in the text.
+    None,
+}
+
+impl Offer {
+    pub fn includes(self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::WithoutTerminal => !is_terminal(tool),
+            Self::TerminalOnly => is_terminal(tool),
+            Self::None => false,
+        }
+    }
 }
 
 /// One message of the conversation.
@@ -36,6 +81,8 @@ pub enum Message {
     Assistant {
         text: Text,
         reasoning: Text,
+        /// What the provider wants back with the reasoning, in its own words; see [`Reply::signed`].
+        signed: Option<Text>,
         calls: Vec<MessageCall>,
     },
     Tool {
@@ -58,11 +105,20 @@ pub struct MessageCall {
 pub struct Reply {
     pub text: String,
     pub reasoning: String,
+    /// Reasoning as the provider wants it back in later requests (signatures, encrypted items): a JSON
+    /// object `{"dialect": …, "items": […]}` that only the dialect which wrote it reads.
+    pub signed: Option<String>,
     pub calls: Vec<ReplyCall>,
     pub usage: Option<Usage>,
+    /// What the provider says that the request cost.
+    pub cost: Option<Money>,
     pub finish: Finish,
+    /// Why the model stopped, in the provider's word.
+    pub stop_reason: Option<String>,
     /// The model that answered, where the provider says so.
     pub model: Option<String>,
+    /// Who answered behind a router, where it says so.
+    pub provider: Option<String>,
     pub request_id: Option<String>,
     pub latency_ms: u64,
 }
@@ -89,6 +145,17 @@ pub enum Finish {
 }
 
 impl Finish {
+    /// The common word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Why a model stops if nothing is wrong.
     pub(crate) fn usual(has_calls: bool) -> Self {
         if has_calls {
@@ -109,6 +176,9 @@ pub struct Usage {
     /// Those of `input` that came from the provider's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached: u64,
+    /// Those of `input` that the provider wrote into its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written: u64,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -124,6 +194,7 @@ impl Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cached = self.cached.saturating_add(other.cached);
+        self.written = self.written.saturating_add(other.written);
     }
 }
 

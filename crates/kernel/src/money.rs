@@ -70,21 +70,29 @@ pub struct Price {
     pub output: u64,
     /// For input tokens that came from the provider's cache.
     pub cached: u64,
+    /// For input tokens that the provider wrote into its cache, where that costs something of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<u64>,
 }
 
 impl Price {
     pub fn of(&self, usage: &Usage) -> Money {
         let cached = usage.cached.min(usage.input);
-        let fresh = usage.input - cached;
+        let written = usage.written.min(usage.input - cached);
+        let fresh = usage.input - cached - written;
         let part = |tokens: u64, price: u64| tokens.saturating_mul(price);
         Money(part(fresh, self.input))
             .plus(Money(part(cached, self.cached)))
+            .plus(Money(part(written, self.written.unwrap_or(self.input))))
             .plus(Money(part(usage.output, self.output)))
     }
 
     /// The most that this usage can cost, whether or not the cache helps.
     pub fn worst(&self, usage: &Usage) -> Money {
-        let input = self.input.max(self.cached);
+        let input = self
+            .input
+            .max(self.cached)
+            .max(self.written.unwrap_or_default());
         Money(usage.input.saturating_mul(input))
             .plus(Money(usage.output.saturating_mul(self.output)))
     }

@@ -1,11 +1,33 @@
 //! What a model is shown: the conversation, and the request that is rendered from it.
 
+pub(crate) mod xml;
+
 use std::sync::Arc;
 
-use crate::event::Digest;
+use crate::agent::{AgentConfig, Encoding};
+use crate::config::Limits;
+use crate::context::{DROPPED, text_tokens};
+use crate::decode::numbered_slots;
+use crate::decode::xml::Slot;
+use crate::event::{Call, Digest, RejectReason};
 use crate::hash::Hash;
-use crate::model::{Message, Request};
+use crate::model::{Message, Offer, Request};
 use crate::run::{Phase, Run};
+use crate::tokens::CALL_TOKENS;
+use crate::tool::{ToolSpec, is_terminal};
+
+/// More broken calls than these are not told one by one.
+const CALLS_TOLD_MAX: usize = 3;
+
+/// What is told of one broken call.
+const FAULT_CHARS_MAX: usize = 140;
+
+/// What the notice of a retry, or the answer to a report that was found wanting, holds at most.
+const RETRY_TOKENS: u64 = 640;
+
+/// More refused calls than so many times the cap are told in one sentence.
+const REFUSED_SHOWN_MIN: u32 = 16;
+const REFUSED_SHOWN_FACTOR: u32 = 2;
 
 /// The system text of an agent that has none of its own. No limit depends on it.
 pub const DEFAULT_SYSTEM: &str = "\
@@ -26,6 +48,13 @@ pub(crate) const UNREADABLE: &str =
     "Your last reply could not be read. Answer again, with well-formed tool calls.";
 pub(crate) const LAST_TURN: &str =
     "This is the last turn. Call `done` now with the answer, or with `blocked:` and the reason.";
+
+pub(crate) const IGNORED_TEXT: &str = "System notice: plain text responses without tool calls are ignored. Use final_report to provide your answer.";
+const UNREADABLE_CALLS: &str = "System notice: none of your tool calls could be read, so none was executed. Call again, with arguments that are one JSON object:";
+const WITHHELD: &str = "System notice: your last reply was withheld by the provider. Go on in another way, or give your final report.";
+const CUT_REPORT: &str = "System notice: your final report was cut by the output limit. Write it again, shorter, and close its tag.";
+const REPORT_NOW: &str = "System notice: this is the last turn. Tools are no longer available. Give your final report now, from what you have.";
+const REPORT_NOW_FULL: &str = "System notice: the context is full, so tools are no longer available. Give your final report now, from what you have.";
 
 /// The messages so far, with a digest that grows with them: a request of a long run is identified
 /// without hashing the whole run again.
@@ -87,6 +116,141 @@ fn write_part(bytes: &mut Vec<u8>, part: &[u8]) {
     bytes.extend_from_slice(part);
 }
 
+/// What goes with a request besides the conversation.
+pub(crate) struct Brief {
+    /// Ephemeral: shown in this request, never kept.
+    pub(crate) notices: Vec<Arc<str>>,
+    pub(crate) offer: Offer,
+}
+
+/// What goes with a request of this turn.
+pub(crate) fn brief(run: &Run, turn: u32) -> Brief {
+    let last = run.is_last(turn);
+    let mut notices = run.notices.clone();
+    let Some(agent) = &run.config().agent else {
+        if turn == run.config().limits.turns_max || last {
+            notices.push(LAST_TURN.into());
+        }
+        let offer = if last {
+            Offer::TerminalOnly
+        } else {
+            Offer::All
+        };
+        return Brief { notices, offer };
+    };
+    if last {
+        let instruction = if run.is_forced() {
+            REPORT_NOW_FULL
+        } else {
+            REPORT_NOW
+        };
+        notices.push(instruction.into());
+    }
+    let offer = match (agent.encoding, last) {
+        (Encoding::Native, false) => Offer::All,
+        (Encoding::Native, true) => Offer::TerminalOnly,
+        (Encoding::XmlFinal, false) => Offer::WithoutTerminal,
+        (Encoding::XmlFinal, true) | (Encoding::Xml, _) => Offer::None,
+    };
+    if agent.encoding != Encoding::Native {
+        notices.push(tag_instructions(run, agent, turn, last).into());
+    }
+    Brief { notices, offer }
+}
+
+fn tag_instructions(run: &Run, agent: &AgentConfig, turn: u32, last: bool) -> String {
+    let tools: Vec<&ToolSpec> = match agent.encoding {
+        Encoding::Xml => run
+            .catalog()
+            .specs()
+            .filter(|spec| !is_terminal(&spec.name))
+            .collect(),
+        _ => vec![],
+    };
+    xml::xml_next(&xml::XmlNext {
+        nonce: &agent.nonce,
+        turn,
+        turns_max: run.last_turn,
+        encoding: agent.encoding,
+        slots: numbered_slots(&run.config().limits, turn),
+        tools: &tools,
+        progress: false,
+        report: &agent.report,
+        final_only: last,
+    })
+}
+
+/// What a rejected reply is answered with in the next request.
+pub(crate) fn rejection(agent: bool, reason: RejectReason, calls: &[Call]) -> Arc<str> {
+    match reason {
+        RejectReason::Filtered if !agent => FILTERED.into(),
+        RejectReason::Filtered => WITHHELD.into(),
+        RejectReason::Empty if !agent => EMPTY_REPLY.into(),
+        RejectReason::Empty | RejectReason::NoCall => IGNORED_TEXT.into(),
+        RejectReason::CutOff => CUT_REPORT.into(),
+        RejectReason::Malformed => {
+            let faults = calls.iter().filter_map(|call| {
+                let refusal = call.refused.as_ref()?;
+                let fault = format!("{}: {}", call.tool, refusal.message);
+                let fault: String = fault.chars().take(FAULT_CHARS_MAX).collect();
+                Some(format!("\n- {fault}"))
+            });
+            let faults: String = faults.take(CALLS_TOLD_MAX).collect();
+            format!("{UNREADABLE_CALLS}{faults}").into()
+        }
+    }
+}
+
+/// The refused calls of one reply that are shown one by one where the context is guarded.
+pub(crate) fn refused_shown_max(limits: &Limits) -> usize {
+    limits
+        .calls_per_turn_max
+        .saturating_mul(REFUSED_SHOWN_FACTOR)
+        .max(REFUSED_SHOWN_MIN) as usize
+}
+
+/// What the model is told of refused calls that are not shown.
+pub(crate) fn not_shown(count: usize) -> Arc<str> {
+    format!("System notice: {count} more calls of your last reply were not executed: call less in one turn.").into()
+}
+
+/// The tokens that the last turn will need besides the conversation: its instructions, its tools, one
+/// retry, and a stub for each call of the turn before it.
+pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
+    let config = run.config();
+    let (offer, tags) = match &config.agent {
+        Some(agent) if agent.encoding != Encoding::Native => {
+            let instructions = tag_instructions(run, agent, turn, true);
+            (Offer::None, text_tokens(&instructions))
+        }
+        _ => (Offer::TerminalOnly, 0),
+    };
+    // A reply of so many tokens holds no more calls than these.
+    let calls_max = u64::from(config.output_tokens_max) / CALL_TOKENS + 1;
+    let answers = (refused_shown_max(&config.limits) as u64 + 1).min(calls_max);
+    let stubs = answers.saturating_mul(stub_tokens(config.agent.as_deref()));
+    let instruction = text_tokens(REPORT_NOW_FULL);
+    [tags, run.schema.of(offer), RETRY_TOKENS, instruction]
+        .into_iter()
+        .fold(stubs, u64::saturating_add)
+}
+
+/// What a stub takes at most: where calls are tags it names the tool, which has 64 letters at most.
+fn stub_tokens(agent: Option<&AgentConfig>) -> u64 {
+    let Some(agent) = agent.filter(|agent| agent.encoding == Encoding::Xml) else {
+        return text_tokens(DROPPED);
+    };
+    text_tokens(&xml::tool_response(&xml::ToolResponse {
+        nonce: &agent.nonce,
+        slot: Slot::Numbered(u32::MAX),
+        tool: &"_".repeat(64),
+        status: "failed",
+        duration_ms: u64::from(u32::MAX),
+        request: "",
+        response: DROPPED,
+    }))
+}
+
 /// The request of the attempt under way, or `None` when the run is not asking.
 pub fn request(run: &Run) -> Option<Request<'_>> {
     let Phase::Asking {
@@ -98,14 +262,17 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
         return None;
     };
     let config = run.config();
+    let target = config.targets.get(target as usize)?;
+    let Brief { notices, offer } = brief(run, run.turn);
     Some(Request {
-        target: config.targets.get(target as usize)?,
+        target,
         system: &run.started.system,
         messages: run.messages(),
-        notices: &run.notices,
+        notices,
         catalog: run.catalog(),
+        offer,
         output_tokens_max: u32::try_from(reserved.output).unwrap_or(config.output_tokens_max),
-        temperature: config.temperature,
+        temperature: target.sampling.temperature.or(config.temperature),
         turn: run.turn,
         attempt,
         ordinal: run.spend().requests,
@@ -113,15 +280,18 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
 }
 
 /// Identifies the request that a run would send to a target with this much room for the reply.
-pub(crate) fn digest(run: &Run, target: u32, output_tokens: u64, notices: &[Arc<str>]) -> Digest {
+pub(crate) fn digest(run: &Run, target: u32, output_tokens: u64, brief: &Brief) -> Digest {
     let mut bytes = Vec::with_capacity(256);
     bytes.extend_from_slice(run.conversation.digest.as_bytes());
     bytes.extend_from_slice(run.catalog.hash().as_bytes());
     write_part(&mut bytes, run.started.system.digest_bytes());
     bytes.extend_from_slice(&target.to_le_bytes());
     bytes.extend_from_slice(&output_tokens.to_le_bytes());
-    for notice in notices {
+    for notice in &brief.notices {
         write_part(&mut bytes, notice.as_bytes());
+    }
+    if brief.offer != Offer::All {
+        bytes.push(brief.offer as u8);
     }
     Hash::of(&bytes).into()
 }

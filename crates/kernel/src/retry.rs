@@ -1,9 +1,13 @@
 //! What follows a failed attempt: another target, a wait, or the end of the turn.
 
+use crate::config::Target;
 use crate::event::AttemptFailed;
 use crate::model::FailureClass;
+use crate::text::Text;
 use crate::time::Millis;
 
+/// No provider means less, whatever it says: the next request would only be refused again.
+pub(crate) const RETRY_AFTER_MS_MIN: u64 = 1_000;
 const BACKOFF_MS_MIN: u64 = 1_000;
 const BACKOFF_MS_MAX: u64 = 60_000;
 
@@ -19,10 +23,14 @@ pub(crate) struct Attempts {
     /// The target of the attempt under way.
     current: usize,
     targets: Vec<TargetState>,
+    /// What the provider failed with last in this turn; a reply that was rejected is not its failure.
+    fault: Option<Text>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct TargetState {
+    /// The first target that has the same key: a limit of one holds for both.
+    pool: usize,
     parked_until: Millis,
     /// Rate limits in a row: the exponent of the back-off.
     limited: u32,
@@ -41,14 +49,32 @@ pub(crate) enum Pick {
 }
 
 impl Attempts {
-    pub(crate) fn new(targets: usize) -> Self {
+    /// `pooled` says whether targets that share a key are left alone together.
+    pub(crate) fn new(targets: &[Target], pooled: bool) -> Self {
+        let pool_of = |(index, target): (usize, &Target)| {
+            let mut earlier = targets[..index].iter();
+            let first = earlier.position(|other| pooled && target.shares_key_with(other));
+            first.unwrap_or(index)
+        };
+        let pools = targets.iter().enumerate().map(pool_of);
         Self {
             begun: 0,
             counted: 0,
             cursor: 0,
             current: 0,
-            targets: vec![TargetState::default(); targets],
+            targets: pools
+                .map(|pool| TargetState {
+                    pool,
+                    ..TargetState::default()
+                })
+                .collect(),
+            fault: None,
         }
+    }
+
+    /// What the provider failed with, if that is why the last attempt came to nothing.
+    pub(crate) fn fault(&self) -> Option<&Text> {
+        self.fault.as_ref()
     }
 
     pub(crate) fn next_number(&self) -> u32 {
@@ -65,8 +91,9 @@ impl Attempts {
     }
 
     pub(crate) fn succeeded(&mut self) {
-        if let Some(target) = self.targets.get_mut(self.current) {
-            target.limited = 0;
+        if let Some(pool) = self.targets.get(self.current).map(|target| target.pool) {
+            let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
+            pooled.for_each(|other| other.limited = 0);
         }
         self.turn_over();
     }
@@ -75,6 +102,7 @@ impl Attempts {
         self.begun = 0;
         self.counted = 0;
         self.cursor = 0;
+        self.fault = None;
         for target in &mut self.targets {
             target.overflowed = false;
         }
@@ -83,14 +111,17 @@ impl Attempts {
     pub(crate) fn rejected(&mut self) {
         self.counted += 1;
         self.cursor = self.current + 1;
+        self.fault = None;
     }
 
-    pub(crate) fn failed(&mut self, failed: &AttemptFailed, at: Millis) {
+    /// `floor_ms` is the least that a provider's own advice is taken for.
+    pub(crate) fn failed(&mut self, failed: &AttemptFailed, at: Millis, floor_ms: u64) {
         if failed.class == FailureClass::Interrupted {
             self.cursor = self.current;
             return;
         }
         self.rejected();
+        self.fault = Some(failed.message.clone());
         let Some(target) = self.targets.get_mut(self.current) else {
             return;
         };
@@ -98,19 +129,26 @@ impl Attempts {
             FailureClass::RateLimit => {
                 let wait_ms = failed
                     .retry_after_ms
-                    .unwrap_or_else(|| backoff_ms(target.limited));
-                target.limited += 1;
-                target.parked_until = at.plus(wait_ms);
+                    .map_or_else(|| backoff_ms(target.limited), |ms| ms.max(floor_ms));
+                let (pool, limited, until) = (target.pool, target.limited + 1, at.plus(wait_ms));
+                let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
+                pooled.for_each(|other| (other.limited, other.parked_until) = (limited, until));
             }
             FailureClass::Overflow => target.overflowed = true,
             _ => {}
         }
     }
 
-    pub(crate) fn pick(&self, now: Millis) -> Pick {
+    /// The target for the next attempt; one that the request does not fit is taken only if it fits none.
+    pub(crate) fn pick(&self, now: Millis, fits: impl Fn(usize) -> bool) -> Pick {
+        let fits_some = (0..self.targets.len()).any(|i| !self.targets[i].overflowed && fits(i));
+        self.pick_among(now, |i| !fits_some || fits(i))
+    }
+
+    fn pick_among(&self, now: Millis, usable: impl Fn(usize) -> bool) -> Pick {
         let count = self.targets.len();
         let in_order = (0..count).map(|i| (self.cursor + i) % count);
-        let usable = in_order.filter(|&i| !self.targets[i].overflowed);
+        let usable = in_order.filter(|&i| !self.targets[i].overflowed && usable(i));
         let mut longest = None;
         for index in usable {
             let until = self.targets[index].parked_until;

@@ -3,11 +3,14 @@
 mod ask;
 mod end;
 mod fork;
+mod guard;
 mod invoke;
+mod report;
 
 use std::sync::Arc;
 
-use crate::event::{Entry, Event, FORMAT, Head, Header, Outcome, RunStarted};
+use crate::entry::{Entry, Head, Header};
+use crate::event::{Event, FORMAT, Outcome, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::model::{Failure, Reply};
 use crate::retry::Pick;
@@ -16,6 +19,7 @@ use crate::termination::{Termination, TerminationKind};
 use crate::time::Millis;
 
 pub use fork::fork;
+pub(crate) use guard::exceeded;
 pub use invoke::{Invocation, ToolOutput};
 
 /// What came of an effect, or from outside. Unchecked.
@@ -157,10 +161,14 @@ pub fn next(run: &Run) -> Effect {
             Some(call) => Effect::Invoke(Invocation::new(run, *at, call)),
             None => wake_at_once(run),
         },
-        Phase::Retrying | Phase::Between => match run.attempts.pick(run.watch.last_at) {
-            Pick::After(until) => Effect::Wait { until },
-            Pick::Now(_) | Pick::Never => wake_at_once(run),
-        },
+        Phase::Retrying | Phase::Between => {
+            let blocked = guard::blocked_targets(run);
+            let fits = |target: usize| !blocked.contains(&target);
+            match run.attempts.pick(run.watch.last_at, fits) {
+                Pick::After(until) => Effect::Wait { until },
+                Pick::Now(_) | Pick::Never => wake_at_once(run),
+            }
+        }
     }
 }
 

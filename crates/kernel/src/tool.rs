@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hash::Hash;
+use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::text::Text;
 
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
@@ -52,6 +53,10 @@ pub struct ToolSpec {
 /// The name of the terminal tool. The kernel itself answers it; it is in every catalogue.
 pub const DONE: &str = "done";
 
+pub(crate) fn is_terminal(tool: &str) -> bool {
+    tool == DONE || tool == FINAL_REPORT
+}
+
 fn done_spec() -> ToolSpec {
     ToolSpec {
         name: DONE.into(),
@@ -68,7 +73,7 @@ fn done_spec() -> ToolSpec {
     }
 }
 
-/// The tools of a run, frozen when it starts. Sorted by name; `done` is always among them.
+/// The tools of a run, frozen when it starts. Sorted by name; one terminal tool is always among them.
 #[derive(Clone)]
 pub struct Catalog(Arc<Inner>);
 
@@ -101,7 +106,22 @@ pub enum BadCatalog {
 impl Catalog {
     /// Checks the tools that a host offers, and adds `done`.
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, BadCatalog> {
-        let mut specs: Vec<ToolSpec> = specs.into_iter().chain([done_spec()]).collect();
+        Self::ending_with(done_spec(), specs)
+    }
+
+    /// Checks the tools that an agent has, and adds the one for its report.
+    pub fn reporting(
+        specs: impl IntoIterator<Item = ToolSpec>,
+        report: &ReportSpec,
+    ) -> Result<Self, BadCatalog> {
+        Self::ending_with(report_tool_spec(report), specs)
+    }
+
+    fn ending_with(
+        terminal: ToolSpec,
+        specs: impl IntoIterator<Item = ToolSpec>,
+    ) -> Result<Self, BadCatalog> {
+        let mut specs: Vec<ToolSpec> = specs.into_iter().chain([terminal]).collect();
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
             let name = pair[0].name.clone();
@@ -150,6 +170,23 @@ impl Catalog {
 
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
         self.find(name).map(|tool| &tool.spec)
+    }
+
+    /// The tool that a model means by a name: without the marks that some models write around it, and with
+    /// the prefix that it left out where only one tool ends so. Else the name as written.
+    pub(crate) fn nearest<'a>(&'a self, written: &'a str) -> &'a str {
+        if self.find(written).is_some() {
+            return written;
+        }
+        let bare = written.split("<|").next().unwrap_or_default().trim();
+        let mut meant = self.specs().map(|spec| spec.name.as_str()).filter(|name| {
+            let prefix = name.strip_suffix(bare).filter(|_| !bare.is_empty());
+            prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))
+        });
+        match (meant.next(), meant.next()) {
+            (Some(name), None) => name,
+            _ => written,
+        }
     }
 
     fn find(&self, name: &str) -> Option<&Checked> {

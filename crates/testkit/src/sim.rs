@@ -6,6 +6,8 @@
 //!
 //! The order is: [`World::new`], [`World::play`], [`check`]; and [`same_log`] for two plays of one seed.
 
+mod agent_plan;
+mod agent_reply;
 mod clock;
 mod conversation;
 mod history;

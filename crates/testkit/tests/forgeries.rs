@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use bonded_kernel::{
-    AttemptFailed, Event, FailureClass, Head, Millis, Refusal, RefusalCode, replay,
+    AgentConfig, AttemptFailed, ContextGuarded, Encoding, Event, FailureClass, GuardPoint, Head,
+    Millis, Refusal, RefusalCode, Report, ReportFormat, ReportSource, ReportSpec, ReportStatus,
+    SkipReason, TerminationKind, Window, replay,
 };
 use bonded_testkit::sim::{
     Faults, History, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
@@ -15,7 +17,10 @@ fn calm(seed: u64) -> Plan {
     plan.faults = Faults::NONE;
     plan.temper = Temper::Endless;
     plan.provider_lies = false;
+    plan.config.agent = None;
+    plan.config.repairs = false;
     plan.config.targets.truncate(1);
+    plan.config.targets[0].window = None;
     let limits = &mut plan.config.limits;
     (
         limits.turns_max,
@@ -204,6 +209,137 @@ const FORGERIES: &[(&str, Forge)] = &[
     }),
 ];
 
+/// A calm run of an agent whose only window is small: its tools flood it, and it goes to its last turn.
+fn flooded(seed: u64) -> Plan {
+    let mut plan = calm(seed);
+    plan.config.repairs = true;
+    plan.config.output_tokens_max = 128;
+    plan.config.agent = Some(Box::new(AgentConfig {
+        name: "simulated".into(),
+        encoding: Encoding::Native,
+        nonce: "51dec0de".into(),
+        report: ReportSpec::default(),
+        tools: vec![],
+        agents: vec![],
+        config_files: vec![],
+    }));
+    plan.config.targets[0].window = Some(Window {
+        tokens: 6_000,
+        buffer: 0,
+        vocabulary: Default::default(),
+    });
+    plan
+}
+
+/// Whether tools were executed, one output was dropped, and the run had to report itself.
+fn ended_in_a_full_context(history: &History) -> bool {
+    let dropped = |event: &Event| matches!(event, Event::ToolFinished(it) if it.dropped.is_some());
+    let exhausted = |event: &Event| matches!(event, Event::RunEnded(it) if it.termination.kind == TerminationKind::TurnsExhausted);
+    let any = |passes: &dyn Fn(&Event) -> bool| history.entries.iter().any(|it| passes(&it.event));
+    let asked_last = history.requests.last().map(|sent| sent.turn);
+    let last = history.entries.last().map(|entry| entry.turn);
+    history.executions.len() > 1 && any(&dropped) && any(&exhausted) && asked_last == last
+}
+
+fn forge_report(history: &mut History, change: fn(&mut Report)) {
+    if let Event::RunEnded(ended) = first(history, "run_ended") {
+        let text = ended.report.as_ref().expect("an agent delivers a report");
+        let mut report: Report = serde_json::from_str(text).expect("a report");
+        change(&mut report);
+        let text = serde_json::to_string(&report).expect("a report is JSON");
+        ended.report = Some(text.into());
+    }
+}
+
+fn skip_the_first_execution(history: &mut History) {
+    let (turn, call) = (history.executions[0].turn, history.executions[0].call);
+    let entry = history.entries.iter_mut().find(|entry| entry.turn == turn);
+    entry.expect("the turn has entries").event = Event::CallSkipped {
+        call,
+        tool: "look".into(),
+        reason: SkipReason::ContextBudget,
+    };
+}
+
+fn guard_before_the_first_call(history: &mut History) {
+    *first(history, "decision_made") = Event::ContextGuarded(Box::new(ContextGuarded {
+        at: GuardPoint::TurnPreflight,
+        blocked: vec![],
+        still_over: vec![],
+    }));
+}
+
+fn show_what_was_dropped(history: &mut History) {
+    for event in events(history, "tool_finished") {
+        if let Event::ToolFinished(finished) = event
+            && finished.dropped.is_some()
+        {
+            finished.output = "all of it".into();
+        }
+    }
+}
+
+/// What breaks each property of agents.
+const AGENT_FORGERIES: &[(&str, Forge)] = &[
+    ("no_request_exceeds_a_window", |h| {
+        h.requests[0].held_tokens = 6_000;
+    }),
+    ("the_last_turn_is_for_the_report", |h| {
+        let last = h.requests.last_mut().expect("a request was sent");
+        last.offered.push("look".into());
+    }),
+    ("the_last_turn_is_for_the_report", |h| {
+        h.config.limits.turns_max = 1;
+    }),
+    (
+        "nothing_starts_in_a_full_context",
+        guard_before_the_first_call,
+    ),
+    ("skipped_calls_are_never_executed", skip_the_first_execution),
+    ("a_dropped_output_is_never_shown", show_what_was_dropped),
+    ("an_agent_delivers_one_report", |h| {
+        if let Event::RunEnded(ended) = first(h, "run_ended") {
+            ended.report = None;
+        }
+    }),
+    ("an_agent_delivers_one_report", |h| {
+        forge_report(h, |report| report.format = ReportFormat::Tty);
+    }),
+    ("the_status_follows_the_source", |h| {
+        forge_report(h, |report| report.status = ReportStatus::Success);
+    }),
+    ("the_status_follows_the_source", |h| {
+        forge_report(h, |report| report.source = ReportSource::Xml);
+    }),
+    ("what_was_booked_is_what_providers_reported", |h| {
+        for sent in &mut h.requests {
+            let usage = sent.usage.get_or_insert_default();
+            usage.output += 1;
+        }
+    }),
+    ("a_rejected_reply_executes_nothing", |h| {
+        h.executions[0].turn = 999;
+    }),
+    ("rate_limits_are_honoured", limit_the_first_request),
+];
+
+#[test]
+fn every_property_of_agents_notices_what_breaks_it() {
+    let mut histories = (1..200).map(|seed| World::planned(seed, flooded(seed)).play());
+    let history = histories.find(ended_in_a_full_context);
+    let history = history.expect("one of many floods fills the context");
+    assert_eq!(violations(&history), []);
+    for (row, (property, forge)) in AGENT_FORGERIES.iter().enumerate() {
+        let mut forged = history.clone();
+        forge(&mut forged);
+        let broken = broken_properties(&forged);
+        assert!(
+            broken.contains(property),
+            "row {row}: {property} holds, {broken:?} do not"
+        );
+    }
+}
+
 #[test]
 fn every_property_notices_what_breaks_it() {
     let history = World::planned(1, calm(1)).play();
@@ -225,7 +361,8 @@ fn every_property_notices_what_breaks_it() {
 
 #[test]
 fn no_property_goes_without_a_forgery() {
-    let forged: BTreeSet<&str> = FORGERIES.iter().map(|(property, _)| *property).collect();
+    let rows = FORGERIES.iter().chain(AGENT_FORGERIES);
+    let forged: BTreeSet<&str> = rows.map(|(property, _)| *property).collect();
     let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
     assert_eq!(forged, all);
 }

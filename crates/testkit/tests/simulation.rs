@@ -71,11 +71,13 @@ fn report(total: &Tally) {
         panics,
         crashes,
         endings,
+        agents,
+        feats,
     } = total;
     let line = format!(
         "simulated {worlds} worlds: {} crashes at {places} places, {resumes} resumes, {failures} failures, {turns} turns, \
          {requests} requests, {executions} executions, {entries} entries, {cancels} cancels, \
-         {panics} panics; crashes {crashes:?}; endings {endings:?}\n",
+         {panics} panics; crashes {crashes:?}; endings {endings:?}; {agents} agents: {feats:?}\n",
         total.crashes_total(),
     );
     // Not `println!`: the harness would keep the line to itself when all is well.
@@ -129,6 +131,12 @@ fn thousands_of_seeded_worlds_keep_every_property() {
                 "no process died {place:?}"
             );
         }
+        assert_eq!(
+            total.feats.len(),
+            6,
+            "something never happened to an agent: {:?}",
+            total.feats
+        );
         assert_eq!(
             total.endings.len(),
             8,

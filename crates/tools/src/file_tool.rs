@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::fault::ToolFault;
 use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse};
+use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::Workdir;
 
 /// A tool whose calls take arguments of type `A`.
@@ -34,7 +34,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
         &'a self,
         arguments: Value,
         call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
         Box::pin(async move {
             let arguments: A = parse(arguments)?;
             let (workdir, call, work) = (Arc::clone(&self.workdir), call.clone(), self.work);
@@ -46,7 +46,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 };
                 work(&job, &arguments)
             };
-            blocking(job).await
+            Ok(blocking(job).await?.into())
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The tools that an agent may call: the [`Tool`] trait, the [`Registry`] that runs a checked call under
-//! its timeout and byte cap, and the built-in tools for files and commands.
+//! its queue, timeout and byte cap, the built-in tools for files and commands, and the tools of MCP
+//! servers ([`mcp`]).
 //!
 //! It does not see the log, the store or a model, does not decide whether a call may run, and no tool
 //! calls another. A call reaches a tool only as an `Invocation`, which the kernel alone can make, after
@@ -17,8 +18,10 @@ mod fault;
 mod file_tool;
 mod list;
 mod mark;
+pub mod mcp;
 mod place;
 mod process;
+mod queue;
 mod read;
 mod registry;
 mod run;
@@ -32,8 +35,9 @@ mod write;
 use std::sync::Arc;
 
 pub use fault::ToolFault;
+pub use queue::{DEFAULT_QUEUE, Place, Queue, QueueError, QueueMeasure, Queues};
 pub use registry::Registry;
-pub use tool::{BoxFuture, Tool};
+pub use tool::{BoxFuture, Tool, ToolValue};
 pub use workdir::Workdir;
 
 /// Why the tools cannot be set up.

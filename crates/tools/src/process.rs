@@ -24,12 +24,13 @@ pub(crate) struct Finished {
 }
 
 /// A process group that is killed as a whole when this is dropped.
-struct Group {
+#[derive(Debug)]
+pub(crate) struct Group {
     leader: Option<Pid>,
 }
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    pub(crate) fn of(child: &Child) -> Self {
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -39,10 +40,17 @@ impl Group {
 
     /// Called while the leader is not yet reaped, or at once after: the number is reserved as long as a
     /// member lives, and does not come up again within so short a time if none does.
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(leader) = self.leader.take() {
             // The only failure is that nobody is left.
             let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    /// Asks every process of the group to end. Called while the leader is not yet reaped.
+    pub(crate) fn terminate(&self) {
+        if let Some(leader) = self.leader {
+            let _ = kill_process_group(leader, Signal::TERM);
         }
     }
 }

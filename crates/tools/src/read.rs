@@ -12,7 +12,7 @@ use crate::bounds::{FILE_BYTES_MAX, budget, head_within, json_bytes};
 use crate::fault::ToolFault;
 use crate::mark::mark;
 use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::tool::{BoxFuture, Tool, ToolValue, parse, spec};
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
 
 /// The fixed fields of the output as JSON.
@@ -98,8 +98,8 @@ impl Tool for Read {
         &'a self,
         arguments: Value,
         call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move { self.read(parse(arguments)?, call).await })
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
+        Box::pin(async move { Ok(self.read(parse(arguments)?, call).await?.into()) })
     }
 }
 

@@ -5,13 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::{BadCatalog, Catalog, Invocation, Outcome, ToolOutput};
-use serde_json::Value;
+use bonded_kernel::{BadCatalog, Catalog, Invocation, Outcome, ReportSpec, ToolOutput};
 // Its time stands still where a simulation has stopped it, so that logs can be compared.
 use tokio::time::Instant;
 
 use crate::fault::{self, ToolFault};
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolValue};
 
 /// The tools of a run. Frozen when it is made.
 pub struct Registry {
@@ -22,22 +21,38 @@ pub struct Registry {
 impl Registry {
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, BadCatalog> {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.spec().clone()))?;
+        Ok(Self::of(catalog, tools))
+    }
+
+    /// The tools of an agent that ends with a report.
+    pub fn reporting(tools: Vec<Arc<dyn Tool>>, report: &ReportSpec) -> Result<Self, BadCatalog> {
+        let specs = tools.iter().map(|tool| tool.spec().clone());
+        Ok(Self::of(Catalog::reporting(specs, report)?, tools))
+    }
+
+    fn of(catalog: Catalog, tools: Vec<Arc<dyn Tool>>) -> Self {
         let tools = tools
             .into_iter()
             .map(|tool| (tool.spec().name.clone(), tool))
             .collect();
-        Ok(Self { tools, catalog })
+        Self { tools, catalog }
     }
 
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Runs a checked call under its timeout and byte cap.
+    /// Runs a checked call under its queue, its timeout and its byte cap. The time in the queue counts
+    /// neither as the call's time nor against its timeout.
     ///
     /// A panic of the tool unwinds to the caller. Dropping the future stops the call; a command's whole
     /// process group is killed.
     pub async fn invoke(&self, call: &Invocation) -> ToolOutput {
+        let tool = self.tools.get(call.tool());
+        let _place = match tool.and_then(|tool| tool.queue()) {
+            Some(queue) => Some(queue.enter().await),
+            None => None,
+        };
         let started = Instant::now();
         let (outcome, text) = match self.execute(call).await {
             Ok(value) => (Outcome::Ok, value.to_string()),
@@ -46,16 +61,21 @@ impl Registry {
             }
             Err(fault) => (Outcome::Failed, format!("(tool failed: {fault})")),
         };
+        let is_cut = text.len() as u64 > call.output_bytes_max();
+        let original = (is_cut && call.keeps_original()).then(|| text.clone());
         let (text, cut_from_bytes) = cut(text, call.output_bytes_max());
         ToolOutput {
             outcome,
             text,
             cut_from_bytes,
+            original,
             latency_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            tokens: None,
+            spent: None,
         }
     }
 
-    async fn execute(&self, call: &Invocation) -> Result<Value, ToolFault> {
+    async fn execute(&self, call: &Invocation) -> Result<ToolValue, ToolFault> {
         let tool = self.tools.get(call.tool()).ok_or_else(|| {
             ToolFault::new(
                 fault::UNKNOWN_TOOL,

@@ -16,7 +16,7 @@ use crate::bounds::budget;
 use crate::capture::show_both;
 use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
-use crate::tool::{BoxFuture, Tool, parse, spec};
+use crate::tool::{BoxFuture, Tool, ToolValue, parse, spec};
 use crate::workdir::Workdir;
 
 /// The fixed fields of the output as JSON.
@@ -158,8 +158,8 @@ impl Tool for Run {
         &'a self,
         arguments: Value,
         call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
-        Box::pin(async move { self.run(parse(arguments)?, call).await })
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
+        Box::pin(async move { Ok(self.run(parse(arguments)?, call).await?.into()) })
     }
 }
 

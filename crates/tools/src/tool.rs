@@ -1,5 +1,6 @@
 //! What every tool is.
 
+use std::fmt;
 use std::pin::Pin;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
@@ -7,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::fault::{self, ToolFault};
+use crate::queue::Queue;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -14,13 +16,42 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Runs a checked call. Ok: structured output. Err: a fault that the model is shown as
+    /// The queue that the tool's calls wait in before their time begins; without one, they do not wait.
+    fn queue(&self) -> Option<&Queue> {
+        None
+    }
+
+    /// Runs a checked call. Ok: its output. Err: a fault that the model is shown as
     /// `(tool failed: <reason>)`. Dropping the future stops the work.
     fn call<'a>(
         &'a self,
         arguments: Value,
         call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>>;
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>>;
+}
+
+/// What a tool puts out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolValue {
+    /// The model is shown it as JSON.
+    Json(Value),
+    /// The model is shown it as it is.
+    Text(String),
+}
+
+impl From<Value> for ToolValue {
+    fn from(value: Value) -> Self {
+        Self::Json(value)
+    }
+}
+
+impl fmt::Display for ToolValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(value) => value.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 /// The spec of a built-in tool; its schema takes the given properties and no others.

@@ -1,3 +1,86 @@
 //! Wire formats as pure functions: a request to bytes, bytes to a reply or a failure.
+//!
+//! Each dialect has the same files: `encode` writes a request, `decode` reads a whole reply, `stream` puts
+//! a streamed one together, `wire` has the shapes that stand on the wire. A failure from here says what
+//! the server said; which server that was, and how long it took, is added by whoever sent the request.
 
+mod arguments;
 pub mod chat;
+mod events;
+pub mod gemini;
+mod loose;
+pub mod messages;
+pub mod responses;
+mod signed;
+mod thought;
+mod tools;
+
+use bonded_kernel::{Dialect, Failure, Reply, Request};
+use bytes::Bytes;
+use futures_util::stream::Stream;
+use serde_json::value::RawValue;
+
+pub use events::Accumulate;
+pub use tools::ToolsCache;
+
+use crate::body::Cut;
+
+/// More calls or blocks than any reply holds; it bounds the search for the one that a piece belongs to.
+const ITEMS_MAX: usize = 1024;
+
+/// How the text of a tool that failed begins.
+const FAILED: &str = "(tool failed:";
+
+/// What some servers send as the last event of a stream.
+const DONE_MARK: &str = "[DONE]";
+
+/// The body of a request in its target's dialect. Its tools are rendered anew; a sender of many requests
+/// keeps a [`ToolsCache`].
+pub fn encode(request: &Request<'_>) -> Vec<u8> {
+    encode_with_tools(request, render_tools(request).as_deref())
+}
+
+/// The body of a request, with its tools as [`ToolsCache::tools`] gave them.
+pub fn encode_with_tools(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+    match request.target.dialect {
+        Dialect::Chat => chat::encode(request, tools),
+        Dialect::Responses => responses::encode(request, tools),
+        Dialect::Messages => messages::encode(request, tools),
+        Dialect::Gemini => gemini::encode(request, tools),
+    }
+}
+
+/// The tools of a request as they stand in its body, or `None` where there is none: an empty list is
+/// refused by some servers.
+fn render_tools(request: &Request<'_>) -> Option<Box<RawValue>> {
+    request.tools().next()?;
+    Some(match request.target.dialect {
+        Dialect::Chat => chat::render_tools(request),
+        Dialect::Responses => responses::render_tools(request),
+        Dialect::Messages => messages::render_tools(request),
+        Dialect::Gemini => gemini::render_tools(request),
+    })
+}
+
+/// Reads a whole reply. An error that came with a good status is a failure too.
+pub fn decode(dialect: Dialect, body: &[u8]) -> Result<Reply, Failure> {
+    match dialect {
+        Dialect::Chat => chat::decode(body),
+        Dialect::Responses => responses::decode(body),
+        Dialect::Messages => messages::decode(body),
+        Dialect::Gemini => gemini::decode(body),
+    }
+}
+
+/// Reads a streamed reply from the pieces of its body, however they are cut.
+pub async fn read_events<S>(dialect: Dialect, pieces: S) -> Result<Reply, Failure>
+where
+    S: Stream<Item = Result<Bytes, Cut>>,
+{
+    match dialect {
+        Dialect::Chat => events::read::<chat::Accumulator, S>(pieces).await,
+        Dialect::Responses => events::read::<responses::Accumulator, S>(pieces).await,
+        Dialect::Messages => events::read::<messages::Accumulator, S>(pieces).await,
+        Dialect::Gemini => events::read::<gemini::Accumulator, S>(pieces).await,
+    }
+}

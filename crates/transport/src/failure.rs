@@ -5,6 +5,8 @@ use std::error::Error;
 use bonded_kernel::{Failure, FailureClass};
 use serde_json::Value;
 
+use crate::retry_after::retry_after_in;
+
 /// A server's own message is cut to so many characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 /// An excerpt of a body that was not understood is cut to so many characters.
@@ -37,7 +39,9 @@ pub(crate) struct ServerError {
     pub(crate) message: String,
     /// A status inside the body, for servers that send errors with HTTP 200.
     pub(crate) status: Option<u16>,
-    /// The values of `code` and `type`, in lower case.
+    /// How long the server asks to be left alone.
+    pub(crate) retry_after_ms: Option<u64>,
+    /// The values of `code`, `type`, `status` and `reason`, in lower case.
     codes: Vec<String>,
 }
 
@@ -45,7 +49,11 @@ impl ServerError {
     /// Reads the body of an error status. A body that is no JSON is itself the message.
     pub(crate) fn from_body(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
-            Ok(value) => Self::from_value(value.get("error").unwrap_or(&value)),
+            Ok(value) => {
+                // A list of pieces may hold nothing but the error.
+                let value = value.get(0).unwrap_or(&value);
+                Self::from_value(value.get("error").unwrap_or(value))
+            }
             Err(_) => Self {
                 message: one_line(&String::from_utf8_lossy(body), MESSAGE_CHARS_MAX),
                 ..Self::default()
@@ -64,9 +72,13 @@ impl ServerError {
             message = format!("{message}: {raw}");
         }
         let code = error.get("code");
-        let kinds = [code, error.get("type")];
-        let codes = kinds.iter().flatten().filter_map(|kind| kind.as_str());
+        let kinds = [code, error.get("type"), error.get("status")];
+        let details = error.get("details").and_then(Value::as_array);
+        let reasons = details.into_iter().flatten().map(|part| part.get("reason"));
+        let kinds = kinds.into_iter().chain(reasons).flatten();
+        let codes = kinds.filter_map(Value::as_str);
         Self {
+            retry_after_ms: retry_after_in(error),
             message: one_line(&message, MESSAGE_CHARS_MAX),
             status: code.and_then(status_in),
             codes: codes.map(str::to_lowercase).collect(),
@@ -79,7 +91,7 @@ impl ServerError {
             let mut codes = self.codes.iter();
             codes.any(|code| wanted.iter().any(|part| code.contains(part)))
         };
-        if status == 402 || has_code(&QUOTA_CODES) {
+        if status == 402 || has_code(&QUOTA_CODES) || self.speaks_of(&QUOTA_WORDS) {
             FailureClass::Quota
         } else if matches!(status, 401 | 403) || has_code(&AUTH_CODES) {
             FailureClass::Auth
@@ -87,16 +99,16 @@ impl ServerError {
             FailureClass::RateLimit
         } else if matches!(status, 408 | 504 | 524) {
             FailureClass::Timeout
-        } else if has_code(&OVERFLOW_CODES) || self.speaks_of_overflow() {
+        } else if has_code(&OVERFLOW_CODES) || self.speaks_of(&OVERFLOW_WORDS) {
             FailureClass::Overflow
         } else {
             FailureClass::Model
         }
     }
 
-    fn speaks_of_overflow(&self) -> bool {
+    fn speaks_of(&self, wanted: &[&str]) -> bool {
         let message = self.message.to_lowercase();
-        OVERFLOW_WORDS.iter().any(|words| message.contains(words))
+        wanted.iter().any(|words| message.contains(words))
     }
 
     /// The failure of an error that came with HTTP 200. Where the model had begun to speak, what it said
@@ -105,6 +117,7 @@ impl ServerError {
         let class = self.class(None);
         Failure {
             status: self.status,
+            retry_after_ms: self.retry_after_ms,
             ..failed(class, self.message, billable)
         }
     }
@@ -118,17 +131,31 @@ const QUOTA_CODES: [&str; 5] = [
     "billing",
     "payment_required",
 ];
-const AUTH_CODES: [&str; 3] = ["invalid_api_key", "authentication", "permission_denied"];
-const RATE_CODES: [&str; 2] = ["rate_limit", "too_many_requests"];
-const OVERFLOW_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size"];
-const OVERFLOW_WORDS: [&str; 7] = [
+const QUOTA_WORDS: [&str; 1] = ["credit balance is too low"];
+const AUTH_CODES: [&str; 6] = [
+    "invalid_api_key",
+    "api_key_invalid",
+    "authentication",
+    "unauthenticated",
+    "permission_denied",
+    "permission_error",
+];
+const RATE_CODES: [&str; 3] = ["rate_limit", "too_many_requests", "resource_exhausted"];
+const OVERFLOW_CODES: [&str; 3] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "request_too_large",
+];
+const OVERFLOW_WORDS: [&str; 9] = [
     "context length",
     "context window",
     "context size",
+    "context limit",
     "context overflow",
     "too many tokens",
     "prompt is too long",
     "input is too long",
+    "exceeds the maximum number of tokens",
 ];
 
 fn status_in(code: &Value) -> Option<u16> {
@@ -176,96 +203,4 @@ pub(crate) fn causes(error: &dyn Error) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use FailureClass::*;
-
-    use super::*;
-
-    #[test]
-    fn a_status_and_what_the_server_says_give_the_class() {
-        let quota = r#"{"error":{"message":"You exceeded your quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
-        let llama = r#"{"error":{"code":400,"message":"the request is larger than what is available","type":"exceed_context_size_error"}}"#;
-        let vllm = r#"{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}"#;
-        let tokens_a_minute = r#"{"error":{"message":"Request too large: tokens per minute","type":"tokens","code":"rate_limit_exceeded"}}"#;
-        let cases = [
-            (401, "", Auth),
-            (403, "denied", Auth),
-            (402, "{}", Quota),
-            (429, quota, Quota),
-            (429, r#"{"error":{"message":"slow down"}}"#, RateLimit),
-            (
-                429,
-                r#"{"error":{"message":"too many tokens a minute"}}"#,
-                RateLimit,
-            ),
-            (413, tokens_a_minute, RateLimit),
-            (
-                400,
-                r#"{"error":{"code":"billing_not_active","message":"pay"}}"#,
-                Quota,
-            ),
-            (408, "", Timeout),
-            (504, "<html>gateway</html>", Timeout),
-            (524, "", Timeout),
-            (
-                400,
-                r#"{"error":{"code":"context_length_exceeded","message":"long"}}"#,
-                Overflow,
-            ),
-            (400, llama, Overflow),
-            (400, vllm, Overflow),
-            (
-                413,
-                r#"{"error":"Too many tokens in the prompt"}"#,
-                Overflow,
-            ),
-            (400, r#"{"detail":"the context window is full"}"#, Overflow),
-            (400, r#"{"error":{"message":"unknown field"}}"#, Model),
-            (404, r#"{"error":"model not found"}"#, Model),
-            (413, "<html>413</html>", Model),
-            (500, "", Model),
-            (503, "", Model),
-            (529, r#"{"error":{"type":"overloaded_error"}}"#, Model),
-        ];
-        for (status, body, expected) in cases {
-            let class = ServerError::from_body(body.as_bytes()).class(Some(status));
-            assert_eq!(class, expected, "{status} {body}");
-        }
-    }
-
-    #[test]
-    fn an_error_inside_a_good_answer_is_classed_by_its_own_code() {
-        let cases = [
-            (r#"{"code":429,"message":"busy"}"#, RateLimit, Some(429)),
-            (r#"{"code":"402","message":"pay"}"#, Quota, Some(402)),
-            (r#"{"code":502,"message":"upstream"}"#, Model, Some(502)),
-            (r#"{"code":200,"message":"strange"}"#, Model, None),
-            (r#"{"code":"invalid_api_key","message":"no"}"#, Auth, None),
-            (r#""model is loading""#, Model, None),
-        ];
-        for (error, class, status) in cases {
-            let value = serde_json::from_str(error).expect("JSON");
-            let failure = ServerError::from_value(&value).into_failure(false);
-            assert_eq!((failure.class, failure.status), (class, status), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_message_is_the_servers_own_on_one_short_line() {
-        let long = "x".repeat(600);
-        let cases = [
-            (r#"{"error":{"message":"first\nsecond"}}"#.to_owned(), "first second".to_owned()),
-            (
-                r#"{"error":{"message":"Provider returned error","metadata":{"raw":"out of memory"}}}"#.into(),
-                "Provider returned error: out of memory".into(),
-            ),
-            (r#"{"error":"plain"}"#.into(), "plain".into()),
-            (r#"{"detail":"Not Found"}"#.into(), "Not Found".into()),
-            ("<h1>Bad\r\nGateway</h1>".into(), "<h1>Bad Gateway</h1>".into()),
-            (long, format!("{}…", "x".repeat(500))),
-        ];
-        for (body, expected) in cases {
-            assert_eq!(ServerError::from_body(body.as_bytes()).message, expected);
-        }
-    }
-}
+mod tests;

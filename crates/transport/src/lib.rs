@@ -7,23 +7,29 @@
 //! [`Providers`] is what a host uses. The wire formats lie under [`dialect`] as pure functions, and
 //! [`Script`] plays replies from a file, so that a run can be tried without any model.
 
+mod address;
 mod body;
 mod clients;
+mod credentials;
 pub mod dialect;
+mod exchange;
 mod failure;
 mod http;
+mod money;
 mod probe;
 mod providers;
 mod retry_after;
 mod script;
 mod scripted;
 mod secret;
+pub mod tokens;
 
 use std::pin::Pin;
 
 use bonded_kernel::{Failure, Reply, Request};
 
 pub use body::{BODY_BYTES_MAX, Cut};
+pub use credentials::Credentials;
 pub use probe::probe;
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};

@@ -1,29 +1,31 @@
 //! Asks a server which models it has: the quickest way to see whether it answers and takes the key.
 
-use bonded_kernel::Failure;
+use bonded_kernel::{Failure, Target};
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::BoxFuture;
+use crate::address::{unusable, url_under};
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
+use crate::credentials::Credentials;
+use crate::exchange::{Clock, Peer, Timed};
 use crate::failure::malformed;
-use crate::http::{Clock, Peer, Timed, unusable, url_under};
-use crate::secret::Secret;
 
 const TIMEOUT_MS: u64 = 5_000;
 
-/// The ids of the models at an endpoint, from `GET /models`. Gives up after five seconds.
+/// The ids of the models at a target's endpoint, from `GET /models`, which every dialect has. Gives up
+/// after five seconds.
 pub fn probe(
-    endpoint: &str,
-    key: Option<Secret>,
+    target: &Target,
+    credentials: Credentials,
 ) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
-    let endpoint = endpoint.to_owned();
+    let endpoint = target.endpoint.clone();
     let peer = Peer {
-        provider: "probe".into(),
-        key,
-        key_env: None,
+        provider: target.provider.clone(),
+        dialect: target.dialect,
+        credentials,
         timeout_ms: TIMEOUT_MS,
     };
     Box::pin(async move {
@@ -77,9 +79,11 @@ fn model_ids(body: &[u8]) -> Result<Vec<String>, Failure> {
     let listing: Listing = serde_json::from_slice(body).map_err(|_| malformed(why, body))?;
     let listed = listing.data.or(listing.models);
     let listed = listed.ok_or_else(|| malformed(why, body))?;
-    let names = listed
-        .into_iter()
-        .filter_map(|model| model.id.or(model.name));
+    let names = listed.into_iter().filter_map(|model| {
+        let name = model.id.or(model.name)?;
+        // Google says of each model that it is one.
+        Some(name.strip_prefix("models/").unwrap_or(&name).into())
+    });
     Ok(names.collect())
 }
 
@@ -90,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn model_ids_are_read_from_both_usual_listings() {
+    fn model_ids_are_read_from_the_usual_listings() {
         let cases = [
             (
                 r#"{"object":"list","data":[{"id":"a/b"},{"id":"c"}]}"#,
@@ -99,6 +103,10 @@ mod tests {
             (
                 r#"{"models":[{"name":"qwen3:8b"}]}"#,
                 Some(vec!["qwen3:8b"]),
+            ),
+            (
+                r#"{"models":[{"name":"models/gemini-2.5-pro"}],"nextPageToken":"x"}"#,
+                Some(vec!["gemini-2.5-pro"]),
             ),
             (r#"{"data":[]}"#, Some(vec![])),
             (r#"{"detail":"Not Found"}"#, None),

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use bonded_kernel::{Failure, Reply, Request};
+use bonded_kernel::{Failure, Reply, Request, Target};
 
+use crate::credentials::Credentials;
 use crate::http::Http;
 use crate::scripted::Scripts;
 use crate::{BoxFuture, Transport};
@@ -12,20 +13,28 @@ use crate::{BoxFuture, Transport};
 const SCRIPT: &str = "script";
 
 /// Sends each request to the provider that its target names: `script` plays a file, every other provider
-/// is asked in the chat completions dialect.
+/// is asked in the dialect of the target.
 pub struct Providers {
     http: Http,
     scripts: Scripts,
 }
 
 impl Providers {
-    /// `keys` gives the value of the variable that a target's `key_env` names. It is asked for every
-    /// request, and what it gives is not kept.
-    pub fn new(keys: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+    /// `credentials` says what each target's provider is shown. It is asked for every request, and what it
+    /// gives is not kept.
+    pub fn new(credentials: impl Fn(&Target) -> Credentials + Send + Sync + 'static) -> Self {
         Self {
-            http: Http::new(Box::new(keys)),
+            http: Http::new(Box::new(credentials)),
             scripts: Scripts::default(),
         }
+    }
+
+    /// Providers that are shown only keys: `variables` gives the value of the variable that a target's
+    /// `key_env` names.
+    pub fn from_variables(
+        variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(move |target| Credentials::from_variable(target, &variables))
     }
 }
 

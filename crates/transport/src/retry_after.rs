@@ -4,28 +4,94 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 
-/// Waits that servers name only when a limit was hit; on other answers they say when a full allowance is
-/// back, which nobody has to wait for.
-const RESET_HEADERS: [&str; 2] = ["x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"];
+/// A plain number below this is a wait in seconds; one above may be milliseconds or a date.
+const SECONDS_MAX: f64 = 1e6;
 
-/// The longest positive wait that the headers name, in milliseconds.
+/// The longest positive wait that the headers name, in milliseconds. Many servers say on every answer when
+/// a full allowance is back, which nobody has to wait for unless a limit was hit.
 pub(crate) fn retry_after_ms(headers: &HeaderMap, limited: bool, now: SystemTime) -> Option<u64> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let asked = [
-        text("retry-after-ms").and_then(|ms| millis(ms, 1.0)),
-        text("retry-after").and_then(|wait| seconds_or_date(wait, now)),
+    let text = |name: &&str| headers.get(*name)?.to_str().ok().map(str::trim);
+    let asked_ms = ["retry-after-ms", "retry_after_ms"];
+    let asked = ["retry-after", "retry_after", "x-ratelimit-retry-after"];
+    let resets = [
+        "x-ratelimit-reset",
+        "x-ratelimit-reset-requests",
+        "x-ratelimit-reset-tokens",
+        "anthropic-ratelimit-requests-reset",
+        "anthropic-ratelimit-tokens-reset",
+        "anthropic-ratelimit-input-tokens-reset",
+        "anthropic-ratelimit-output-tokens-reset",
     ];
-    let resets = RESET_HEADERS.map(|name| text(name).filter(|_| limited).and_then(duration_ms));
-    let waits = asked.into_iter().chain(resets).flatten();
+    let asked_ms = asked_ms
+        .iter()
+        .filter_map(text)
+        .filter_map(|ms| millis(ms, 1.0));
+    let asked = asked.iter().filter_map(text);
+    let asked = asked.filter_map(|wait| seconds_or_date(wait, now));
+    let resets = resets.iter().filter(|_| limited).filter_map(text);
+    let resets = resets.filter_map(|wait| reset_ms(wait, now));
+    let waits = asked_ms.chain(asked).chain(resets);
     waits.filter(|ms| *ms > 0).max()
+}
+
+/// The longest positive wait that the body of an error names, in milliseconds.
+pub(crate) fn retry_after_in(error: &Value) -> Option<u64> {
+    let places = [Some(error), error.get("metadata")];
+    let places = places.into_iter().flatten();
+    let named = places.flat_map(|place| {
+        let read = |name: &str, unit_ms| millis(&plain_text(place.get(name)?)?, unit_ms);
+        [
+            read("retry_after", 1000.0),
+            read("retryAfter", 1000.0),
+            read("retry_after_ms", 1.0),
+            read("retryAfterMs", 1.0),
+        ]
+    });
+    let details = error.get("details").and_then(Value::as_array);
+    let details = details.into_iter().flatten();
+    let delays = details.map(|part| duration_ms(part.get("retryDelay")?.as_str()?));
+    named.chain(delays).flatten().filter(|ms| *ms > 0).max()
+}
+
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// When a limit is lifted: a wait with its unit, a date, or a number of which only the size tells what it
+/// counts.
+fn reset_ms(text: &str, now: SystemTime) -> Option<u64> {
+    let Some(ms) = millis(text, 1.0) else {
+        return duration_ms(text).or_else(|| until(text.parse().ok()?, now));
+    };
+    let since_epoch = |at_ms: u64| {
+        until(
+            Timestamp::from_millisecond(i64::try_from(at_ms).ok()?).ok()?,
+            now,
+        )
+    };
+    match ms as f64 {
+        number if number < SECONDS_MAX => millis(text, 1000.0),
+        number if number < 1e9 => Some(ms),
+        number if number < 1e12 => since_epoch(ms.saturating_mul(1000)),
+        _ => since_epoch(ms),
+    }
 }
 
 fn seconds_or_date(wait: &str, now: SystemTime) -> Option<u64> {
     if let Some(ms) = millis(wait, 1000.0) {
         return Some(ms);
     }
-    let date = jiff::fmt::rfc2822::parse(wait).ok()?.timestamp();
+    let date = jiff::fmt::rfc2822::parse(wait).map(|date| date.timestamp());
+    until(date.or_else(|_| wait.parse()).ok()?, now)
+}
+
+fn until(date: Timestamp, now: SystemTime) -> Option<u64> {
     let now = Timestamp::try_from(now).ok()?;
     let ms = date.as_millisecond().saturating_sub(now.as_millisecond());
     u64::try_from(ms).ok()
@@ -104,9 +170,56 @@ mod tests {
             ("x-ratelimit-reset-tokens", "1x", None),
             ("x-ratelimit-reset-tokens", "s", None),
             ("x-ratelimit-reset-tokens", "", None),
+            ("retry_after", "7", Some(7_000)),
+            ("retry_after_ms", "7", Some(7)),
+            ("x-ratelimit-retry-after", "7", Some(7_000)),
+            ("x-ratelimit-reset", "7", Some(7_000)),
+            ("x-ratelimit-reset", "2000000", Some(2_000_000)),
+            ("x-ratelimit-reset", "784111807", Some(784_111_807)),
+            ("x-ratelimit-reset", "1784111777", Some(1_000_000_000_000)),
+            ("x-ratelimit-reset", "784111807000", None),
+            (
+                "x-ratelimit-reset",
+                "1784111777000",
+                Some(1_000_000_000_000),
+            ),
+            (
+                "anthropic-ratelimit-requests-reset",
+                "1994-11-06T08:50:07Z",
+                Some(30_000),
+            ),
+            (
+                "anthropic-ratelimit-tokens-reset",
+                "1994-11-06T08:49:07Z",
+                None,
+            ),
+            ("anthropic-ratelimit-tokens-reset", "tomorrow", None),
         ];
         for (name, value, expected) in cases {
             assert_eq!(wait(&[(name, value)], true), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn every_header_that_says_when_a_limit_is_lifted_counts_only_if_one_was_hit() {
+        let names = [
+            "x-ratelimit-reset",
+            "x-ratelimit-reset-requests",
+            "x-ratelimit-reset-tokens",
+            "anthropic-ratelimit-requests-reset",
+            "anthropic-ratelimit-tokens-reset",
+            "anthropic-ratelimit-input-tokens-reset",
+            "anthropic-ratelimit-output-tokens-reset",
+        ];
+        for name in names {
+            for value in ["30s", "30", "1994-11-06T08:50:07Z"] {
+                assert_eq!(
+                    wait(&[(name, value)], true),
+                    Some(30_000),
+                    "{name}: {value}"
+                );
+                assert_eq!(wait(&[(name, value)], false), None, "{name}: {value}");
+            }
         }
     }
 

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! with any of `text`, `reasoning`, `calls` (each `tool`, `arguments` as an object or as raw text, and
-//! optionally `id`), `usage` (`input`, `output`, `cached`), `finish`, `delay_ms`, `expect` (texts that the
-//! end of the conversation must contain) and `repeat`; or it is a failure:
+//! optionally `id`), `usage` (`input`, `output`, `cached`, `written`), `finish`, `stop_reason`, `signed` (an
+//! object, or raw text), `cost` in dollars, `provider`, `delay_ms`, `expect` (texts that the end of the
+//! conversation must contain) and `repeat`; or it is a failure:
 //!
 //! ```json
 //! {"fail": "rate_limit", "status": 429, "retry_after_ms": 10}
@@ -17,14 +18,13 @@
 //!
 //! with `message`, `status`, `retry_after_ms`, `delay_ms` and `repeat`.
 
+mod line;
+
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::{Failure, FailureClass, Finish, Reply, ReplyCall, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
+use bonded_kernel::{Failure, FailureClass, Reply};
 
-use crate::failure::failed;
+use line::{Line, parse_line};
 
 /// A script, read and checked whole.
 #[derive(Clone, Debug)]
@@ -58,16 +58,6 @@ pub struct ScriptedAnswer {
     pub delay_ms: u64,
     /// A reply without usage is one whose line does not state it.
     pub outcome: Result<Reply, Failure>,
-}
-
-#[derive(Clone, Debug)]
-struct Line {
-    /// The ordinal of the first request that this line does not answer any more.
-    end: u64,
-    delay_ms: u64,
-    expect: Vec<String>,
-    /// The calls of a reply that were given no id get one when they are played.
-    answer: Result<Reply, Failure>,
 }
 
 impl Script {
@@ -165,134 +155,4 @@ fn with_call_ids(mut reply: Reply, ordinal: u32) -> Reply {
         }
     }
     reply
-}
-
-#[derive(Deserialize)]
-struct Form {
-    fail: Option<IgnoredAny>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct ReplyLine {
-    text: String,
-    reasoning: String,
-    calls: Vec<CallLine>,
-    usage: Option<UsageLine>,
-    finish: Option<Finish>,
-    delay_ms: u64,
-    expect: Vec<String>,
-    repeat: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CallLine {
-    tool: String,
-    arguments: Option<Box<RawValue>>,
-    #[serde(default)]
-    id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UsageLine {
-    input: u64,
-    output: u64,
-    #[serde(default)]
-    cached: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FailLine {
-    fail: FailureClass,
-    message: Option<String>,
-    status: Option<u16>,
-    retry_after_ms: Option<u64>,
-    #[serde(default)]
-    delay_ms: u64,
-    repeat: Option<u64>,
-}
-
-fn parse_line(text: &str, begin: u64) -> Result<Line, String> {
-    let say = |error: serde_json::Error| error.to_string();
-    let form: Form = serde_json::from_str(text).map_err(say)?;
-    let (line, repeat) = match form.fail {
-        Some(_) => fail_line(serde_json::from_str(text).map_err(say)?)?,
-        None => reply_line(serde_json::from_str(text).map_err(say)?)?,
-    };
-    match repeat {
-        Some(0) => Err("repeat must be at least 1".into()),
-        times => Ok(Line {
-            end: begin.saturating_add(times.unwrap_or(1)),
-            ..line
-        }),
-    }
-}
-
-fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
-    let calls: Result<Vec<ReplyCall>, String> = line.calls.into_iter().map(reply_call).collect();
-    let calls = calls?;
-    let natural = if calls.is_empty() {
-        Finish::Stop
-    } else {
-        Finish::ToolCalls
-    };
-    let reply = Reply {
-        text: line.text,
-        reasoning: line.reasoning,
-        calls,
-        usage: line.usage.map(|usage| Usage {
-            input: usage.input,
-            output: usage.output,
-            cached: usage.cached,
-        }),
-        finish: line.finish.unwrap_or(natural),
-        ..Reply::default()
-    };
-    let line_out = Line {
-        end: 0,
-        delay_ms: line.delay_ms,
-        expect: line.expect,
-        answer: Ok(reply),
-    };
-    Ok((line_out, line.repeat))
-}
-
-fn reply_call(call: CallLine) -> Result<ReplyCall, String> {
-    let arguments = match call.arguments.as_deref().map(RawValue::get) {
-        None => "{}".into(),
-        Some(text) if text.starts_with('"') => {
-            serde_json::from_str(text).map_err(|error| error.to_string())?
-        }
-        Some(object) => object.into(),
-    };
-    Ok(ReplyCall {
-        id: call.id,
-        tool: call.tool,
-        arguments,
-    })
-}
-
-fn fail_line(line: FailLine) -> Result<(Line, Option<u64>), String> {
-    if line.fail == FailureClass::Interrupted {
-        return Err("a provider cannot fail as interrupted".into());
-    }
-    // As with a real provider: no answer in time, or one that cannot be read, may have cost something.
-    let billable = matches!(line.fail, FailureClass::Timeout | FailureClass::Malformed);
-    let message = line.message;
-    let message = message.unwrap_or_else(|| format!("scripted failure: {}", line.fail.as_str()));
-    let failure = Failure {
-        status: line.status,
-        retry_after_ms: line.retry_after_ms,
-        ..failed(line.fail, message, billable)
-    };
-    let line_out = Line {
-        end: 0,
-        delay_ms: line.delay_ms,
-        expect: Vec::new(),
-        answer: Err(failure),
-    };
-    Ok((line_out, line.repeat))
 }

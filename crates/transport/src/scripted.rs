@@ -37,7 +37,7 @@ impl Scripts {
             reply.usage.get_or_insert(Usage {
                 input,
                 output,
-                cached: 0,
+                ..Usage::default()
             });
         }
         let timeout_ms = request.target.timeout_ms;

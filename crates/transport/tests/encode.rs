@@ -1,108 +1,309 @@
-//! Requests as they go out.
+//! Requests as they go out: each conversation in each dialect, as a file in `encoded/DIALECT/` has it.
 
 mod common;
 
-use bonded_transport::dialect::chat::{self, ToolsCache};
-use common::{Conversation, assistant, tool, user};
+use std::path::Path;
+
+use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
+use bonded_transport::dialect::{self, ToolsCache};
+use common::{Conversation, DIALECTS, assistant, check_file, signed, tool, user};
 use serde_json::{Value, json};
 
-fn encoded(conversation: &Conversation) -> Value {
-    serde_json::from_slice(&chat::encode(&conversation.request())).expect("JSON")
-}
+/// A conversation that a dialect writes: its name, and what makes it special.
+type Case = (&'static str, fn(&mut Conversation));
 
-fn full_conversation() -> Conversation {
-    let mut conversation = Conversation::with("lmstudio", "http://localhost:1234/v1");
-    conversation.messages = vec![
+const CASES: [Case; 14] = [
+    ("plain", |_| {}),
+    ("everything_in_order", everything),
+    ("words_between_a_call_and_its_answer", |it| {
+        called_after(it, "");
+        let at = it.messages.len() - 1;
+        it.messages.insert(at, user("Hurry."));
+    }),
+    ("sampling", sampling),
+    ("streamed", |it| it.target.stream = true),
+    ("reasoning_high", |it| reason(it, Reasoning::High)),
+    ("reasoning_tokens", |it| reason(it, Reasoning::Tokens(3000))),
+    ("reasoning_off", |it| reason(it, Reasoning::Off)),
+    ("reasoning_in_little_room", |it| {
+        reason(it, Reasoning::High);
+        it.output_tokens_max = 100;
+    }),
+    ("signed_thought_comes_back", |it| {
+        reason(it, Reasoning::High);
+        called_after(it, own_signature(it.target.dialect));
+    }),
+    ("foreign_thought_does_not", |it| {
+        reason(it, Reasoning::High);
+        called_after(it, r#"{"dialect":"other","items":[{"type":"thinking"}]}"#);
+    }),
+    ("cached", |it| {
+        everything(it);
+        it.target.sampling.caching = true;
+    }),
+    ("only_the_terminal_tool", |it| {
+        it.offer = Offer::TerminalOnly;
+    }),
+    ("no_tools", |it| {
+        it.offer = Offer::None;
+        it.target.sampling.tool_choice = Some(ToolChoice::Required);
+        it.messages.push(assistant("Said and done.", &[]));
+    }),
+];
+
+fn everything(it: &mut Conversation) {
+    it.messages = vec![
         user("Read \"a\"\n\u{1}🦀"),
         assistant(
             "",
             &[
                 ("c1", "read", r#"{"path":"a"}"#),
-                ("c2", "read", r#"{"path": "é"}"#),
+                ("functions.read:2", "read", r#"{"path": "é"}"#),
+                ("c3", "read", "{oops"),
             ],
         ),
         tool("c1", "one"),
-        tool("c2", "(tool failed: gone)"),
+        tool("functions.read:2", "(tool failed: gone)"),
+        tool("c3", ""),
+        user("And then?"),
         assistant("Nothing more.", &[]),
         assistant("", &[]),
     ];
-    conversation.notices = vec!["First notice.".into(), "Second notice.".into()];
+    it.notices = vec!["First notice.".into(), "Second notice.".into()];
+}
+
+fn sampling(it: &mut Conversation) {
+    it.temperature = Some(0.42);
+    let sampling = &mut it.target.sampling;
+    sampling.top_p = Some(0.85);
+    sampling.top_k = Some(40);
+    sampling.repeat_penalty = Some(1.1);
+    sampling.tool_choice = Some(ToolChoice::Required);
+}
+
+fn reason(it: &mut Conversation, reasoning: Reasoning) {
+    sampling(it);
+    it.output_tokens_max = 32_768;
+    it.target.sampling.reasoning = Some(reasoning);
+}
+
+fn called_after(it: &mut Conversation, signature: &str) {
+    let call = [("c1", "read", r#"{"path":"a"}"#)];
+    it.messages.push(signed("I look.", signature, &call));
+    it.messages.push(tool("c1", "one"));
+}
+
+fn own_signature(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Chat => {
+            r#"{"dialect":"chat","items":[{"type":"reasoning.text","signature":"s"}]}"#
+        }
+        Dialect::Responses => {
+            r#"{"dialect":"responses","items":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gA="}]}"#
+        }
+        Dialect::Messages => {
+            r#"{"dialect":"messages","items":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"redacted_thinking","data":"Em"}]}"#
+        }
+        Dialect::Gemini => {
+            r#"{"dialect":"gemini","items":[{"name":"read","thoughtSignature":"c2ln","id":"fc-1"}]}"#
+        }
+    }
+}
+
+fn in_dialect(dialect: Dialect) -> Conversation {
+    let mut conversation = Conversation::with("local", "http://localhost/v1");
+    conversation.target.dialect = dialect;
     conversation
 }
 
-#[test]
-fn a_conversation_is_written_in_order_with_notices_last() {
-    let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": arguments}});
-    let expected = json!([
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Read \"a\"\n\u{1}🦀"},
-        {"role": "assistant", "content": null, "tool_calls": [call("c1", r#"{"path":"a"}"#), call("c2", r#"{"path": "é"}"#)]},
-        {"role": "tool", "tool_call_id": "c1", "content": "one"},
-        {"role": "tool", "tool_call_id": "c2", "content": "(tool failed: gone)"},
-        {"role": "assistant", "content": "Nothing more."},
-        {"role": "assistant", "content": ""},
-        {"role": "user", "content": "First notice.\nSecond notice."},
-    ]);
-    assert_eq!(encoded(&full_conversation())["messages"], expected);
+fn encoded(conversation: &Conversation) -> Value {
+    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
 }
 
 #[test]
-fn the_settings_of_a_target_reach_the_wire() {
-    let cases = [
-        ("lmstudio", false, None, json!({"max_tokens": 256})),
-        ("openai", false, None, json!({"max_completion_tokens": 256})),
-        (
-            "vllm",
-            false,
-            Some(0.5),
-            json!({"max_tokens": 256, "temperature": 0.5}),
-        ),
-        ("vllm", false, Some(f64::NAN), json!({"max_tokens": 256})),
-        (
-            "openrouter",
-            true,
-            Some(0.0),
-            json!({"max_tokens": 256, "temperature": 0.0, "stream": true, "stream_options": {"include_usage": true}}),
-        ),
-    ];
-    for (provider, stream, temperature, expected) in cases {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
-        conversation.target.stream = stream;
-        conversation.temperature = temperature;
-        let mut body = encoded(&conversation);
-        let fields = body.as_object_mut().expect("an object");
-        assert_eq!(fields.remove("model"), Some(json!("m-1")));
-        fields.remove("messages");
-        fields.remove("tools");
-        assert_eq!(body, expected, "{provider}");
+fn every_conversation_is_written_as_its_file_says() {
+    for (dialect, dir) in DIALECTS {
+        for (name, change) in CASES {
+            let mut conversation = in_dialect(dialect);
+            change(&mut conversation);
+            let path = format!("tests/encoded/{dir}/{name}.json");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+            let text = serde_json::to_string_pretty(&encoded(&conversation)).expect("a value");
+            check_file(&path, &format!("{text}\n"));
+        }
     }
 }
 
 #[test]
-fn every_tool_of_the_catalogue_is_offered_with_its_schema() {
-    let conversation = Conversation::with("vllm", "http://localhost/v1");
-    let expected: Vec<Value> = conversation
-        .catalog
-        .specs()
-        .map(|spec| {
-            let function = json!({"name": spec.name, "description": spec.description, "parameters": spec.schema});
-            json!({"type": "function", "function": function})
-        })
-        .collect();
-    assert_eq!(expected.len(), 2, "read and done");
-    assert_eq!(encoded(&conversation)["tools"], Value::Array(expected));
+fn numbers_that_are_none_are_not_sent() {
+    for (dialect, name) in DIALECTS {
+        let plain = encoded(&in_dialect(dialect));
+        let mut conversation = in_dialect(dialect);
+        conversation.temperature = Some(f64::NAN);
+        conversation.target.sampling.top_p = Some(f64::INFINITY);
+        conversation.target.sampling.repeat_penalty = Some(f64::NEG_INFINITY);
+        assert_eq!(encoded(&conversation), plain, "{name}");
+    }
+}
+
+/// The body without what is the same for every provider.
+fn settings(conversation: &Conversation) -> Value {
+    let mut body = encoded(conversation);
+    let fields = body.as_object_mut().expect("an object");
+    for common in [
+        "model",
+        "messages",
+        "tools",
+        "input",
+        "instructions",
+        "store",
+    ] {
+        fields.remove(common);
+    }
+    body
+}
+
+#[test]
+fn chat_settings_have_the_names_that_the_provider_takes() {
+    let cases = [
+        (
+            "openai",
+            json!({"max_completion_tokens": 256, "temperature": 0.42, "top_p": 0.85, "tool_choice": "required"}),
+        ),
+        (
+            "openrouter",
+            json!({"max_tokens": 256, "temperature": 0.42, "top_p": 0.85, "top_k": 40,
+                "repetition_penalty": 1.1, "tool_choice": "required", "usage": {"include": true}}),
+        ),
+        (
+            "vllm",
+            json!({"max_tokens": 256, "temperature": 0.42, "top_p": 0.85, "top_k": 40,
+                "repetition_penalty": 1.1, "tool_choice": "required"}),
+        ),
+        (
+            "ollama",
+            json!({"max_tokens": 256, "temperature": 0.42, "top_p": 0.85, "top_k": 40,
+                "repeat_penalty": 1.1, "tool_choice": "required"}),
+        ),
+    ];
+    for (provider, expected) in cases {
+        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        sampling(&mut conversation);
+        assert_eq!(settings(&conversation), expected, "{provider}");
+    }
+}
+
+#[test]
+fn chat_reasoning_has_the_form_that_the_provider_takes() {
+    use Reasoning::*;
+    let cases = [
+        ("openai", Off, json!({"reasoning_effort": "none"})),
+        ("openai", Minimal, json!({"reasoning_effort": "minimal"})),
+        (
+            "openai",
+            Tokens(9000),
+            json!({"reasoning_effort": "medium"}),
+        ),
+        ("vllm", High, json!({"reasoning_effort": "high"})),
+        ("openrouter", Off, json!({"reasoning": {"enabled": false}})),
+        ("openrouter", Low, json!({"reasoning": {"effort": "low"}})),
+        (
+            "openrouter",
+            Tokens(3000),
+            json!({"reasoning": {"max_tokens": 3000}}),
+        ),
+    ];
+    for (provider, reasoning, expected) in cases {
+        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        conversation.target.sampling.reasoning = Some(reasoning);
+        let mut body = settings(&conversation);
+        let fields = body.as_object_mut().expect("an object");
+        for common in ["max_tokens", "max_completion_tokens", "usage"] {
+            fields.remove(common);
+        }
+        assert_eq!(body, expected, "{provider} {reasoning:?}");
+    }
+}
+
+#[test]
+fn models_that_always_think_are_told_no_temperature() {
+    for dialect in [Dialect::Chat, Dialect::Responses] {
+        for (model, told) in [("gpt-5-mini", false), ("gpt-4o", true)] {
+            let mut conversation = Conversation::with("openai", "http://localhost/v1");
+            conversation.target.dialect = dialect;
+            conversation.target.model = model.into();
+            sampling(&mut conversation);
+            let body = settings(&conversation);
+            assert_eq!(body.get("temperature").is_some(), told, "{body}");
+            assert_eq!(body.get("top_p").is_some(), told, "{body}");
+        }
+    }
+}
+
+#[test]
+fn a_call_of_another_model_gets_the_signature_that_newer_models_ask_for() {
+    for (model, expected) in [
+        ("gemini-3-pro", json!("skip_thought_signature_validator")),
+        (
+            "models/gemini-10.1-flash",
+            json!("skip_thought_signature_validator"),
+        ),
+        ("gemini-2.5-flash", Value::Null),
+        ("gemma-3", Value::Null),
+    ] {
+        let mut conversation = in_dialect(Dialect::Gemini);
+        conversation.target.model = model.into();
+        called_after(&mut conversation, "no JSON");
+        let body = encoded(&conversation);
+        let signature = &body["contents"][1]["parts"][1]["thoughtSignature"];
+        assert_eq!(*signature, expected, "{model}");
+    }
+}
+
+#[test]
+fn only_a_router_gets_the_details_of_reasoning_back() {
+    for (provider, expected) in [
+        (
+            "openrouter",
+            json!([{"type": "reasoning.text", "signature": "s"}]),
+        ),
+        ("vllm", Value::Null),
+    ] {
+        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        called_after(&mut conversation, own_signature(Dialect::Chat));
+        let body = encoded(&conversation);
+        assert_eq!(
+            body["messages"][2]["reasoning_details"], expected,
+            "{provider}"
+        );
+    }
 }
 
 #[test]
 fn cached_tools_give_the_same_bytes() {
     let cache = ToolsCache::default();
-    let conversation = full_conversation();
-    let request = conversation.request();
     for _ in 0..2 {
-        let tools = cache.tools(request.catalog);
-        assert_eq!(
-            chat::encode_with_tools(&request, &tools),
-            chat::encode(&request)
-        );
+        for (dialect, name) in DIALECTS {
+            for offer in [
+                Offer::All,
+                Offer::WithoutTerminal,
+                Offer::TerminalOnly,
+                Offer::None,
+            ] {
+                for caching in [false, true] {
+                    let mut conversation = in_dialect(dialect);
+                    conversation.offer = offer;
+                    conversation.target.sampling.caching = caching;
+                    let request = conversation.request();
+                    let tools = cache.tools(&request);
+                    let bytes = dialect::encode_with_tools(&request, tools.as_deref());
+                    assert_eq!(
+                        bytes,
+                        dialect::encode(&request),
+                        "{name} {offer:?} {caching}"
+                    );
+                }
+            }
+        }
     }
 }

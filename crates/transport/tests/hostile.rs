@@ -1,13 +1,17 @@
 //! Whatever a server sends, reading it ends in a reply or a failure.
 
-use bonded_transport::dialect::chat::{self, Accumulator};
+mod common;
+
+use bonded_kernel::Dialect;
+use bonded_transport::dialect::{self, Accumulate, chat, gemini, messages, responses};
 use bonded_transport::{Cut, Script};
 use bytes::Bytes;
+use common::DIALECTS;
 use futures_util::stream;
 use proptest::prelude::*;
 use tokio::runtime::Builder;
 
-fn read_stream(pieces: &[Vec<u8>]) {
+fn read_stream(dialect: Dialect, pieces: &[Vec<u8>]) {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .build()
@@ -17,8 +21,23 @@ fn read_stream(pieces: &[Vec<u8>]) {
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
         .collect();
     // Either outcome will do; a panic would not.
-    let _ = runtime.block_on(chat::read_events(stream::iter(pieces)));
+    let _ = runtime.block_on(dialect::read_events(dialect, stream::iter(pieces)));
 }
+
+/// Words that choose what the rest of an event is read as.
+const KINDS: [&str; 11] = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "message_delta",
+    "message_stop",
+    "tool_use",
+    "response.completed",
+    "response.output_item.done",
+    "function_call",
+    "reasoning",
+    "error",
+];
 
 /// Something like the values that a reply holds, in places where they do not belong.
 fn value() -> impl Strategy<Value = String> {
@@ -29,6 +48,7 @@ fn value() -> impl Strategy<Value = String> {
         Just("99999999999999999999".to_owned()),
         Just(r#""\ud83d""#.to_owned()),
         Just(r#""stop""#.to_owned()),
+        prop::sample::select(KINDS.to_vec()).prop_map(|kind| format!("{kind:?}")),
         Just("[]".to_owned()),
         Just("{}".to_owned()),
         "[a-z{}\"\\\\]{0,8}".prop_map(|text| format!("{text:?}")),
@@ -50,6 +70,22 @@ fn value() -> impl Strategy<Value = String> {
         "finish_reason",
         "code",
         "text",
+        "type",
+        "content_block",
+        "thinking",
+        "signature",
+        "input",
+        "partial_json",
+        "response",
+        "item",
+        "output",
+        "summary",
+        "candidates",
+        "parts",
+        "functionCall",
+        "args",
+        "usageMetadata",
+        "details",
     ];
     leaf.prop_recursive(6, 64, 6, move |inner| {
         let pair = (prop::sample::select(keys.to_vec()), inner.clone());
@@ -61,29 +97,55 @@ fn value() -> impl Strategy<Value = String> {
     })
 }
 
+/// A value by itself, and inside what each dialect puts around such values.
+fn frames(value: &str) -> Vec<String> {
+    let kinds = KINDS.iter().map(|kind| {
+        format!(r#"{{"type":"{kind}","index":0,"message":{value},"content_block":{value},"delta":{value},"response":{value},"item":{value}}}"#)
+    });
+    let own = [
+        value.to_owned(),
+        format!(r#"{{"choices":[{{"delta":{value}}}]}}"#),
+        format!(r#"{{"choices":[{{"message":{value}}}]}}"#),
+        format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{value}]}}}}]}}"#),
+        format!(r#"{{"content":[{value}],"output":[{value}]}}"#),
+        format!(r#"{{"candidates":[{{"content":{{"parts":[{value}]}}}}]}}"#),
+    ];
+    own.into_iter().chain(kinds).collect()
+}
+
+fn push_all<A: Accumulate>(values: &[String]) {
+    let mut reply = A::default();
+    for body in values.iter().flat_map(|value| frames(value)) {
+        let _ = reply.push(&body);
+    }
+    let _ = reply.finish();
+}
+
 proptest! {
     #[test]
     fn random_bytes_never_panic(
         body in prop::collection::vec(any::<u8>(), 0..400),
         rest in prop::collection::vec(any::<u8>(), 0..400),
     ) {
-        let _ = chat::decode(&body);
-        read_stream(&[body, rest]);
+        for (dialect, _) in DIALECTS {
+            let _ = dialect::decode(dialect, &body);
+            read_stream(dialect, &[body.clone(), rest.clone()]);
+        }
     }
 
     #[test]
     fn replies_with_everything_in_the_wrong_place_never_panic(values in prop::collection::vec(value(), 1..6)) {
-        let mut reply = Accumulator::default();
-        for value in &values {
-            let choice = format!(r#"{{"choices":[{{"delta":{value}}}]}}"#);
-            let call = format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{value}]}}}}]}}"#);
-            let _ = chat::decode(value.as_bytes());
-            let _ = chat::decode(choice.replace("delta", "message").as_bytes());
-            let _ = reply.push(value);
-            let _ = reply.push(&choice);
-            let _ = reply.push(&call);
+        for (dialect, _) in DIALECTS {
+            for value in &values {
+                for body in frames(value) {
+                    let _ = dialect::decode(dialect, body.as_bytes());
+                }
+            }
         }
-        let _ = reply.finish();
+        push_all::<chat::Accumulator>(&values);
+        push_all::<responses::Accumulator>(&values);
+        push_all::<messages::Accumulator>(&values);
+        push_all::<gemini::Accumulator>(&values);
     }
 
     #[test]
@@ -102,26 +164,48 @@ fn deep_nesting_is_malformed_and_does_not_end_the_process() {
         "[",
         "{\"choices\":",
         "{\"usage\":{\"a\":",
+        "{\"content\":[",
+        "{\"output\":[{\"arguments\":",
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":",
         "{\"choices\":[{\"delta\":{\"content\":[",
     ] {
         let body = opening.repeat(200_000);
-        assert!(chat::decode(body.as_bytes()).is_err());
+        for (dialect, _) in DIALECTS {
+            assert!(dialect::decode(dialect, body.as_bytes()).is_err());
+        }
     }
+}
+
+/// Pushes events until one is refused; gives what was said then.
+fn pushed_until_refused<A: Accumulate>(event: impl Fn(u32) -> String) -> Option<String> {
+    let mut reply = A::default();
+    let refused = (0..100_000).find_map(|index| reply.push(&event(index)).err());
+    refused.map(|failure| failure.message)
 }
 
 #[test]
 fn a_stream_of_countless_calls_is_given_up() {
-    let mut reply = Accumulator::default();
-    let mut outcome = Ok(());
-    for index in 0..100_000 {
-        let call = format!(r#"{{"index":{index},"id":"c{index}","function":{{"name":"read"}}}}"#);
-        let data = format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}}}}]}}"#);
-        outcome = reply.push(&data);
-        if outcome.is_err() {
-            break;
-        }
+    let refusals = [
+        pushed_until_refused::<chat::Accumulator>(|index| {
+            let call =
+                format!(r#"{{"index":{index},"id":"c{index}","function":{{"name":"read"}}}}"#);
+            format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}}}}]}}"#)
+        }),
+        pushed_until_refused::<messages::Accumulator>(|index| {
+            format!(
+                r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use"}}}}"#
+            )
+        }),
+        pushed_until_refused::<responses::Accumulator>(|_| {
+            r#"{"type":"response.output_item.done","item":{"type":"function_call"}}"#.into()
+        }),
+        pushed_until_refused::<gemini::Accumulator>(|_| {
+            r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"read"}}]}}]}"#.into()
+        }),
+    ];
+    for refusal in refusals {
+        assert!(refusal.is_some_and(|said| said.contains("more than 1024")));
     }
-    assert!(outcome.is_err_and(|failure| failure.message.contains("more than 1024 calls")));
 }
 
 #[test]
@@ -134,11 +218,10 @@ fn a_failure_quotes_little_of_a_huge_reply() {
         huge,
     ];
     for body in bodies {
-        let failure = chat::decode(body.as_bytes()).expect_err("no reply");
-        assert!(
-            failure.message.len() < 1000,
-            "{} bytes",
-            failure.message.len()
-        );
+        for (dialect, _) in DIALECTS {
+            let failure = dialect::decode(dialect, body.as_bytes()).expect_err("no reply");
+            let bytes = failure.message.len();
+            assert!(bytes < 1000, "{bytes} bytes");
+        }
     }
 }

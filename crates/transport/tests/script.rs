@@ -37,6 +37,7 @@ fn a_reply_line_says_everything_that_a_model_can_say() {
             input: 10,
             output: 2,
             cached: 5,
+            ..Usage::default()
         }),
         finish: Finish::Length,
         ..Reply::default()
@@ -170,7 +171,7 @@ async fn the_provider_named_script_plays_the_file_at_its_endpoint() {
     let lines = r#"{"text":"first","expect":["Look at"]}
         {"text":"12345678","expect":["content of a","hurry"]}"#;
     let (_dir, mut conversation) = play_file(lines);
-    let providers = Providers::new(|_| None);
+    let providers = Providers::from_variables(|_| None);
     let first = providers
         .send(&conversation.request())
         .await
@@ -206,7 +207,7 @@ async fn the_provider_named_script_plays_the_file_at_its_endpoint() {
 #[tokio::test(start_paused = true)]
 async fn a_delay_is_kept_and_one_beyond_the_timeout_is_a_timeout() {
     let (_dir, mut conversation) = play_file(r#"{"text":"late","delay_ms":3000}"#);
-    let providers = Providers::new(|_| None);
+    let providers = Providers::from_variables(|_| None);
     let begun = tokio::time::Instant::now();
     let reply = providers
         .send(&conversation.request())
@@ -232,7 +233,7 @@ async fn a_delay_is_kept_and_one_beyond_the_timeout_is_a_timeout() {
 #[tokio::test]
 async fn an_unusable_script_ends_the_run_at_once_with_the_reason() {
     let (_dir, conversation) = play_file("{}\noops");
-    let providers = Providers::new(|_| None);
+    let providers = Providers::from_variables(|_| None);
     let failure = providers
         .send(&conversation.request())
         .await
@@ -251,4 +252,37 @@ async fn an_unusable_script_ends_the_run_at_once_with_the_reason() {
         "{}",
         failure.message
     );
+}
+
+#[test]
+fn a_line_carries_what_providers_say_beside_the_reply() {
+    let text = r#"
+{"text": "a", "signed": {"dialect":"messages","items":[1]}, "stop_reason": "end_turn", "cost": 0.25, "provider": "Groq", "usage": {"input": 9, "output": 1, "cached": 2, "written": 3}}
+{"text": "b", "signed": "as it is"}
+"#;
+    let script = Script::parse("extras", text).expect("a script");
+    let reply = script.play(0, "").outcome.expect("a reply");
+    assert_eq!(
+        reply.signed.as_deref(),
+        Some(r#"{"dialect":"messages","items":[1]}"#)
+    );
+    assert_eq!(reply.stop_reason.as_deref(), Some("end_turn"));
+    assert_eq!(reply.cost, "0.25".parse().ok());
+    assert_eq!(reply.provider.as_deref(), Some("Groq"));
+    let usage = Usage {
+        input: 9,
+        output: 1,
+        cached: 2,
+        written: 3,
+    };
+    assert_eq!(reply.usage, Some(usage));
+    let reply = script.play(1, "").outcome.expect("a reply");
+    assert_eq!(reply.signed.as_deref(), Some("as it is"));
+    assert_eq!(
+        (reply.cost, reply.provider, reply.stop_reason),
+        (None, None, None)
+    );
+
+    let refused = Script::parse("costly", r#"{"text": "a", "cost": -1}"#);
+    assert!(refused.is_err_and(|error| error.to_string().contains("line 1: cost is an amount")));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bonded_kernel::{Failure, FailureClass, Reply};
-use bonded_transport::{Providers, Secret, Transport, probe};
+use bonded_transport::{Providers, Transport};
 use common::{Connection, Conversation, GOOD, answer, serve, serve_once};
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 const KEY: &str = "sk-planted-0123456789abcdef";
 
 fn providers() -> Providers {
-    Providers::new(|name| (name == "THE_KEY").then(|| KEY.into()))
+    Providers::from_variables(|name| (name == "THE_KEY").then(|| KEY.into()))
 }
 
 fn conversation(endpoint: &str) -> Conversation {
@@ -476,7 +476,7 @@ async fn a_key_that_a_server_echoes_never_reaches_a_message() {
 
 #[tokio::test]
 async fn a_key_that_no_header_can_carry_is_not_sent_and_not_shown() {
-    let providers = Providers::new(|_| Some("sk-plant\u{7}ed".into()));
+    let providers = Providers::from_variables(|_| Some("sk-plant\u{7}ed".into()));
     let conversation = conversation("http://127.0.0.1:9/v1");
     let failure = providers
         .send(&conversation.request())
@@ -487,25 +487,4 @@ async fn a_key_that_no_header_can_carry_is_not_sent_and_not_shown() {
         (FailureClass::Auth, false)
     );
     assert!(!failure.message.contains("sk-plant"));
-}
-
-#[tokio::test]
-async fn a_probe_lists_the_models_and_fails_like_a_request() {
-    let list = r#"{"object":"list","data":[{"id":"one"},{"id":"two"}]}"#;
-    let (endpoint, server) = serve_once(answer("200 OK", "", list)).await;
-    let models = probe(&format!("{endpoint}/"), Secret::new(KEY)).await;
-    assert_eq!(models, Ok(vec!["one".into(), "two".into()]));
-    let request = server.await.expect("the request").to_lowercase();
-    assert!(
-        request.starts_with("get /v1/models http/1.1\r\n"),
-        "{request}"
-    );
-    assert!(request.contains(KEY));
-
-    let (endpoint, _server) = serve_once(answer("401 Unauthorized", "", KEY)).await;
-    let failure = probe(&endpoint, Secret::new(KEY))
-        .await
-        .expect_err("refused");
-    assert_eq!(failure.class, FailureClass::Auth);
-    assert!(!failure.message.contains(KEY));
 }

@@ -1,24 +1,34 @@
-//! Replies as servers send them: each file in `wire/` has beside it, as `.want`, what it must be read as.
+//! Replies as servers send them: each file in `wire/DIALECT/` has beside it, as `.want`, what it must be
+//! read as.
+
+mod common;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::{Failure, FailureClass, Reply};
+use bonded_kernel::{Dialect, Failure, FailureClass, Reply};
 use bonded_transport::Cut;
-use bonded_transport::dialect::chat;
+use bonded_transport::dialect;
 use bytes::Bytes;
+use common::{DIALECTS, check_file};
 use futures_util::stream;
 use tokio::runtime::{Builder, Runtime};
 
-fn files(extension: &str) -> Vec<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire");
-    let entries = std::fs::read_dir(dir).expect("the wire files");
-    let paths = entries.map(|entry| entry.expect("a directory entry").path());
-    let mut found: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|found| found == extension))
-        .collect();
-    found.sort();
-    assert!(!found.is_empty());
+/// The files of every dialect.
+fn files(extension: &str) -> Vec<(Dialect, PathBuf)> {
+    let mut found = Vec::new();
+    for (dialect, name) in DIALECTS {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/wire")
+            .join(name);
+        let entries = std::fs::read_dir(dir).expect("the wire files");
+        let paths = entries.map(|entry| entry.expect("a directory entry").path());
+        let of_kind = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+        let before = found.len();
+        found.extend(of_kind.map(|path| (dialect, path)));
+        assert!(found.len() > before, "{name} has no {extension} files");
+    }
+    found.sort_by(|(_, a), (_, b)| a.cmp(b));
     found
 }
 
@@ -30,12 +40,17 @@ fn runtime() -> Runtime {
 }
 
 /// Reads a stream that comes in pieces of this size.
-fn read_stream(runtime: &Runtime, body: &[u8], piece: usize) -> Result<Reply, Failure> {
+fn read_stream(
+    runtime: &Runtime,
+    dialect: Dialect,
+    body: &[u8],
+    piece: usize,
+) -> Result<Reply, Failure> {
     let pieces: Vec<Result<Bytes, Cut>> = body
         .chunks(piece)
         .map(|piece| Ok(Bytes::copy_from_slice(piece)))
         .collect();
-    runtime.block_on(chat::read_events(stream::iter(pieces)))
+    runtime.block_on(dialect::read_events(dialect, stream::iter(pieces)))
 }
 
 fn render(outcome: &Result<Reply, Failure>) -> String {
@@ -51,15 +66,32 @@ fn render(outcome: &Result<Reply, Failure>) -> String {
                 line("call", &(&call.id, &call.tool, &call.arguments));
             }
             line("finish", &reply.finish);
-            line("usage", &reply.usage.map(|u| (u.input, u.output, u.cached)));
+            line("stop_reason", &reply.stop_reason);
+            let usage = reply.usage;
+            line(
+                "usage",
+                &usage.map(|u| (u.input, u.output, u.cached, u.written)),
+            );
             line("model", &reply.model);
             line("request_id", &reply.request_id);
+            if let Some(signed) = &reply.signed {
+                line("signed", signed);
+            }
+            if let Some(cost) = &reply.cost {
+                line("cost", cost);
+            }
+            if let Some(provider) = &reply.provider {
+                line("provider", provider);
+            }
         }
         Err(failure) => {
             line("fail", &failure.class);
             line("status", &failure.status);
             line("billable", &failure.billable);
             line("message", &failure.message);
+            if let Some(wait) = &failure.retry_after_ms {
+                line("retry_after_ms", wait);
+            }
         }
     }
     text
@@ -68,42 +100,34 @@ fn render(outcome: &Result<Reply, Failure>) -> String {
 fn check(path: &Path, outcome: &Result<Reply, Failure>) {
     let mut want = path.as_os_str().to_owned();
     want.push(".want");
-    let want = std::fs::read_to_string(&want).unwrap_or_default();
-    let got = render(outcome);
-    assert!(
-        got == want,
-        "{}\n--- got\n{got}--- want\n{want}",
-        path.display()
-    );
+    check_file(Path::new(&want), &render(outcome));
 }
 
 #[test]
 fn every_whole_reply_is_read_as_its_file_says() {
-    for path in files("json") {
-        check(
-            &path,
-            &chat::decode(&std::fs::read(&path).expect("readable")),
-        );
+    for (dialect, path) in files("json") {
+        let body = std::fs::read(&path).expect("readable");
+        check(&path, &dialect::decode(dialect, &body));
     }
 }
 
 #[test]
 fn every_streamed_reply_is_read_as_its_file_says_however_it_is_cut_into_pieces() {
     let runtime = runtime();
-    for path in files("sse") {
+    for (dialect, path) in files("sse") {
         let body = std::fs::read(&path).expect("readable");
         for piece in [usize::MAX, 1, 2, 3, 7, 64] {
-            check(&path, &read_stream(&runtime, &body, piece));
+            check(&path, &read_stream(&runtime, dialect, &body, piece));
         }
     }
 }
 
 #[test]
 fn a_whole_reply_that_is_cut_anywhere_is_malformed() {
-    for path in files("json") {
+    for (dialect, path) in files("json") {
         let body = std::fs::read(&path).expect("readable");
         for end in 0..body.trim_ascii_end().len() {
-            let failure = chat::decode(&body[..end]).expect_err("a cut reply");
+            let failure = dialect::decode(dialect, &body[..end]).expect_err("a cut reply");
             assert_eq!(
                 failure.class,
                 FailureClass::Malformed,
@@ -118,17 +142,18 @@ fn a_whole_reply_that_is_cut_anywhere_is_malformed() {
 #[test]
 fn a_stream_that_is_cut_anywhere_never_gives_half_a_reply() {
     let runtime = runtime();
-    for path in files("sse") {
+    for (dialect, path) in files("sse") {
         let body = std::fs::read(&path).expect("readable");
-        let Ok(whole) = read_stream(&runtime, &body, usize::MAX) else {
+        let Ok(whole) = read_stream(&runtime, dialect, &body, usize::MAX) else {
             continue;
         };
         for end in 0..body.len() {
-            match read_stream(&runtime, &body[..end], usize::MAX) {
+            match read_stream(&runtime, dialect, &body[..end], usize::MAX) {
                 Ok(reply) => {
-                    let said = (&reply.text, &reply.reasoning, &reply.calls, reply.finish);
-                    let all = (&whole.text, &whole.reasoning, &whole.calls, whole.finish);
+                    let said = (&reply.text, &reply.reasoning, &reply.calls, &reply.signed);
+                    let all = (&whole.text, &whole.reasoning, &whole.calls, &whole.signed);
                     assert_eq!(said, all, "{}:{end}", path.display());
+                    assert_eq!(reply.finish, whole.finish, "{}:{end}", path.display());
                 }
                 Err(failure) => {
                     assert_eq!(
@@ -154,7 +179,9 @@ fn a_connection_that_breaks_after_the_finish_reason_loses_nothing_and_before_it_
         why: "reset".into(),
     };
     let event = |line: &[u8]| Ok(Bytes::from([line, b"\n\n"].concat()));
-    let read = |pieces: Vec<_>| runtime.block_on(chat::read_events(stream::iter(pieces)));
+    let read = |pieces: Vec<_>| {
+        runtime.block_on(dialect::read_events(Dialect::Chat, stream::iter(pieces)))
+    };
 
     let after = read(vec![event(said), event(stopped), Err(broken())]);
     assert_eq!(after.map(|reply| reply.text), Ok("ok".into()));

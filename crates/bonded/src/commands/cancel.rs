@@ -12,7 +12,7 @@ use crate::{output, settings};
 pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let id = settings::find_run(&*store, &args.run).await?;
-    let host = settings::host(store);
+    let (host, _) = settings::host(store);
     let run = host.cancel(&id, &args.reason).await?;
     let said = match run.termination().map(|termination| termination.kind) {
         Some(TerminationKind::Cancelled) => format!("run {id} is cancelled"),

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use bonded_host::KNOWN_PROVIDERS;
+use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
+use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
-use bonded_transport::probe;
+use bonded_transport::{Credentials, probe};
 
 use crate::error::CliError;
 use crate::{output, settings};
@@ -81,7 +82,7 @@ async fn check_models() -> Vec<Finding> {
                 format!("{}: {key} is not set", known.name),
                 format!("export {key}=... to use {}/MODEL", known.name),
             ),
-            None => match probe(known.endpoint, None).await {
+            None => match probe(&target_of(known), Credentials::default()).await {
                 Ok(models) => Finding::Good(format!(
                     "{}: {} answers with {}",
                     known.name,
@@ -135,5 +136,12 @@ fn check_git() -> Finding {
             "install it with your package manager; runs work without it, the demo shows less"
                 .into(),
         ),
+    }
+}
+
+fn target_of(known: &KnownProvider) -> Target {
+    Target {
+        dialect: known.dialect,
+        ..Target::new(known.name, known.endpoint, "")
     }
 }

@@ -5,26 +5,32 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::{HostError, Many, RunResult, many};
+use bonded_host::{Host, HostError, Many, RunResult, many};
 use bonded_kernel::{Run, RunId};
 use futures_util::StreamExt as _;
 
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::render::json;
-use crate::{goal, output, settings, signals};
+use crate::{agents, goal, output, settings, signals};
 
 pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let file = args.each.as_deref().unwrap_or(Path::new(""));
     let goals = goal::read_lines(file)?;
-    let config = settings::run_config(args.dir.as_deref(), &args.model, &args.limits)?;
-    let sample = settings::goal(String::new(), args.system.as_deref(), config)?;
-    let host = Arc::new(settings::host(settings::open_store(store)?));
+    let first = goals.first().map(|(_, text)| text.clone());
+    let sample = settings::prepare(args, first.unwrap_or_default())?;
+    let quiet = sample.options.quiet;
+    let trace = sample.options.trace_llm;
+    let (host, tools) = agents::host(settings::open_store(store)?, sample.workplace, trace);
+    let (host, sample) = (Arc::new(host), sample.goal);
     let cancel = signals::cancel_on_signal();
     let total = goals.len();
     let goals = goals.into_iter().map(move |(id, text)| {
         let mut goal = sample.clone();
         goal.text = text.into();
+        if let Some(agent) = &mut goal.config.agent {
+            agent.nonce = Host::draw_nonce();
+        }
         Many { id, goal }
     });
     // Once cancelled, no goal that has not begun is begun.
@@ -36,7 +42,8 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
         ended += 1;
         succeeded += usize::from(report(&id, result));
     }
-    if !args.show.quiet {
+    tools.stop().await;
+    if !quiet {
         output::stderr(&format!(
             "{succeeded} of {total} goals succeeded, {ended} runs ended"
         ));

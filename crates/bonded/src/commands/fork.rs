@@ -18,7 +18,7 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
         Some(id) => RunId::new(id)?,
         None => Host::draw_id(),
     };
-    let host = settings::host(store);
+    let (host, _) = settings::host(store);
     let config = host.load(&from).await?.config().clone();
     let config = changed(args, config)?;
     host.fork(&from, args.turn, &id, Some(&config)).await?;

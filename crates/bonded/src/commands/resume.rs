@@ -16,7 +16,7 @@ use crate::{output, settings, signals};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
-    let host = settings::host(store.clone());
+    let (host, tools) = settings::host(store.clone());
     let cancel = signals::cancel_on_signal();
     let runs = match &args.run {
         Some(named) => vec![settings::find_run(&*store, named).await?],
@@ -30,6 +30,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
         let run = one(args, &host, &store, id, cancel.clone()).await?;
         all_succeeded &= run == ExitCode::SUCCESS;
     }
+    tools.stop().await;
     if all_succeeded {
         Ok(ExitCode::SUCCESS)
     } else {
@@ -51,7 +52,7 @@ async fn one(
     let sink = Sink::for_stderr(args.show.quiet);
     let watcher = Watcher::new(store.clone(), id.clone(), after, sink);
     let run = run::watched(watcher, host.resume(&id, cancel)).await?;
-    Ok(run::conclude(&run, args.json, false))
+    run::conclude(&**store, &run, args.json, false).await
 }
 
 async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {

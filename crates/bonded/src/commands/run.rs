@@ -3,41 +3,66 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::accounting::accounts;
+use bonded_host::config::options::Options;
 use bonded_host::{Host, HostError, RunResult};
-use bonded_kernel::{Run, RunId};
+use bonded_kernel::{ReportFormat, Run, RunId};
+use bonded_state::Store;
 
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::render::progress::{Sink, Watcher};
-use crate::render::{json, text};
-use crate::{goal, output, settings, signals};
+use crate::render::trace::Trace;
+use crate::render::{result, text};
+use crate::{agents, goal, ledger, output, settings, signals, snapshot};
 
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let said = args.goal.as_deref().unwrap_or_default();
-    let config = settings::run_config(args.dir.as_deref(), &args.model, &args.limits)?;
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let goal = settings::goal(goal::read(said)?, args.system.as_deref(), config)?;
+    let prepared = settings::prepare(args, goal::read(said)?)?;
+    let quiet = prepared.options.quiet;
     let store = settings::open_store(store)?;
-    let host = settings::host(store.clone());
+    let options = prepared.options;
+    let (host, tools) = agents::host(store.clone(), prepared.workplace, options.trace_llm);
     let cancel = signals::cancel_on_signal();
     let sink = if args.stream_json {
         Sink::Json
     } else {
-        Sink::for_stderr(args.show.quiet)
+        Sink::for_stderr(quiet)
     };
     let (id, after) = match &chosen {
         Some(id) => (id.clone(), store.head(id).await?.map_or(0, |head| head.seq)),
         None => (Host::draw_id(), 0),
     };
-    if !args.show.quiet {
+    if !quiet {
+        prepared
+            .warnings
+            .iter()
+            .for_each(|warning| output::stderr(&format!("warning: {warning}")));
         output::stderr(&format!("run {id}"));
     }
-    let watcher = Watcher::new(store, id.clone(), after, sink);
-    let run = match chosen {
-        Some(_) => watched(watcher, host.run_as(id, goal, cancel)).await?,
-        None => watched(watcher, host.run(id, goal, cancel)).await?,
+    let watcher = Watcher::new(store.clone(), id.clone(), after, sink)
+        .tracing(Trace::new(options.verbose, options.trace_mcp));
+    let goal = prepared.goal;
+    let driven = match chosen {
+        Some(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
+        None => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
     };
-    Ok(conclude(&run, args.json, args.stream_json))
+    tools.stop().await;
+    let run = driven?;
+    keep(&*store, &run, &options).await?;
+    conclude(&*store, &run, args.json, args.stream_json).await
+}
+
+/// Writes what is kept outside the store, where somebody asks for it.
+async fn keep(store: &dyn Store, run: &Run, options: &Options) -> Result<(), CliError> {
+    if let Some(dir) = &options.sessions_dir {
+        snapshot::write(store, run, Path::new(dir)).await?;
+    }
+    if let Some(file) = &options.billing_file {
+        ledger::write(store, run.id(), Path::new(file)).await?;
+    }
+    Ok(())
 }
 
 /// Drives a run and shows its log meanwhile.
@@ -60,17 +85,23 @@ pub(crate) async fn watched(
 }
 
 /// Prints the answer or the result, and says on stderr why there is none.
-pub(crate) fn conclude(run: &Run, as_json: bool, streamed: bool) -> ExitCode {
+pub(crate) async fn conclude(
+    store: &dyn Store,
+    run: &Run,
+    as_json: bool,
+    streamed: bool,
+) -> Result<ExitCode, CliError> {
     let Some(result) = RunResult::of(run) else {
-        return ExitCode::from(Code::Internal.exit_code());
+        return Ok(ExitCode::from(Code::Internal.exit_code()));
     };
     if as_json {
-        output::stdout(&json::result(&result));
+        let booked = accounts(store, run.id()).await?;
+        output::stdout(&result::whole(run, &result, run.last_at(), &booked));
     } else if result.is_success() && !streamed {
-        output::stdout(&result.reason);
+        output::stdout(&answer(run, &result));
     }
     if result.is_success() {
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     }
     let id = text::short_id(&result.run);
     let kind = result.termination.as_str();
@@ -84,5 +115,27 @@ pub(crate) fn conclude(run: &Run, as_json: bool, streamed: bool) -> ExitCode {
             text::brief(said, 500)
         ));
     }
-    ExitCode::from(Code::RunFailed.exit_code())
+    Ok(ExitCode::from(Code::RunFailed.exit_code()))
+}
+
+/// The report as a person or a program wants it, else the reason that the model gave.
+fn answer(run: &Run, result: &RunResult) -> String {
+    let Some(report) = run.report() else {
+        return result.reason.clone();
+    };
+    let json = report.content_json.as_ref().or(report.messages.as_ref());
+    if let Some(value) = json {
+        return serde_json::to_string_pretty(value).unwrap_or_default();
+    }
+    let content = report
+        .content
+        .map(|text| text.to_string())
+        .unwrap_or_default();
+    match report.format {
+        // Models write escapes out, as they cannot write the character.
+        ReportFormat::Tty => content
+            .replace("\\x1b[", "\x1b[")
+            .replace("\\u001b[", "\x1b["),
+        _ => content,
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
         Some(named) => vec![settings::find_run(&*store, named).await?],
         None => all(&*store).await?,
     };
-    let host = settings::host(store);
+    let (host, _) = settings::host(store);
     let mut broken = 0;
     for id in &runs {
         // Loading checks every entry against the one before and every blob against its hash; replaying

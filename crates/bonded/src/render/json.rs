@@ -42,7 +42,11 @@ struct UsageJson {
 
 /// The result of a run as one line.
 pub(crate) fn result(result: &RunResult) -> String {
-    to_line(&ResultJson {
+    result_value(result).to_string()
+}
+
+pub(crate) fn result_value(result: &RunResult) -> Value {
+    let object = ResultJson {
         run_id: result.run.as_str(),
         goal_id: result.goal.as_str(),
         success: result.is_success(),
@@ -62,7 +66,8 @@ pub(crate) fn result(result: &RunResult) -> String {
         cost_usd: result.spend.cost.dollars(),
         elapsed_ms: result.elapsed_ms,
         last_text: result.last_text.as_deref(),
-    })
+    };
+    serde_json::to_value(&object).expect("plain structs of texts and numbers are JSON")
 }
 
 /// A run that could not be driven to a result, in the place of its result.
@@ -170,8 +175,4 @@ pub(crate) fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
         fields.insert("costUsd".into(), ended.cost.dollars().into());
     }
     object.to_string()
-}
-
-fn to_line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain structs of texts and numbers are JSON")
 }

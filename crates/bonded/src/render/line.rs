@@ -1,6 +1,9 @@
 //! An entry as a line for people.
 
-use bonded_kernel::{Call, DecisionMade, Entry, Event, Outcome, RunEnded, ToolFinished};
+use bonded_kernel::{
+    Call, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RunEnded, SkipReason,
+    ToolFinished,
+};
 
 use super::text::{brief, cost, duration, grouped, tokens};
 
@@ -37,15 +40,39 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             failed.class.as_str(),
             brief(&failed.message, DETAIL_CHARS)
         ),
-        Event::ReplyRejected { reason, .. } => format!("rejected the reply: {reason:?}"),
+        Event::ReplyRejected { reason, .. } => {
+            format!("rejected the reply: {}", reason.as_str())
+        }
         Event::DecisionMade(decision) => decision_line(decision),
+        Event::CallRepaired { tool, steps, .. } => {
+            let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
+            format!("mended   the arguments of {tool}: {}", steps.join(", "))
+        }
+        Event::ContextGuarded(guarded) => guarded_line(guarded),
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,
         Event::ToolFinished(finished) => finished_line(finished),
-        Event::CallSkipped { tool, .. } => format!("skipped  {tool}: it came after done"),
+        Event::CallSkipped { tool, reason, .. } => match reason {
+            SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
+            SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
+        },
         Event::RunEnded(ended) => ended_line(ended),
     };
     Some(format!("{:>3}  {text}", entry.turn))
+}
+
+fn guarded_line(guarded: &ContextGuarded) -> String {
+    let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
+    let figures = worst.map(|it| format!(": {} tokens, room for {}", it.projected, it.limit));
+    let still = if guarded.still_over.is_empty() {
+        ""
+    } else {
+        "; even the report alone may not fit"
+    };
+    format!(
+        "guarded  the context is full{}{still}",
+        figures.unwrap_or_default()
+    )
 }
 
 fn decision_line(decision: &DecisionMade) -> String {
@@ -60,7 +87,19 @@ fn decision_line(decision: &DecisionMade) -> String {
         .answer
         .usage
         .map(|usage| format!("  ({})", tokens(&usage)));
-    format!("{said}{}", usage.unwrap_or_default())
+    let usage = usage.unwrap_or_default();
+    format!("{said}{usage}{}", unclosed_warning(decision))
+}
+
+/// A report without its end is whole if the model stopped by itself. Where nobody knows, a person should.
+fn unclosed_warning(decision: &DecisionMade) -> &'static str {
+    let is_open = |call: &Call| call.tag.as_ref().is_some_and(|tag| tag.unclosed);
+    let nobody_knows = decision.answer.finish == Some(Finish::Unknown);
+    if nobody_knows && decision.calls.iter().any(is_open) {
+        "\n     warning: the report was not closed, and the provider does not say why the model stopped"
+    } else {
+        ""
+    }
 }
 
 fn call_text(call: &Call) -> String {

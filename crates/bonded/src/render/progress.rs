@@ -8,6 +8,7 @@ use bonded_state::{Store, StoreError};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::text::{brief, cost, tokens};
+use super::trace::Trace;
 use super::{json, line};
 use crate::output;
 
@@ -135,6 +136,7 @@ pub(crate) struct Watcher {
     run: RunId,
     after: u64,
     sink: Sink,
+    trace: Trace,
 }
 
 impl Watcher {
@@ -145,7 +147,17 @@ impl Watcher {
             run,
             after,
             sink,
+            trace: Trace::default(),
         }
+    }
+
+    /// Says more of each entry. The live line would be in the way.
+    pub(crate) fn tracing(mut self, trace: Trace) -> Self {
+        if trace.is_on() && matches!(self.sink, Sink::Live(_)) {
+            self.sink = Sink::Lines;
+        }
+        self.trace = trace;
+        self
     }
 
     /// Shows entries as they come, until the run has ended.
@@ -165,6 +177,8 @@ impl Watcher {
         }
         let entries = self.store.load(&self.run, self.after).await?;
         for entry in &entries {
+            let more = self.trace.lines(entry);
+            more.iter().for_each(|line| output::stderr(line));
             self.sink.show(entry);
             self.after = entry.seq;
         }

@@ -66,6 +66,8 @@ fn json_is_one_object_with_the_documented_fields() {
         "usage",
         "costUsd",
         "elapsedMs",
+        "conversation",
+        "accounting",
     ]
     .into();
     let place = Place::new();

@@ -34,7 +34,7 @@ fn strange_calls_are_refused_with_a_reason_and_leave_no_invocation() {
         (call("rm -rf /", json!({})), "unknown_tool"),
         (call("read", json!("[]")), "malformed_arguments"),
         (
-            call("read", json!("{\"path\": \"a\"} and more")),
+            call("read", json!("{\"path\" and nothing more")),
             "malformed_arguments",
         ),
         (call("read", json!({})), "invalid_arguments"),

@@ -292,7 +292,7 @@ fn a_tool_beyond_its_timeout_is_stopped_and_the_run_goes_on() {
     let place = Place::new();
     let hang = call("run", json!({ "command": "echo $$ > pid; exec sleep 600" }));
     let told = with(done("ok"), "expect", json!(["(tool failed: timeout)"]));
-    let result = place.result(&["--tool-timeout", "1"], &[hang, told]);
+    let result = place.result(&["--tool-timeout-ms", "1000"], &[hang, told]);
     assert_eq!(result["success"], true, "{result}");
     let entries = place.entries("run");
     assert_eq!(

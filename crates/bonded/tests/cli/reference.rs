@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::place::{Place, done};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "run",
     "runs",
     "show",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 12] = [
     "fork",
     "doctor",
     "demo",
+    "config",
+    "serve",
     "explain",
     "completions",
 ];
@@ -57,7 +59,7 @@ fn the_help_of_run_explains_every_limit() {
         "--max-tokens",
         "--max-cost",
         "--no-progress",
-        "--tool-timeout",
+        "--tool-timeout-ms",
         "--tool-output",
         "--model",
         "--base-url",
@@ -145,7 +147,7 @@ fn values_that_make_no_sense_are_refused_before_anything_runs() {
         ["--max-turns", "-1"],
         ["--max-calls", "0"],
         ["--max-attempts", "0"],
-        ["--tool-timeout", "0"],
+        ["--tool-timeout-ms", "0"],
         ["--tool-output", "0"],
         ["--max-time", "soon"],
         ["--max-cost", "much"],
@@ -226,4 +228,20 @@ fn every_error_names_its_page() {
         refused.stderr
     );
     assert_eq!(json!(refused.stdout), json!(""));
+}
+
+#[test]
+fn an_option_that_only_agents_have_is_refused_without_one() {
+    let place = Place::new();
+    for flags in [
+        ["--tools", "read"],
+        ["--agents", "x.ai"],
+        ["--format", "json"],
+        ["--tooling-transport", "xml"],
+    ] {
+        let refused = place.bonded(&[&["run", "the goal"], &flags[..]].concat());
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(refused.stderr.contains(flags[0]), "{}", refused.stderr);
+        assert!(refused.stderr.contains("--agent"), "{}", refused.stderr);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Stepper;
 use crate::budget::Exhausted;
-use crate::decode;
+use crate::decode::{self, Decoding};
 use crate::event::{AttemptFailed, Event};
 use crate::model::{Failure, FailureClass, Reply};
 use crate::prompt;
@@ -12,10 +12,8 @@ use crate::termination::TerminationKind;
 
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
-        let max = self.run.config().limits.turns_max;
-        if self.run.turn >= max {
-            let reason = format!("{max} turns were used without a call of done");
-            self.end(TerminationKind::TurnsExhausted, reason);
+        if self.run.turn >= self.run.last_turn {
+            self.end_without_report(None);
         } else {
             self.begin_attempt(self.run.turn + 1);
         }
@@ -23,40 +21,55 @@ impl Stepper<'_> {
 
     pub(super) fn retry(&mut self) {
         let counted = self.run.attempts.counted();
-        if counted >= self.run.config().limits.attempts_per_turn_max {
-            self.emit(Event::TurnFailed {
-                attempts: counted,
-                reason: format!("{counted} attempts were used without a usable reply").into(),
-            });
-            self.advance();
-        } else {
-            self.begin_attempt(self.run.turn);
+        if counted < self.run.config().limits.attempts_per_turn_max {
+            return self.begin_attempt(self.run.turn);
+        }
+        let fault = self.run.attempts.fault().cloned();
+        self.emit(Event::TurnFailed {
+            attempts: counted,
+            reason: format!("{counted} attempts were used without a usable reply").into(),
+        });
+        match fault {
+            // What the model wrote may be better in the next turn; a provider that fails fails there too.
+            Some(fault) if self.run.config().agent.is_some() => {
+                if self.run.is_last(self.run.turn) {
+                    self.end_without_report(Some(&fault));
+                } else {
+                    self.end(TerminationKind::Fatal, fault.to_string());
+                }
+            }
+            _ => self.advance(),
         }
     }
 
     /// Starts an attempt if a target is free now; else the run waits for one.
     fn begin_attempt(&mut self, turn: u32) {
-        let target = match self.run.attempts.pick(self.now) {
+        let guard = self.preflight(turn);
+        let target = match self
+            .run
+            .attempts
+            .pick(self.now, |target| guard.fits(target))
+        {
             Pick::Now(target) => target,
             Pick::After(_) => return,
             Pick::Never => {
-                let reason = "the request is larger than the window of every target".to_owned();
-                return self.end(TerminationKind::Fatal, reason);
+                let reason = "the request is larger than the window of every target";
+                if self.run.config().agent.is_some() && self.run.is_last(turn) {
+                    return self.end_without_report(Some(&reason.into()));
+                }
+                return self.end(TerminationKind::Fatal, reason.to_owned());
             }
         };
-        let mut notices = self.run.notices.clone();
-        let is_last = turn == self.run.config().limits.turns_max;
-        if is_last && notices.iter().all(|n| &**n != prompt::LAST_TURN) {
-            notices.push(prompt::LAST_TURN.into());
-        }
+        let notices = &guard.brief.notices;
         let notices_bytes = notices.iter().map(|notice| notice.len() as u64).sum();
-        match self
+        let room = guard.reply_room(target);
+        let reserve = self
             .run
             .ledger
-            .reserve(self.run.config(), target, notices_bytes)
-        {
+            .reserve(self.run.config(), target, notices_bytes, room);
+        match reserve {
             Ok(reserved) => {
-                let request = prompt::digest(self.run, target, reserved.output, &notices);
+                let request = prompt::digest(self.run, target, reserved.output, &guard.brief);
                 let attempt = self.run.attempts.next_number();
                 self.emit_in(
                     turn,
@@ -65,6 +78,7 @@ impl Stepper<'_> {
                         target,
                         reserved,
                         request,
+                        context: guard.counters(),
                     },
                 );
             }
@@ -78,18 +92,22 @@ impl Stepper<'_> {
             Phase::Asking { target, .. } => config.targets.get(target as usize),
             _ => None,
         };
-        let model = model.map_or("", |target| &target.model);
-        match decode::decode(
-            reply,
-            &self.run.catalog,
-            &config.limits,
-            self.run.turn,
-            model,
-        ) {
-            Ok(decision) => self.emit(Event::DecisionMade(Box::new(decision))),
+        let how = Decoding {
+            config,
+            catalog: &self.run.catalog,
+            turn: self.run.turn,
+            last: self.run.is_last(self.run.turn),
+            model: model.map_or("", |target| &target.model),
+        };
+        match decode::decode(reply, &how) {
+            Ok(decoded) => {
+                self.emit(Event::DecisionMade(Box::new(decoded.decision)));
+                decoded.repairs.into_iter().for_each(|it| self.emit(it));
+            }
             Err(rejected) => self.emit(Event::ReplyRejected {
                 reason: rejected.reason,
                 answer: rejected.answer,
+                calls: rejected.calls,
             }),
         }
         self.advance();

@@ -4,6 +4,7 @@ use super::Stepper;
 use crate::event::{Event, Outcome, RunEnded};
 use crate::run::Phase;
 use crate::termination::{Termination, TerminationKind};
+use crate::text::Text;
 
 impl Stepper<'_> {
     /// Ends the run. Whatever is under way is recorded as interrupted first, so that nothing stays open.
@@ -14,10 +15,11 @@ impl Stepper<'_> {
             Phase::Acting { invoked: true, .. } => self.interrupt_call(Outcome::Interrupted),
             Phase::Acting { .. } | Phase::Between | Phase::Retrying => {}
         }
-        self.end_quietly(Termination::new(kind, reason));
+        let report = self.report_of_limit(kind, &reason);
+        self.end_quietly(Termination::new(kind, reason), report);
     }
 
-    pub(super) fn end_quietly(&mut self, termination: Termination) {
+    pub(super) fn end_quietly(&mut self, termination: Termination, report: Option<Text>) {
         let spend = self.run.spend();
         self.emit(Event::RunEnded(Box::new(RunEnded {
             termination,
@@ -25,6 +27,7 @@ impl Stepper<'_> {
             usage: spend.usage,
             cost: spend.cost,
             elapsed_ms: self.run.watch.elapsed_ms(self.now),
+            report,
         })));
     }
 

@@ -1,7 +1,8 @@
 //! A fork: a new run that has the first turns of another one.
 
 use crate::config::RunConfig;
-use crate::event::{Entry, Event, Head, Header, Origin};
+use crate::entry::{Entry, Head, Header};
+use crate::event::{Event, Origin};
 use crate::id::RunId;
 
 /// Makes the log of a new run that stands where `turn` of the given run began. The settings may differ

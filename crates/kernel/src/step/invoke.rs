@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::Stepper;
-use crate::event::{Call, Event, Outcome, ToolFinished};
+use crate::context::DROPPED;
+use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
 use crate::id::RunId;
+use crate::report::FINAL_REPORT;
 use crate::run::{Phase, Run};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
-use crate::tool::{DONE, ToolEffect};
+use crate::tokens::estimate;
+use crate::tool::{DONE, ToolEffect, is_terminal};
 
 /// What the model is shown for a call whose outcome nobody knows.
 pub(crate) const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
@@ -25,6 +28,7 @@ pub struct Invocation {
     effect: ToolEffect,
     timeout_ms: u64,
     output_bytes_max: u64,
+    keeps_original: bool,
 }
 
 impl Invocation {
@@ -43,6 +47,7 @@ impl Invocation {
             effect,
             timeout_ms: limits.tool_timeout_ms,
             output_bytes_max: limits.tool_output_bytes_max,
+            keeps_original: run.config().keeps_originals,
         }
     }
 
@@ -80,6 +85,11 @@ impl Invocation {
         self.output_bytes_max
     }
 
+    /// Whether the whole output is wanted beside one that is cut.
+    pub fn keeps_original(&self) -> bool {
+        self.keeps_original
+    }
+
     /// The same for every execution of this call, different for every other call.
     pub fn key(&self) -> String {
         format!("{}/{}/{}", self.run, self.turn, self.call)
@@ -87,18 +97,24 @@ impl Invocation {
 }
 
 /// What a tool returned.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     pub outcome: Outcome,
     /// What the model is shown.
     pub text: String,
     /// How long the text was before it was cut, where it was.
     pub cut_from_bytes: Option<u64>,
+    /// The text before it was cut, where the call asks for it.
+    pub original: Option<String>,
     pub latency_ms: u64,
+    /// What the host's tokenizer counted, where it knows the models' vocabularies.
+    pub tokens: Option<u64>,
+    /// What the call itself spent on models, where it was another agent.
+    pub spent: Option<Spent>,
 }
 
 impl Stepper<'_> {
-    /// Invokes the call that is up next. `done` is the kernel's own.
+    /// Invokes the call that is up next. The terminal calls are the kernel's own.
     pub(super) fn invoke(&mut self) {
         let Phase::Acting { calls, at, .. } = &self.run.phase else {
             return;
@@ -107,6 +123,14 @@ impl Stepper<'_> {
         let Some(call) = calls.get(at) else {
             return;
         };
+        if self.run.is_forced() && !is_terminal(&call.tool) {
+            self.emit(Event::CallSkipped {
+                call: at as u32,
+                tool: call.tool.clone(),
+                reason: SkipReason::ContextBudget,
+            });
+            return self.advance();
+        }
         let effect = self
             .run
             .catalog
@@ -117,29 +141,18 @@ impl Stepper<'_> {
             tool: call.tool.clone(),
             effect,
         });
-        if &*call.tool == DONE {
-            self.finish(&calls, at, call);
+        match &*call.tool {
+            DONE => self.finish(&calls, at, call),
+            FINAL_REPORT => self.take_report(&calls, at, call),
+            _ => {}
         }
     }
 
     fn finish(&mut self, calls: &[Call], at: usize, call: &Call) {
         let reason = done_reason(&call.arguments);
         let output = serde_json::json!({ "status": "done", "reason": reason }).to_string();
-        self.emit(Event::ToolFinished(Box::new(ToolFinished {
-            call: at as u32,
-            tool: call.tool.clone(),
-            outcome: Outcome::Ok,
-            output: output.into(),
-            cut_from_bytes: None,
-            latency_ms: 0,
-        })));
-        let later = calls.iter().enumerate().skip(at + 1);
-        for (index, skipped) in later.filter(|(_, call)| call.refused.is_none()) {
-            self.emit(Event::CallSkipped {
-                call: index as u32,
-                tool: skipped.tool.clone(),
-            });
-        }
+        self.answered(at, call, Outcome::Ok, output);
+        self.skip_later(calls, at);
         let kind = if reason
             .trim_start()
             .to_ascii_lowercase()
@@ -149,7 +162,35 @@ impl Stepper<'_> {
         } else {
             TerminationKind::Done
         };
-        self.end_quietly(Termination::new(kind, reason));
+        self.end_quietly(Termination::new(kind, reason), None);
+    }
+
+    /// Records what the kernel itself answered to a call.
+    pub(super) fn answered(&mut self, at: usize, call: &Call, outcome: Outcome, output: String) {
+        self.emit(Event::ToolFinished(Box::new(ToolFinished {
+            call: at as u32,
+            tool: call.tool.clone(),
+            outcome,
+            output: output.into(),
+            cut_from_bytes: None,
+            original: None,
+            latency_ms: 0,
+            tokens: None,
+            dropped: None,
+            spent: None,
+        })));
+    }
+
+    /// What comes after the terminal call of a reply is not executed.
+    pub(super) fn skip_later(&mut self, calls: &[Call], at: usize) {
+        let later = calls.iter().enumerate().skip(at + 1);
+        for (index, skipped) in later.filter(|(_, call)| call.refused.is_none()) {
+            self.emit(Event::CallSkipped {
+                call: index as u32,
+                tool: skipped.tool.clone(),
+                reason: SkipReason::AfterTheEnd,
+            });
+        }
     }
 
     pub(super) fn returned(&mut self, call: u32, output: ToolOutput) {
@@ -161,14 +202,28 @@ impl Stepper<'_> {
             Outcome::Interrupted => Outcome::Failed,
             outcome => outcome,
         };
+        let tokens = output.tokens.unwrap_or_else(|| estimate(&output.text));
+        let dropped = self.admit(&output, tokens);
+        let is_dropped = dropped.is_some();
         self.emit(Event::ToolFinished(Box::new(ToolFinished {
             call,
             tool,
-            outcome,
-            output: output.text.into(),
+            outcome: if is_dropped { Outcome::Failed } else { outcome },
+            output: if is_dropped {
+                DROPPED.into()
+            } else {
+                output.text.into()
+            },
             cut_from_bytes: output.cut_from_bytes,
+            original: output.original.map(Into::into),
             latency_ms: output.latency_ms,
+            tokens: output.tokens,
+            dropped: dropped.clone(),
+            spent: output.spent,
         })));
+        if let Some(dropped) = dropped {
+            self.force_after_drop(&dropped);
+        }
         self.advance();
     }
 
@@ -186,7 +241,11 @@ impl Stepper<'_> {
             outcome,
             output: INTERRUPTED.into(),
             cut_from_bytes: None,
+            original: None,
             latency_ms: 0,
+            tokens: None,
+            dropped: None,
+            spent: None,
         })));
     }
 

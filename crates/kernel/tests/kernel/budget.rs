@@ -56,6 +56,7 @@ impl Setup {
             input,
             output,
             cached,
+            written: None,
         };
         for target in &mut self.config.targets {
             target.price = Some(price);
@@ -76,6 +77,7 @@ fn the_room_for_a_reply_shrinks_with_the_budget() {
             input: 100,
             output: 50,
             cached: 0,
+            written: 0,
         });
         world.reply(Reply {
             usage,
@@ -96,12 +98,14 @@ fn a_reply_is_booked_at_its_price_and_a_silent_provider_at_the_reserve() {
         input: 3,
         output: 15,
         cached: 1,
+        written: None,
     };
     let mut world = endless().price(price).begin();
     let usage = Some(Usage {
         input: 100,
         output: 10,
         cached: 60,
+        written: 0,
     });
     world.reply(Reply {
         usage,
@@ -177,6 +181,7 @@ fn spend_once(world: &mut World, spent: &Spent) {
         input,
         output: reserved.output * spent.output_percent / 100,
         cached: input * spent.cached_percent / 100,
+        written: 0,
     });
     let said = "x".repeat(spent.said_bytes);
     match spent.how {
@@ -217,7 +222,7 @@ proptest! {
         targets in 1..4usize,
         system in prop::sample::select(vec!["", HOSTILE]),
     ) {
-        let setup = endless().targets(targets).price(Price { input, output, cached });
+        let setup = endless().targets(targets).price(Price { input, output, cached, written: None });
         let mut world = setup
             .system(system)
             .limit(|limits| {
@@ -251,7 +256,7 @@ proptest! {
             let counted = system.len() + world.run.messages().iter().map(message_len).sum::<usize>();
             let reserved = reserved(&world);
             prop_assert!(reserved.input >= counted as u64);
-            let usage = Some(Usage { input: counted as u64, output: 20, cached: 0 });
+            let usage = Some(Usage { input: counted as u64, output: 20, cached: 0, written: 0 });
             world.reply(Reply { usage, ..reply([look("a")]) });
             world.ok(&"x".repeat(bytes));
         }

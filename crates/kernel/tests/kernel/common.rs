@@ -3,7 +3,8 @@
 use bonded_kernel::{
     Catalog, Effect, Entry, Event, Failure, FailureClass, Finish, Head, Input, Limits, Message,
     Millis, Outcome, Price, Reply, ReplyCall, Run, RunConfig, RunId, RunStarted, Step, Target,
-    TerminationKind, ToolEffect, ToolOutput, ToolSpec, Usage, next, replay, request, start, step,
+    TerminationKind, ToolEffect, ToolOutput, ToolSpec, Usage, audit, next, replay, request, start,
+    step,
 };
 use serde_json::json;
 
@@ -22,25 +23,16 @@ pub(crate) fn setup() -> Setup {
         goal: "tidy the shed".into(),
         system: "Be brief.".into(),
         config: RunConfig {
-            dir: "/shed".into(),
-            targets: vec![target(0)],
             limits,
             output_tokens_max: 1_000,
-            temperature: None,
+            repairs: false,
+            ..RunConfig::new("/shed", vec![target(0)])
         },
     }
 }
 
 pub(crate) fn target(index: usize) -> Target {
-    Target {
-        provider: format!("provider-{index}"),
-        endpoint: "http://localhost:1".into(),
-        model: "model".into(),
-        key_env: None,
-        stream: false,
-        timeout_ms: 60_000,
-        price: None,
-    }
+    Target::new(format!("provider-{index}"), "http://localhost:1", "model")
 }
 
 impl Setup {
@@ -67,7 +59,12 @@ impl Setup {
     }
 
     pub(crate) fn started(self) -> RunStarted {
-        RunStarted::new(self.goal.into(), self.system.into(), self.config, catalog())
+        let catalog = match &self.config.agent {
+            Some(agent) => Catalog::reporting(specs(), &agent.report)
+                .expect("three well-formed tools and the one for the report"),
+            None => catalog(),
+        };
+        RunStarted::new(self.goal.into(), self.system.into(), self.config, catalog)
     }
 
     pub(crate) fn begin(self) -> World {
@@ -75,7 +72,7 @@ impl Setup {
     }
 }
 
-pub(crate) fn catalog() -> Catalog {
+fn specs() -> [ToolSpec; 3] {
     let spec = |name: &str, effect, argument: &str| ToolSpec {
         name: name.into(),
         description: format!("The tool {name}."),
@@ -87,12 +84,15 @@ pub(crate) fn catalog() -> Catalog {
         }),
         effect,
     };
-    Catalog::new([
+    [
         spec("look", ToolEffect::Read, "path"),
         spec("put", ToolEffect::Idempotent, "value"),
         spec("push", ToolEffect::Write, "text"),
-    ])
-    .expect("three well-formed tools with different names")
+    ]
+}
+
+pub(crate) fn catalog() -> Catalog {
+    Catalog::new(specs()).expect("three well-formed tools with different names")
 }
 
 pub(crate) fn run_id() -> RunId {
@@ -131,6 +131,7 @@ pub(crate) fn reply(calls: impl IntoIterator<Item = ReplyCall>) -> Reply {
             input: 40,
             output: 8,
             cached: 0,
+            written: 0,
         }),
         finish: Finish::ToolCalls,
         ..Reply::default()
@@ -154,7 +155,10 @@ pub(crate) fn output(outcome: Outcome, text: &str) -> ToolOutput {
         outcome,
         text: text.into(),
         cut_from_bytes: None,
+        original: None,
         latency_ms: 3,
+        tokens: None,
+        spent: None,
     }
 }
 
@@ -166,6 +170,8 @@ pub(crate) struct World {
     pub(crate) now: Millis,
     /// After how many entries each step ended, and the effect then.
     pub(crate) boundaries: Vec<(usize, String)>,
+    /// Whether the log that the world began with consists of whole steps.
+    whole: bool,
 }
 
 impl World {
@@ -177,6 +183,7 @@ impl World {
             entries: vec![],
             now: BEGIN,
             boundaries: vec![],
+            whole: true,
         };
         world.commit(first);
         world
@@ -189,6 +196,7 @@ impl World {
         Self {
             effect: next(&run),
             boundaries: vec![(entries.len(), format!("{:?}", next(&run)))],
+            whole: audit(&entries).is_ok(),
             run,
             entries,
             now,
@@ -353,6 +361,25 @@ impl World {
                 _ => None,
             });
         results.collect()
+    }
+}
+
+/// Whatever a test did, its log rebuilds the run, and the kernel would write it again in the same words.
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.whole {
+            return;
+        }
+        let audited = audit(&self.entries);
+        assert!(audited.is_ok(), "{audited:?}");
+        let replayed = replay(&self.entries).expect("the log of a run");
+        assert_eq!(replayed.messages(), self.run.messages());
+        assert_eq!(replayed.spend(), self.run.spend());
+        assert_eq!(replayed.report(), self.run.report());
+        assert_eq!(
+            format!("{:?}", next(&replayed)),
+            format!("{:?}", next(&self.run))
+        );
     }
 }
 

@@ -1,26 +1,48 @@
 //! The log's format outlives builds: what an earlier build wrote is read, and written again in the same
 //! bytes. The golden file of a version is never edited; a new version gets a new file.
 
-use bonded_kernel::{Entry, Event, FORMAT, GoalId, Hash, Header, Millis, RunId};
+use std::collections::BTreeSet;
 
-const GOLDEN: &str = include_str!("../golden/format-1.jsonl");
+use bonded_kernel::{Entry, Event, FORMAT, GoalId, Hash, Header, Millis, Report, RunId};
 
-/// The hash that the first line has as the first entry of a log.
-const FIRST_HASH: &str = "2f657915bcb7129c294b975ef8f0935e95d60d9ba2d84a58a5743ba5e8710840";
+/// A version, its golden file, and the hash that the first line has as the first entry of a log.
+struct Golden {
+    format: u16,
+    lines: &'static str,
+    first_hash: &'static str,
+}
 
-const KINDS: [&str; 11] = [
+const GOLDEN: [Golden; 2] = [
+    Golden {
+        format: 1,
+        lines: include_str!("../golden/format-1.jsonl"),
+        first_hash: "2f657915bcb7129c294b975ef8f0935e95d60d9ba2d84a58a5743ba5e8710840",
+    },
+    Golden {
+        format: 2,
+        lines: include_str!("../golden/format-2.jsonl"),
+        first_hash: "af824d14c22a967ed587712434bedc91497f731196d0cfd78e561e804e7dbd6a",
+    },
+];
+
+const KINDS: [&str; 13] = [
     "run_started",
     "run_resumed",
     "attempt_started",
     "attempt_failed",
     "reply_rejected",
     "decision_made",
+    "call_repaired",
+    "context_guarded",
     "turn_failed",
     "tool_invoked",
     "tool_finished",
     "call_skipped",
     "run_ended",
 ];
+
+/// What came with the second format.
+const SINCE_2: [&str; 2] = ["call_repaired", "context_guarded"];
 
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
@@ -29,32 +51,92 @@ fn read(line: &str) -> Event {
 }
 
 #[test]
-fn every_line_of_the_golden_file_is_read_and_written_back_byte_for_byte() {
-    for line in GOLDEN.lines() {
+fn every_line_of_the_golden_files_is_read_and_written_back_byte_for_byte() {
+    for line in GOLDEN.iter().flat_map(|golden| golden.lines.lines()) {
         let written = serde_json::to_string(&read(line)).expect("events have string keys");
         assert_eq!(written, line);
     }
 }
 
 #[test]
-fn the_golden_file_has_every_kind_of_event() {
-    let mut found: Vec<&str> = GOLDEN.lines().map(|line| read(line).kind()).collect();
-    found.dedup();
-    assert_eq!(found, KINDS);
-    for line in GOLDEN.lines() {
-        let name = format!("{{\"{}\":", read(line).kind());
-        assert!(line.starts_with(&name), "{line}");
+fn each_golden_file_has_every_kind_of_event_of_its_version() {
+    for golden in &GOLDEN {
+        let mut found: Vec<&str> = golden.lines.lines().map(|line| read(line).kind()).collect();
+        found.dedup();
+        let kinds = KINDS.into_iter();
+        let known: Vec<&str> = kinds
+            .filter(|kind| golden.format > 1 || !SINCE_2.contains(kind))
+            .collect();
+        assert_eq!(found, known);
+        for line in golden.lines.lines() {
+            let name = format!("{{\"{}\":", read(line).kind());
+            assert!(line.starts_with(&name), "{line}");
+        }
+    }
+}
+
+/// The names of all members of all objects, with the words that are values of their own kind.
+fn words(value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            for (name, value) in members {
+                found.insert(name.clone());
+                words(value, found);
+            }
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|item| words(item, found)),
+        serde_json::Value::String(word) => drop(found.insert(word.clone())),
+        _ => {}
     }
 }
 
 #[test]
-fn what_this_build_writes_has_the_format_of_the_golden_file() {
-    assert_eq!(FORMAT, 1, "a new format needs a golden file of its own");
+fn the_second_golden_file_has_every_field_that_came_with_it() {
+    let mut found = BTreeSet::new();
+    for line in GOLDEN[1].lines.lines() {
+        words(
+            &serde_json::from_str(line).expect("a line is JSON"),
+            &mut found,
+        );
+    }
+    let fields = "agent nonce encoding report schema parent origin path repairs keeps_originals dialect sampling top_p top_k \
+         repeat_penalty reasoning tool_choice caching window buffer vocabulary secrets_in counted context \
+         calls signed cost stop_reason provider written original_tool tag format unclosed original steps \
+         result blocked still_over spent agents config_files file projected limit tokens dropped stub_tokens";
+    let values = "native xml-final xml no_call malformed cut_off not_offered context_budget tool_preflight \
+         turn_preflight messages responses gemini off minimal low medium high auto required cl100k o200k";
+    for word in fields.split_whitespace().chain(values.split_whitespace()) {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
-fn first_header() -> Header {
+#[test]
+fn a_report_in_the_log_is_read_as_one() {
+    let reports = GOLDEN[1].lines.lines().filter_map(|line| match read(line) {
+        Event::RunEnded(ended) => ended.report.filter(|report| report.blob().is_none()),
+        _ => None,
+    });
+    let reports: Vec<Report> = reports
+        .map(|report| serde_json::from_str(&report).expect("a report"))
+        .collect();
+    assert_eq!(reports.len(), 1);
+    let content = reports[0].content.as_ref().map(ToString::to_string);
+    assert_eq!(content.as_deref(), Some("# Tidy"));
+}
+
+#[test]
+fn what_this_build_writes_has_the_format_of_the_last_golden_file() {
+    let last = GOLDEN.last().map(|golden| golden.format);
+    assert_eq!(
+        last,
+        Some(FORMAT),
+        "a new format needs a golden file of its own"
+    );
+}
+
+fn first_header(format: u16) -> Header {
     Header {
-        format: 1,
+        format,
         run: RunId::new("run-1").expect("a usable id"),
         goal: GoalId::of("tidy the shed"),
         seq: 1,
@@ -66,8 +148,15 @@ fn first_header() -> Header {
 
 #[test]
 fn the_hash_of_a_known_entry_is_what_it_always_was() {
-    let line = GOLDEN.lines().next().expect("the golden file has lines");
-    let hash = FIRST_HASH.parse().expect("64 hexadecimal digits");
-    let opened = Entry::open(first_header(), Some(hash), line.as_bytes().into(), |_| None);
-    assert_eq!(opened.map(|entry| entry.event.kind()), Ok("run_started"));
+    for golden in &GOLDEN {
+        let line = golden
+            .lines
+            .lines()
+            .next()
+            .expect("a golden file has lines");
+        let hash: Hash = golden.first_hash.parse().expect("64 hexadecimal digits");
+        let body: std::sync::Arc<[u8]> = line.as_bytes().into();
+        let opened = Entry::open(first_header(golden.format), None, body, |_| None);
+        assert_eq!(opened.map(|entry| entry.hash), Ok(hash));
+    }
 }

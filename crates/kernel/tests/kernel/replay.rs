@@ -98,7 +98,7 @@ proptest! {
     #[test]
     fn the_same_inputs_give_the_same_bytes(terms in terms(), moves in moves()) {
         let bytes = |world: World| -> Vec<(Hash, Arc<[u8]>)> {
-            world.entries.into_iter().map(|entry| (entry.hash, entry.body)).collect()
+            world.entries.iter().cloned().map(|entry| (entry.hash, entry.body)).collect()
         };
         let (first, second) = (play(terms.setup(), &moves), play(terms.setup(), &moves));
         prop_assert_eq!(bytes(first), bytes(second));
@@ -205,7 +205,7 @@ fn a_changed_entry_breaks_the_chain() {
 
 #[test]
 fn a_newer_format_is_refused_before_anything_else_is_read() {
-    let entry = eventful().entries.remove(0);
+    let entry = eventful().entries[0].clone();
     let newer = Header {
         format: FORMAT + 1,
         ..header(&entry)
@@ -220,7 +220,7 @@ fn a_newer_format_is_refused_before_anything_else_is_read() {
 
 #[test]
 fn a_missing_blob_is_named() {
-    let entries = eventful().entries;
+    let entries = eventful().entries.clone();
     let long = entries
         .iter()
         .find(|entry| matches!(&entry.event, Event::DecisionMade(d) if d.answer.text.blob().is_some()))
@@ -231,7 +231,7 @@ fn a_missing_blob_is_named() {
 
 #[test]
 fn a_log_with_a_gap_or_in_another_order_or_past_its_end_is_no_log() {
-    let whole = eventful().entries;
+    let whole = eventful().entries.clone();
     let last = whole.last().expect("not empty").clone();
     assert_eq!(replay(&[]).map(|_| ()), Err(BadLog::Empty));
     assert_eq!(replay(&whole[1..]).map(|_| ()), Err(BadLog::NoStart));
@@ -334,7 +334,7 @@ fn forgeries() -> Vec<Forgery> {
 #[test]
 fn an_audit_names_the_first_place_where_this_kernel_would_differ() {
     for (kind, forge, later) in forgeries() {
-        let mut entries = eventful().entries;
+        let mut entries = eventful().entries.clone();
         let at = place(&entries, kind);
         forge(&mut entries[at].event);
         let fault = audit(&entries).expect_err(kind);
@@ -352,7 +352,7 @@ fn an_audit_names_the_first_place_where_this_kernel_would_differ() {
 
 #[test]
 fn an_audit_notices_a_tool_output_that_is_not_the_one_the_model_was_shown() {
-    let mut entries = eventful().entries;
+    let mut entries = eventful().entries.clone();
     let shown = entries
         .iter()
         .rposition(|entry| matches!(&entry.event, Event::ToolFinished(f) if &*f.tool == "push"))
@@ -372,7 +372,7 @@ fn an_audit_notices_a_tool_output_that_is_not_the_one_the_model_was_shown() {
 
 #[test]
 fn an_audit_notices_a_time_that_a_step_could_not_have_had() {
-    let mut entries = eventful().entries;
+    let mut entries = eventful().entries.clone();
     let at = place(&entries, "tool_invoked");
     entries[at].at = entries[at].at.plus(1);
     let fault = audit(&entries).expect_err("the entries of a step have one time");
@@ -381,7 +381,7 @@ fn an_audit_notices_a_time_that_a_step_could_not_have_had() {
 
 #[test]
 fn an_audit_notices_a_log_that_ends_inside_a_step() {
-    let entries = eventful().entries;
+    let entries = eventful().entries.clone();
     let inside = place(&entries, "tool_invoked");
     let AuditFault::Diverged(divergence) = audit(&entries[..inside]).expect_err("half a step")
     else {

@@ -7,8 +7,8 @@ use crate::common::{World, kinds, look, push, put, reply, setup};
 const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
 
 /// What a new process finds: only the log.
-fn crashed(world: World) -> World {
-    let mut taken_up = World::from_log(world.entries);
+fn crashed(world: &World) -> World {
+    let mut taken_up = World::from_log(world.entries.clone());
     taken_up.after(60_000).resume();
     taken_up
 }
@@ -34,7 +34,7 @@ fn an_interrupted_call_that_may_repeat_is_invoked_again_under_the_same_key() {
             assert_eq!(invocation.effect(), effect);
             assert_eq!(invocation.arguments(), call.arguments);
             keys.push(invocation.key());
-            world = crashed(world);
+            world = crashed(&world);
         }
         keys.dedup();
         assert_eq!(keys.len(), 1);
@@ -47,7 +47,7 @@ fn an_interrupted_call_that_may_repeat_is_invoked_again_under_the_same_key() {
 
 #[test]
 fn an_interrupted_write_is_never_invoked_again_and_the_model_is_told() {
-    let world = crashed(acting(push("a")));
+    let world = crashed(&acting(push("a")));
     let fresh = &world.entries[world.entries.len() - 3..];
     assert_eq!(
         kinds(fresh),
@@ -73,7 +73,7 @@ fn an_interrupted_write_is_never_invoked_again_and_the_model_is_told() {
 
 #[test]
 fn what_a_call_returns_after_it_was_given_up_is_ignored() {
-    let mut world = crashed(acting(push("a")));
+    let mut world = crashed(&acting(push("a")));
     let late = world.input(bonded_kernel::Input::ToolReturned {
         turn: 1,
         call: 0,
@@ -104,7 +104,7 @@ fn a_request_that_was_under_way_is_booked_at_its_reserve_and_sent_anew() {
         "{:?}",
         request(&world.run).map(|asked| asked.messages.to_vec())
     );
-    world = crashed(world);
+    world = crashed(&world);
     assert_eq!(world.run.spend().usage, reserved.usage());
     assert_eq!(world.run.spend().requests, 0, "nothing was answered");
     assert!(matches!(
@@ -128,7 +128,7 @@ fn a_request_that_was_under_way_is_booked_at_its_reserve_and_sent_anew() {
 
 #[test]
 fn the_answer_to_a_request_of_an_earlier_process_is_ignored() {
-    let mut world = crashed(setup().begin());
+    let mut world = crashed(&setup().begin());
     let late = world.input(bonded_kernel::Input::Reply {
         turn: 1,
         attempt: 1,
@@ -170,7 +170,7 @@ fn the_ordinal_of_a_request_counts_answers_and_failures_but_no_crash() {
     assert_eq!(ordinal(&world), Some(0));
     world.fail_as(FailureClass::Network);
     assert_eq!(ordinal(&world), Some(1));
-    world = crashed(world);
+    world = crashed(&world);
     assert_eq!(ordinal(&world), Some(1));
     world.turn(look("a"), "a shed");
     assert_eq!(ordinal(&world), Some(2));
@@ -187,7 +187,7 @@ fn a_wait_that_a_crash_cut_short_goes_on_where_it_stood() {
     let Effect::Wait { until } = world.effect else {
         unreachable!("the only target is limited: {:?}", world.effect);
     };
-    world = crashed(world);
+    world = crashed(&world);
     assert!(matches!(world.effect, Effect::Wait { until: u } if u == until));
     world.wake();
     assert!(matches!(

@@ -146,6 +146,7 @@ fn reply() -> impl Strategy<Value = Reply> {
             input,
             output,
             cached,
+            written: 0,
         },
     ));
     let calls = prop::collection::vec(call(), 0..5);
@@ -159,6 +160,7 @@ fn reply() -> impl Strategy<Value = Reply> {
             model: usage.map(|_| "model-0".into()),
             request_id: usage.map(|usage| format!("req-{}", usage.input)),
             latency_ms,
+            ..Reply::default()
         },
     )
 }
@@ -227,6 +229,7 @@ pub(crate) fn terms() -> impl Strategy<Value = Terms> {
         input: 3,
         output: 15,
         cached: 1,
+        written: None,
     };
     let counts = (0..12u32, 0..5u32, 1..5u32, 0..5u32);
     let sums = (

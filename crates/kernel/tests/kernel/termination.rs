@@ -166,7 +166,7 @@ fn calls_before_done_run_first_and_calls_after_it_are_recorded_as_skipped() {
     let skipped: Vec<(u32, &str)> = fresh
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::CallSkipped { call, tool } => Some((*call, &**tool)),
+            Event::CallSkipped { call, tool, .. } => Some((*call, &**tool)),
             _ => None,
         })
         .collect();

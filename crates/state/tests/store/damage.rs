@@ -47,8 +47,8 @@ async fn a_changed_log_is_refused_with_its_file_its_run_and_its_entry() {
             expected: |bad| matches!(bad, BadEntry::BrokenChain { seq: 2 }),
         },
         Damage {
-            sql: "UPDATE entry SET format = 2 WHERE id & 0xffffff = 2",
-            expected: |bad| matches!(bad, BadEntry::NewerFormat { seq: 2, found: 2 }),
+            sql: "UPDATE entry SET format = 99 WHERE id & 0xffffff = 2",
+            expected: |bad| matches!(bad, BadEntry::NewerFormat { seq: 2, found: 99 }),
         },
         Damage {
             sql: "DELETE FROM blob",

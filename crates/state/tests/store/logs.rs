@@ -25,25 +25,15 @@ pub(crate) fn long(word: &str) -> String {
 impl Log {
     /// A run that has just started.
     pub(crate) fn start(name: &str, goal: &str) -> Self {
-        let target = Target {
-            provider: "script".into(),
-            endpoint: "replies.json".into(),
-            model: "m".into(),
-            key_env: None,
-            stream: false,
-            timeout_ms: 1000,
-            price: None,
-        };
+        let target = Target::new("script", "replies.json", "m");
         let config = RunConfig {
-            dir: "/".into(),
-            targets: vec![target],
             limits: Limits {
                 turns_max: 100_000,
                 elapsed_ms_max: None,
                 ..Limits::default()
             },
             output_tokens_max: 100,
-            temperature: None,
+            ..RunConfig::new("/", vec![target])
         };
         let echo = ToolSpec {
             name: "echo".into(),
@@ -78,8 +68,8 @@ impl Log {
         let output = ToolOutput {
             outcome: Outcome::Ok,
             text: output.into(),
-            cut_from_bytes: None,
             latency_ms: 1,
+            ..ToolOutput::default()
         };
         self.take(Input::ToolReturned {
             turn,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_host::{CancellationToken, Goal, Host, SystemClock, WorkdirTools};
-use bonded_kernel::{Limits, Run, RunConfig, Target};
+use bonded_kernel::{Run, RunConfig, Target};
 use bonded_state::MemoryStore;
 use bonded_transport::Providers;
 use serde_json::Value;
@@ -154,28 +154,22 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
     }
     let host = Host {
         store: Arc::new(MemoryStore::new()),
-        transport: Arc::new(Providers::new(|_: &str| None)),
+        transport: Arc::new(Providers::from_variables(|_: &str| None)),
         tools: Arc::new(WorkdirTools::default()),
         clock: Arc::new(SystemClock::new()),
+        children: None,
     };
     let target = Target {
-        provider: "custom".into(),
-        endpoint: server.base_url(),
-        model: model.into(),
-        key_env: None,
         stream,
         timeout_ms: 10_000,
-        price: None,
+        ..Target::new("custom", server.base_url(), model)
     };
     let goal = Goal {
         text: "read the notes".into(),
         system: "be brief".into(),
         config: RunConfig {
-            dir: dir.path().to_str().expect("UTF-8").into(),
-            targets: vec![target],
-            limits: Limits::default(),
             output_tokens_max: 1000,
-            temperature: None,
+            ..RunConfig::new(dir.path().to_str().expect("UTF-8"), vec![target])
         },
     };
     let ended = host.run(Host::draw_id(), goal, CancellationToken::new());

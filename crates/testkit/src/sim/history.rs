@@ -1,6 +1,6 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
-use bonded_kernel::{Entry, Head, Run, RunConfig};
+use bonded_kernel::{Entry, Event, Head, Run, RunConfig};
 use bonded_state::Store as _;
 
 use super::ledger::{Execution, Sent, Tally};
@@ -45,6 +45,10 @@ impl History {
         tally.worlds = 1;
         tally.entries = entries.len() as u64;
         tally.turns = entries.last().map_or(0, |entry| u64::from(entry.turn));
+        tally.agents = u64::from(shared.plan.config.agent.is_some());
+        for feat in entries.iter().filter_map(feat) {
+            *tally.feats.entry(feat).or_default() += 1;
+        }
         if let Some(termination) = live.as_ref().and_then(Run::termination) {
             tally.endings.insert(termination.kind.as_str(), 1);
         }
@@ -61,5 +65,20 @@ impl History {
             jumped_ms: shared.clock.jumped_forward_ms(),
             tally,
         }
+    }
+}
+
+/// Names what happens only to agents: a simulation that never sees it proves nothing about it.
+fn feat(entry: &Entry) -> Option<&'static str> {
+    match &entry.event {
+        Event::CallRepaired { .. } => Some("repaired"),
+        Event::ContextGuarded(guarded) if guarded.still_over.is_empty() => Some("guarded"),
+        Event::ContextGuarded(_) => Some("still over"),
+        Event::ToolFinished(finished) if finished.dropped.is_some() => Some("dropped"),
+        Event::DecisionMade(decision) if decision.calls.iter().any(|call| call.tag.is_some()) => {
+            Some("tagged")
+        }
+        Event::RunEnded(ended) if ended.report.is_some() => Some("reported"),
+        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::Head;
+use bonded_kernel::{Head, Usage};
 
 /// One execution of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,14 @@ pub struct Sent {
     pub attempt: u32,
     /// How far the log went when the request was sent.
     pub log_seq: u64,
+    /// The tokens that it held, as an honest provider counts.
+    pub held_tokens: u64,
+    /// What its target's window takes, the reply and the buffer left out; `None` where it is not known.
+    pub room_tokens: Option<u64>,
+    /// The tools that the provider was told of.
+    pub offered: Vec<String>,
+    /// What the provider says that it used; `None` where it says nothing, or failed.
+    pub usage: Option<Usage>,
 }
 
 /// Where a process can die.
@@ -66,6 +74,10 @@ pub struct Tally {
     pub requests: u64,
     pub cancels: u64,
     pub panics: u64,
+    /// Runs of agents.
+    pub agents: u64,
+    /// What happened only to agents, by its name.
+    pub feats: BTreeMap<&'static str, u64>,
     /// How the runs ended.
     pub endings: BTreeMap<&'static str, u64>,
 }
@@ -88,6 +100,10 @@ impl Tally {
         self.panics += other.panics;
         for (place, count) in &other.crashes {
             *self.crashes.entry(*place).or_default() += count;
+        }
+        self.agents += other.agents;
+        for (feat, count) in &other.feats {
+            *self.feats.entry(feat).or_default() += count;
         }
         for (kind, count) in &other.endings {
             *self.endings.entry(kind).or_default() += count;

@@ -5,9 +5,12 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bonded_kernel::{Failure, FailureClass, Finish, Message, Reply, Request, Usage};
+use bonded_kernel::{
+    Failure, FailureClass, Finish, Message, Offer, Reply, Request, ToolSpec, Usage,
+};
 use bonded_transport::{BoxFuture, Transport};
 
+use super::agent_reply;
 use super::conversation::unanswered_call;
 use super::ledger::{Place, Sent};
 use super::process::Process;
@@ -47,7 +50,7 @@ impl SimModel {
     }
 
     /// Writes down what was sent, and looks whether it is fit to be sent.
-    fn witness(&self, request: &Request<'_>) {
+    fn witness(&self, request: &Request<'_>, fate: &Fate) {
         let shared = &self.process.shared;
         let log_seq = shared.head().seq;
         self.process.witness_effect("a request");
@@ -61,6 +64,10 @@ impl SimModel {
             turn: request.turn,
             attempt: request.attempt,
             log_seq,
+            held_tokens: input_tokens(request),
+            room_tokens: room_tokens(request),
+            offered: request.tools().map(|spec| spec.name.clone()).collect(),
+            usage: fate.outcome.as_ref().ok().and_then(|reply| reply.usage),
         });
         if ledger.sent.len() == REQUESTS_MAX {
             ledger.complaints.push(format!("{REQUESTS_MAX} requests"));
@@ -83,6 +90,7 @@ impl SimModel {
             return failure(rng, request);
         }
         let mut reply = reply::write(rng, plan.temper, request);
+        agent_reply::dress(rng, &plan.config, request, &mut reply);
         fit(&mut reply, request.output_tokens_max);
         reply.usage = rng.chance(800).then(|| usage(rng, request, &reply));
         if let Some(usage) = reply.usage.as_mut().filter(|_| plan.provider_lies) {
@@ -101,8 +109,8 @@ impl SimModel {
 
 impl Transport for SimModel {
     fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
-        self.witness(request);
         let fate = self.decide(request);
+        self.witness(request, &fate);
         let process = self.process.clone();
         Box::pin(async move {
             process.pass(Place::InRequest).await;
@@ -185,15 +193,33 @@ fn output_tokens(reply: &Reply) -> u64 {
 
 /// Counts as an honest provider does: four bytes a token, and a few for each message.
 fn usage(rng: &mut Rng, request: &Request<'_>, reply: &Reply) -> Usage {
-    let fixed = request.system.len() + request.catalog.text().len();
-    let notices: usize = request.notices.iter().map(|notice| notice.len()).sum();
-    let messages: usize = request.messages.iter().map(message_tokens).sum();
-    let input = ((fixed + notices) / 4 + messages) as u64;
+    let input = input_tokens(request);
     Usage {
         input,
         output: output_tokens(reply),
         cached: rng.below(input + 1),
+        written: 0,
     }
+}
+
+fn input_tokens(request: &Request<'_>) -> u64 {
+    let tools = match request.offer {
+        Offer::All => request.catalog.text().len(),
+        _ => request.tools().map(spec_bytes).sum(),
+    };
+    let notices: usize = request.notices.iter().map(|notice| notice.len()).sum();
+    let messages: usize = request.messages.iter().map(message_tokens).sum();
+    ((request.system.len() + tools + notices) / 4 + messages) as u64
+}
+
+fn spec_bytes(spec: &ToolSpec) -> usize {
+    spec.name.len() + spec.description.len() + spec.schema.to_string().len()
+}
+
+fn room_tokens(request: &Request<'_>) -> Option<u64> {
+    let window = request.target.window?;
+    let kept_free = window.buffer + u64::from(request.output_tokens_max);
+    Some(window.tokens.saturating_sub(kept_free))
 }
 
 fn message_tokens(message: &Message) -> usize {

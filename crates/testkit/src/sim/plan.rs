@@ -2,6 +2,7 @@
 
 use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
 
+use super::agent_plan;
 use super::rng::Rng;
 
 /// Everything about a world that is fixed before it begins.
@@ -72,8 +73,10 @@ impl Plan {
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::derive(seed, "plan", &[]);
         let rng = &mut rng;
+        let mut config = config(rng);
+        agent_plan::make_agent(seed, &mut config);
         Self {
-            config: config(rng),
+            config,
             temper: rng.weighted(&[
                 (5, Temper::Diligent),
                 (2, Temper::Endless),
@@ -100,27 +103,24 @@ impl Plan {
 fn config(rng: &mut Rng) -> RunConfig {
     let targets = (0..rng.between(1, 3)).map(|i| target(rng, i)).collect();
     RunConfig {
-        dir: "/simulated".into(),
-        targets,
         limits: limits(rng),
         output_tokens_max: rng.pick(&[128, 1024, 4096]),
-        temperature: None,
+        repairs: false,
+        ..RunConfig::new("/simulated", targets)
     }
 }
 
 fn target(rng: &mut Rng, index: u64) -> Target {
     Target {
-        provider: "sim".into(),
-        endpoint: format!("sim:{index}"),
-        model: format!("model-{index}"),
-        key_env: None,
         stream: rng.chance(500),
         timeout_ms: rng.between(1_000, 120_000),
         price: rng.chance(600).then(|| Price {
             input: rng.between(0, 3_000_000),
             output: rng.between(0, 15_000_000),
             cached: rng.between(0, 300_000),
+            written: None,
         }),
+        ..Target::new("sim", format!("sim:{index}"), format!("model-{index}"))
     }
 }
 

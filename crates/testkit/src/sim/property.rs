@@ -1,5 +1,6 @@
 //! What must hold in every world, whatever happens in it.
 
+mod agents;
 mod conversation;
 mod limits;
 mod log;
@@ -94,6 +95,42 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     (
         "every_call_is_answered",
         conversation::every_call_is_answered,
+    ),
+    (
+        "no_request_exceeds_a_window",
+        agents::no_request_exceeds_a_window,
+    ),
+    (
+        "the_last_turn_is_for_the_report",
+        agents::the_last_turn_is_for_the_report,
+    ),
+    (
+        "nothing_starts_in_a_full_context",
+        agents::nothing_starts_in_a_full_context,
+    ),
+    (
+        "skipped_calls_are_never_executed",
+        agents::skipped_calls_are_never_executed,
+    ),
+    (
+        "a_dropped_output_is_never_shown",
+        agents::a_dropped_output_is_never_shown,
+    ),
+    (
+        "an_agent_delivers_one_report",
+        agents::an_agent_delivers_one_report,
+    ),
+    (
+        "the_status_follows_the_source",
+        agents::the_status_follows_the_source,
+    ),
+    (
+        "what_was_booked_is_what_providers_reported",
+        agents::what_was_booked_is_what_providers_reported,
+    ),
+    (
+        "a_rejected_reply_executes_nothing",
+        agents::a_rejected_reply_executes_nothing,
     ),
     (
         "each_request_was_logged_and_sent_once",

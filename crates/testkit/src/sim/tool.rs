@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bonded_host::{HostError, Toolset};
 use bonded_kernel::{Invocation, RunConfig, ToolEffect, ToolSpec};
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault};
+use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
 use serde_json::{Value, json};
 
 use super::ledger::{Execution, Place};
@@ -27,13 +27,25 @@ impl SimTools {
 }
 
 impl Toolset for SimTools {
-    fn open(&self, _: &RunConfig) -> Result<Arc<Registry>, HostError> {
+    fn open<'a>(
+        &'a self,
+        config: &'a RunConfig,
+    ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        Box::pin(std::future::ready(self.open_now(config)))
+    }
+}
+
+impl SimTools {
+    fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
         let tools = specs().into_iter().map(|spec| {
             let process = self.process.clone();
             Arc::new(SimTool { spec, process }) as Arc<dyn Tool>
         });
-        let registry =
-            Registry::new(tools.collect()).map_err(|source| HostError::Catalog { source })?;
+        let registry = match &config.agent {
+            Some(agent) => Registry::reporting(tools.collect(), &agent.report),
+            None => Registry::new(tools.collect()),
+        };
+        let registry = registry.map_err(|source| HostError::Catalog { source })?;
         Ok(Arc::new(registry))
     }
 }
@@ -191,13 +203,13 @@ impl Tool for SimTool {
         &'a self,
         arguments: Value,
         call: &'a Invocation,
-    ) -> BoxFuture<'a, Result<Value, ToolFault>> {
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
         Box::pin(async move {
             let sabotage = self.process.shared.plan.sabotage;
             if sabotage == Sabotage::PushTwice && self.spec.effect == ToolEffect::Write {
                 self.execute(&arguments, call).await?;
             }
-            self.execute(&arguments, call).await
+            Ok(self.execute(&arguments, call).await?.into())
         })
     }
 }

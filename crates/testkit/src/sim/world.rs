@@ -99,6 +99,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         transport: Arc::new(SimModel::new(process.clone(), asked)),
         tools: Arc::new(SimTools::new(process.clone())),
         clock: Arc::new(process.shared.clock.clone()),
+        children: None,
     };
     let mut driving = pin!(drive(&host, process));
     let mut meddling = pin!(meddle(process).fuse());
@@ -188,6 +189,7 @@ async fn meddle(process: &Process) {
         transport: Arc::new(SimModel::new(outsider.clone(), Asked::default())),
         tools: Arc::new(SimTools::new(outsider)),
         clock: Arc::new(shared.clock.clone()),
+        children: None,
     };
     shared.ledger().tally.cancels += 1;
     match host.cancel(&shared.run, "cancelled from outside").await {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, Outcome, ToolEffect, ToolSpec};
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault};
+use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
 use serde_json::{Value, json};
 
 use crate::world::World;
 
 struct Fake {
     spec: ToolSpec,
-    act: fn() -> BoxFuture<'static, Result<Value, ToolFault>>,
+    act: fn() -> BoxFuture<'static, Result<ToolValue, ToolFault>>,
 }
 
 impl Tool for Fake {
@@ -18,12 +18,19 @@ impl Tool for Fake {
         &self.spec
     }
 
-    fn call<'a>(&'a self, _: Value, _: &'a Invocation) -> BoxFuture<'a, Result<Value, ToolFault>> {
+    fn call<'a>(
+        &'a self,
+        _: Value,
+        _: &'a Invocation,
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
         (self.act)()
     }
 }
 
-fn fake(name: &str, act: fn() -> BoxFuture<'static, Result<Value, ToolFault>>) -> Arc<dyn Tool> {
+fn fake(
+    name: &str,
+    act: fn() -> BoxFuture<'static, Result<ToolValue, ToolFault>>,
+) -> Arc<dyn Tool> {
     let spec = ToolSpec {
         name: name.into(),
         description: "A fake.".into(),
@@ -45,7 +52,7 @@ async fn a_call_that_runs_too_long_is_timed_out() {
 
 #[tokio::test]
 async fn an_output_over_the_cap_is_cut_and_its_size_recorded() {
-    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!("x".repeat(998))) }) };
+    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!("x".repeat(998)).into()) }) };
     let mut world = World::of(vec![fake("long", act)]);
     world.limits.tool_output_bytes_max = 100;
     let output = world.call("long", json!({})).await;
@@ -83,7 +90,7 @@ async fn a_panic_of_a_tool_unwinds_to_the_caller() {
 
 #[tokio::test]
 async fn a_call_of_a_tool_that_is_not_there_fails() {
-    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!(1)) }) };
+    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!(1).into()) }) };
     let invocation = World::of(vec![fake("elsewhere", act)]).invocation("elsewhere", &json!({}));
     let output = World::new().registry.invoke(&invocation).await;
     assert_eq!(output.outcome, Outcome::Failed);
@@ -96,7 +103,7 @@ async fn a_call_of_a_tool_that_is_not_there_fails() {
 
 #[test]
 fn two_tools_of_one_name_are_refused() {
-    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!(1)) }) };
+    let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!(1).into()) }) };
     assert!(Registry::new(vec![fake("same", act), fake("same", act)]).is_err());
     assert!(Registry::new(vec![fake("done", act)]).is_err());
 }

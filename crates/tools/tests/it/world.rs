@@ -68,19 +68,11 @@ impl World {
 
     pub(crate) fn invocation(&self, tool: &str, arguments: &Value) -> Invocation {
         let config = RunConfig {
-            dir: self.path("").display().to_string(),
-            targets: vec![Target {
-                provider: "script".into(),
-                endpoint: "none".into(),
-                model: "none".into(),
-                key_env: None,
-                stream: false,
-                timeout_ms: 1000,
-                price: None,
-            }],
             limits: self.limits.clone(),
-            output_tokens_max: 1000,
-            temperature: None,
+            ..RunConfig::new(
+                self.path("").display().to_string(),
+                vec![Target::new("script", "none", "none")],
+            )
         };
         let catalog = self.registry.catalog().clone();
         let started = RunStarted::new("goal".into(), "system".into(), config, catalog);

@@ -1,14 +1,18 @@
 //! The chat completions format, as OpenAI, OpenRouter, LM Studio, Ollama, vLLM and llama.cpp speak it.
-//!
-//! [`encode`] writes a request. [`decode`] reads a whole reply; [`read_events`] reads a streamed one and
-//! gives its events to an [`Accumulator`]. A failure from here says what the server said; which server
-//! that was, and how long it took, is added by whoever sent the request.
 
+mod calls;
 mod decode;
+mod details;
 mod encode;
+mod knobs;
 mod stream;
+mod think;
 mod wire;
 
-pub use decode::{Accumulator, decode};
-pub use encode::{ToolsCache, encode, encode_with_tools};
-pub use stream::read_events;
+pub use decode::decode;
+pub use encode::encode;
+pub(super) use encode::render_tools;
+pub use stream::Accumulator;
+
+/// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
+const NAME: &str = "chat";

@@ -3,10 +3,33 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Catalog, Message, MessageCall, Request, Target, ToolEffect, ToolSpec};
+use bonded_kernel::{
+    Catalog, Dialect, Message, MessageCall, Offer, Request, Target, ToolEffect, ToolSpec,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+
+/// The dialects, and what their directories are called.
+pub(crate) const DIALECTS: [(Dialect, &str); 4] = [
+    (Dialect::Chat, "chat"),
+    (Dialect::Responses, "responses"),
+    (Dialect::Messages, "messages"),
+    (Dialect::Gemini, "gemini"),
+];
+
+/// Compares with a file; with `BLESS` set in the environment, writes the file instead.
+pub(crate) fn check_file(path: &std::path::Path, got: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, got).expect("writable");
+    }
+    let want = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        got == want,
+        "{}\n--- got\n{got}--- want\n{want}",
+        path.display()
+    );
+}
 
 /// Everything that a request borrows.
 pub(crate) struct Conversation {
@@ -15,6 +38,8 @@ pub(crate) struct Conversation {
     pub(crate) messages: Vec<Message>,
     pub(crate) notices: Vec<Arc<str>>,
     pub(crate) catalog: Catalog,
+    pub(crate) offer: Offer,
+    pub(crate) output_tokens_max: u32,
     pub(crate) temperature: Option<f64>,
     pub(crate) ordinal: u32,
 }
@@ -32,18 +57,15 @@ impl Conversation {
         };
         Self {
             target: Target {
-                provider: provider.into(),
-                endpoint: endpoint.into(),
-                model: "m-1".into(),
-                key_env: None,
-                stream: false,
                 timeout_ms: 10_000,
-                price: None,
+                ..Target::new(provider, endpoint, "m-1")
             },
             system: "Be brief.".into(),
             messages: vec![user("Look at a.txt")],
             notices: vec![],
             catalog: Catalog::new([read]).expect("a good catalogue"),
+            offer: Offer::All,
+            output_tokens_max: 256,
             temperature: None,
             ordinal: 0,
         }
@@ -54,9 +76,10 @@ impl Conversation {
             target: &self.target,
             system: &self.system,
             messages: &self.messages,
-            notices: &self.notices,
+            notices: self.notices.clone(),
             catalog: &self.catalog,
-            output_tokens_max: 256,
+            offer: self.offer,
+            output_tokens_max: self.output_tokens_max,
             temperature: self.temperature,
             turn: 1,
             attempt: 1,
@@ -73,6 +96,7 @@ pub(crate) fn assistant(text: &str, calls: &[(&str, &str, &str)]) -> Message {
     Message::Assistant {
         text: text.into(),
         reasoning: "not sent back".into(),
+        signed: None,
         calls: calls
             .iter()
             .map(|(id, tool, arguments)| MessageCall {
@@ -81,6 +105,24 @@ pub(crate) fn assistant(text: &str, calls: &[(&str, &str, &str)]) -> Message {
                 arguments: (*arguments).into(),
             })
             .collect(),
+    }
+}
+
+/// What the model said, with what its provider wants back.
+pub(crate) fn signed(text: &str, signed: &str, calls: &[(&str, &str, &str)]) -> Message {
+    match assistant(text, calls) {
+        Message::Assistant {
+            text,
+            reasoning,
+            calls,
+            ..
+        } => Message::Assistant {
+            text,
+            reasoning,
+            signed: Some(signed.into()),
+            calls,
+        },
+        other => other,
     }
 }
 

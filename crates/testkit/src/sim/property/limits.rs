@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Entry, Event, FailureClass, Money, Price, Reserve, Usage};
+use bonded_kernel::{
+    Entry, Event, FINAL_REPORT, FailureClass, Money, Price, Reserve, RunConfig, Usage,
+};
 
 use crate::sim::history::History;
 
@@ -37,7 +39,11 @@ pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String>
 
 pub(super) fn calls_stay_within_the_cap(history: &History) -> Result<(), String> {
     let max = history.config.limits.calls_per_turn_max;
-    let invoked = per_turn(history, |event| matches!(event, Event::ToolInvoked { .. }));
+    // An agent's report takes no place under the cap.
+    let invoked = per_turn(
+        history,
+        |event| matches!(event, Event::ToolInvoked { tool, .. } if &**tool != FINAL_REPORT),
+    );
     within("invoked calls", &invoked, max)?;
     let mut executed: BTreeMap<u32, u32> = BTreeMap::new();
     let mut keys: Vec<(&str, u32)> = vec![];
@@ -208,6 +214,19 @@ pub(super) fn elapsed_time_stays_within_the_limit(history: &History) -> Result<(
     Ok(())
 }
 
+/// The targets that a limit of one of them holds for: for agents all that share its key.
+fn limited_with(config: &RunConfig, target: u32) -> Vec<u32> {
+    let key_of = |index: u32| {
+        let target = config.targets.get(index as usize)?;
+        let key = target.key_env.clone()?;
+        Some((key, target.provider.clone(), target.endpoint.clone()))
+    };
+    let all = 0..config.targets.len() as u32;
+    let key = key_of(target).filter(|_| config.agent.is_some());
+    let shares = |other: &u32| *other == target || key.is_some() && key_of(*other) == key;
+    all.filter(shares).collect()
+}
+
 /// A target that said how long it wants to be left alone is left alone.
 pub(super) fn rate_limits_are_honoured(history: &History) -> Result<(), String> {
     let mut free_at = BTreeMap::new();
@@ -224,8 +243,15 @@ pub(super) fn rate_limits_are_honoured(history: &History) -> Result<(), String> 
                 }
             }
             Event::AttemptFailed(failed) if failed.class == FailureClass::RateLimit => {
-                let wait_ms = failed.retry_after_ms.unwrap_or(1_000);
-                free_at.insert(asked, entry.at.plus(wait_ms));
+                let floor_ms = if history.config.agent.is_some() {
+                    1_000
+                } else {
+                    0
+                };
+                let wait_ms = failed.retry_after_ms.unwrap_or(1_000).max(floor_ms);
+                for target in limited_with(&history.config, asked) {
+                    free_at.insert(target, entry.at.plus(wait_ms));
+                }
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! The tools: what was executed, against what was decided and logged.
 
-use bonded_kernel::{Call, DONE, Entry, Event, Outcome};
+use bonded_kernel::{Call, DONE, Entry, Event, FINAL_REPORT, Outcome};
 
 use crate::sim::history::History;
 use crate::sim::ledger::Execution;
@@ -11,6 +11,10 @@ fn decided(history: &History, turn: u32, call: u32) -> Option<&Call> {
         Event::DecisionMade(decision) if entry.turn == turn => decision.calls.get(call as usize),
         _ => None,
     })
+}
+
+pub(super) fn is_terminal(tool: &str) -> bool {
+    tool == DONE || tool == FINAL_REPORT
 }
 
 /// Where the log says that a call begins.
@@ -39,8 +43,8 @@ fn times(history: &History, key: &str) -> usize {
 
 pub(super) fn every_execution_was_decided(history: &History) -> Result<(), String> {
     for Execution { key, tool, .. } in &history.executions {
-        if tool == DONE {
-            return Err(format!("{key}: {DONE} is the kernel's own and no tool"));
+        if is_terminal(tool) {
+            return Err(format!("{key}: {tool} is the kernel's own and no tool"));
         }
     }
     for execution in &history.executions {
@@ -158,7 +162,7 @@ pub(super) fn success_is_never_made_up(history: &History) -> Result<(), String> 
         let Event::ToolFinished(finished) = &entry.event else {
             continue;
         };
-        if finished.outcome != Outcome::Ok || &*finished.tool == DONE {
+        if finished.outcome != Outcome::Ok || is_terminal(&finished.tool) {
             continue;
         }
         let same_call = |one: &&Execution| one.turn == entry.turn && one.call == finished.call;

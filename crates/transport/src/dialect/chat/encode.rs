@@ -1,42 +1,30 @@
 //! A request as bytes, written once and straight from what it borrows.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use bonded_kernel::{Catalog, Hash, Message, MessageCall, Request};
+use bonded_kernel::{Message, MessageCall, Request};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// So many catalogues are kept; a process drives few kinds of runs at a time.
-const CATALOGS_MAX: usize = 64;
+use super::NAME;
+use super::knobs::Knobs;
+use crate::dialect::signed;
 
-/// The body of a request. Its tools are rendered anew; a sender of many requests keeps a [`ToolsCache`].
-pub fn encode(request: &Request<'_>) -> Vec<u8> {
-    encode_with_tools(request, &render_tools(request.catalog))
-}
-
-/// The body of a request, with the tools of its catalogue as [`ToolsCache::tools`] gave them.
-pub fn encode_with_tools(request: &Request<'_>, tools: &RawValue) -> Vec<u8> {
+/// The body of a request, with its tools as they were rendered.
+pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
-    let (max_tokens, max_completion_tokens) = match target.provider.as_str() {
-        "openai" => (None, Some(request.output_tokens_max)),
-        _ => (Some(request.output_tokens_max), None),
-    };
     let body = Body {
         model: &target.model,
         messages: Messages(request),
         tools,
-        max_tokens,
-        max_completion_tokens,
-        temperature: request.temperature.filter(|value| value.is_finite()),
+        knobs: Knobs::of(request),
         stream: target.stream,
         stream_options: target.stream.then_some(StreamOptions {
             include_usage: true,
         }),
     };
-    let mut bytes = Vec::with_capacity(size_hint(request) + tools.get().len());
+    let tools_bytes = tools.map_or(0, |tools| tools.get().len());
+    let mut bytes = Vec::with_capacity(size_hint(request) + tools_bytes);
     serde_json::to_writer(&mut bytes, &body)
         .expect("every key is a string and writing to memory does not fail");
     bytes
@@ -55,29 +43,9 @@ fn size_hint(request: &Request<'_>) -> usize {
     512 + texts + texts / 8 + 96 * request.messages.len()
 }
 
-/// The tools of catalogues as they stand in a request, each rendered once.
-#[derive(Debug, Default)]
-pub struct ToolsCache(Mutex<BTreeMap<Hash, Arc<RawValue>>>);
-
-impl ToolsCache {
-    pub fn tools(&self, catalog: &Catalog) -> Arc<RawValue> {
-        // A panic elsewhere cannot leave a map of finished values half written.
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tools) = kept.get(&catalog.hash()) {
-            return Arc::clone(tools);
-        }
-        if kept.len() >= CATALOGS_MAX {
-            kept.clear();
-        }
-        let tools: Arc<RawValue> = render_tools(catalog).into();
-        kept.insert(catalog.hash(), Arc::clone(&tools));
-        tools
-    }
-}
-
-fn render_tools(catalog: &Catalog) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = catalog
-        .specs()
+pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
+    let tools: Vec<ToolOut<'_>> = request
+        .tools()
         .map(|spec| ToolOut {
             kind: "function",
             function: FunctionOut {
@@ -94,13 +62,10 @@ fn render_tools(catalog: &Catalog) -> Box<RawValue> {
 struct Body<'a> {
     model: &'a str,
     messages: Messages<'a>,
-    tools: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
-    max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_completion_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
+    tools: Option<&'a RawValue>,
+    #[serde(flatten)]
+    knobs: Knobs,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,11 +108,20 @@ impl Serialize for Messages<'_> {
                     tool_call_id: Some(call_id),
                     ..Said::new("tool", text)
                 })?,
-                Message::Assistant { text, calls, .. } => {
+                Message::Assistant {
+                    text,
+                    signed,
+                    calls,
+                    ..
+                } => {
                     let silent = text.is_empty() && !calls.is_empty();
+                    // Only a router knows what to do with them.
+                    let wanted = request.target.family() == "openrouter";
+                    let details = signed::items(NAME, signed.as_ref().filter(|_| wanted));
                     list.serialize_element(&Said {
                         content: (!silent).then_some(text),
                         tool_calls: Calls(calls),
+                        reasoning_details: details,
                         ..Said::new("assistant", "")
                     })?;
                 }
@@ -169,6 +143,8 @@ struct Said<'a> {
     tool_call_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Calls::is_empty")]
     tool_calls: Calls<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasoning_details: Vec<&'a RawValue>,
 }
 
 impl<'a> Said<'a> {
@@ -178,6 +154,7 @@ impl<'a> Said<'a> {
             content: Some(content),
             tool_call_id: None,
             tool_calls: Calls(&[]),
+            reasoning_details: Vec::new(),
         }
     }
 }

@@ -1,63 +1,172 @@
-//! A streamed reply: server-sent events read to their end.
+//! Pieces of a reply put together.
 
-use std::pin::pin;
-use std::time::Duration;
+use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, Usage};
 
-use bonded_kernel::{Failure, FailureClass, Reply};
-use bytes::Bytes;
-use futures_util::stream::{Stream, StreamExt};
-use sse_stream::SseByteStream;
+use super::NAME;
+use super::calls::Calls;
+use super::details::Details;
+use super::think::split_thought;
+use super::wire::{Choice, Chunk, Content, Said, cost_of, finish_of, usage_of};
+use crate::dialect::loose::real_error;
+use crate::dialect::{Accumulate, DONE_MARK, events, signed};
+use crate::failure::{ServerError, failed, malformed};
 
-use super::Accumulator;
-use crate::body::Cut;
-use crate::failure::failed;
-
-/// The end of the body usually arrives together with the last event. Reading it lets the connection be
-/// used again; a server that keeps the body open is not waited for.
-const TAIL_PATIENCE: Duration = Duration::from_millis(20);
-
-/// Reads a streamed reply from the pieces of its body, however they are cut.
-pub async fn read_events<S>(pieces: S) -> Result<Reply, Failure>
-where
-    S: Stream<Item = Result<Bytes, Cut>>,
-{
-    let mut events = pin!(SseByteStream::new(pieces));
-    let mut reply = Accumulator::default();
-    while let Some(event) = events.next().await {
-        let event = match event {
-            Ok(event) => event,
-            Err(error) => match broken(error) {
-                // Only trimmings can be missing once the reason is known why the model stopped.
-                cut if cut.class == FailureClass::Network && reply.has_reason() => break,
-                failure => return Err(failure),
-            },
-        };
-        let Some(data) = event.data else { continue };
-        if event.event.as_deref() == Some("error") {
-            return Err(reply.push_error(&data));
-        }
-        reply.push(&data)?;
-        if reply.has_ended() {
-            // Whether the tail came in time changes nothing about the reply.
-            let tail = async { while let Some(Ok(_)) = events.next().await {} };
-            let _ = tokio::time::timeout(TAIL_PATIENCE, tail).await;
-            break;
-        }
-    }
-    reply.finish()
+/// A streamed reply as far as it has come.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    text: String,
+    reasoning: String,
+    details: Details,
+    refusal: String,
+    calls: Calls,
+    usage: Option<Usage>,
+    cost: Option<Money>,
+    stop_reason: Option<String>,
+    model: Option<String>,
+    provider: Option<String>,
+    id: Option<String>,
+    /// A choice with something in it has come.
+    spoke: bool,
+    /// The server said that nothing follows.
+    ended: bool,
 }
 
-fn broken(error: sse_stream::Error) -> Failure {
-    let why = error.to_string();
-    match error {
-        sse_stream::Error::Body(cause) => match cause.downcast::<Cut>() {
-            Ok(cut) => cut.into_failure(),
-            Err(_) => Cut::Broken { why }.into_failure(),
-        },
-        _ => failed(
-            FailureClass::Malformed,
-            format!("the stream of events is unreadable: {why}"),
-            true,
-        ),
+impl Accumulate for Accumulator {
+    fn push(&mut self, data: &str) -> Result<(), Failure> {
+        let data = data.trim();
+        if data.is_empty() || self.ended {
+            return Ok(());
+        }
+        if data == DONE_MARK {
+            self.ended = true;
+            return Ok(());
+        }
+        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
+            let why = format!("an event of the stream is not a chat completion chunk ({error})");
+            malformed(&why, data.as_bytes())
+        })?;
+        self.take(chunk, data.as_bytes())
+    }
+
+    fn has_spoken(&self) -> bool {
+        self.spoke
+    }
+
+    fn has_reason(&self) -> bool {
+        self.stop_reason.is_some()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        if !self.ended && self.stop_reason.is_none() {
+            return Err(events::cut_short());
+        }
+        if !self.spoke {
+            return Err(malformed("the stream ended without a message", b"[DONE]"));
+        }
+        let calls = self.calls.into_calls();
+        let (thought, text) = split_thought(self.text);
+        let refused = text.is_empty() && calls.is_empty();
+        let finish = self.stop_reason.as_deref().map(finish_of);
+        Ok(Reply {
+            text: if refused { self.refusal } else { text },
+            reasoning: joined(self.reasoning, &thought),
+            signed: signed::write(NAME, self.details.items()),
+            calls,
+            usage: self.usage,
+            cost: self.cost,
+            finish: finish.unwrap_or(Finish::Unknown),
+            stop_reason: self.stop_reason,
+            model: self.model,
+            provider: self.provider,
+            request_id: self.id,
+            ..Reply::default()
+        })
+    }
+}
+
+fn joined(mut reasoning: String, thought: &str) -> String {
+    if !reasoning.is_empty() && !thought.is_empty() {
+        reasoning.push('\n');
+    }
+    reasoning.push_str(thought);
+    reasoning
+}
+
+impl Accumulator {
+    /// Notes that nothing follows.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(super) fn take(&mut self, chunk: Chunk, source: &[u8]) -> Result<(), Failure> {
+        if let Some(error) = real_error(chunk.error) {
+            return Err(ServerError::from_value(&error).into_failure(self.spoke));
+        }
+        if chunk.object.as_deref() == Some("error") {
+            return Err(ServerError::from_body(source).into_failure(self.spoke));
+        }
+        let filled = |text: &String| !text.is_empty();
+        self.model = self.model.take().or(chunk.model).filter(filled);
+        self.provider = self.provider.take().or(chunk.provider).filter(filled);
+        self.id = self.id.take().or(chunk.id).filter(filled);
+        if let Some(usage) = &chunk.usage {
+            self.usage = usage_of(usage).or(self.usage);
+            self.cost = cost_of(usage).or(self.cost);
+        }
+        // One choice was asked for; a server that sends more is heard only once.
+        let mut choices = chunk.choices.into_iter().flatten();
+        match choices.find(|choice| choice.index.unwrap_or(0) == 0) {
+            Some(choice) => self.take_choice(choice, source),
+            None => Ok(()),
+        }
+    }
+
+    fn take_choice(&mut self, choice: Choice, source: &[u8]) -> Result<(), Failure> {
+        if let Some(error) = real_error(choice.error) {
+            return Err(ServerError::from_value(&error).into_failure(self.spoke));
+        }
+        match (choice.delta, choice.message) {
+            (Some(delta), _) => self.take_said(delta, false, source)?,
+            // A complete message after pieces of it would say everything twice.
+            (None, Some(message)) if !self.spoke => self.take_said(message, true, source)?,
+            _ => {}
+        }
+        match choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            None => {}
+            Some(reason) if reason == "error" => {
+                let message =
+                    "the provider broke the reply off with an error that it does not name";
+                return Err(failed(FailureClass::Model, message, true));
+            }
+            Some(reason) => {
+                // A reply that was filtered away may have no message at all.
+                self.spoke |= finish_of(&reason) == Finish::ContentFilter;
+                self.stop_reason = Some(reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_said(&mut self, said: Said, whole: bool, source: &[u8]) -> Result<(), Failure> {
+        self.spoke = true;
+        if let Some(content) = said.content {
+            let text = content.text();
+            let why = "the content of the reply is no text";
+            self.text
+                .push_str(&text.ok_or_else(|| malformed(why, source))?);
+        }
+        let thought = said.reasoning_content.and_then(Content::text);
+        let thought = thought.filter(|text| !text.is_empty());
+        let thought = thought.or(said.reasoning.and_then(Content::text));
+        self.reasoning.push_str(&thought.unwrap_or_default());
+        self.details.take(said.reasoning_details);
+        let refusal = said.refusal.and_then(Content::text);
+        self.refusal.push_str(&refusal.unwrap_or_default());
+        let parts = said.tool_calls.into_iter().flatten();
+        self.calls.take(parts, said.function_call, whole, source)
     }
 }

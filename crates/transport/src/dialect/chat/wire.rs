@@ -2,20 +2,27 @@
 //!
 //! Strict where a wrong type would change what the model said, lenient where it only adorns it.
 
-use bonded_kernel::{Finish, Usage};
+use bonded_kernel::{Finish, Money, Usage};
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::dialect::arguments;
+use crate::dialect::loose::{self, first_count};
+use crate::money::dollars;
+
 #[derive(Deserialize)]
 pub(super) struct Chunk {
-    #[serde(default, deserialize_with = "loose_text")]
+    #[serde(default, deserialize_with = "loose::text")]
     pub(super) object: Option<String>,
-    #[serde(default, deserialize_with = "loose_text")]
+    #[serde(default, deserialize_with = "loose::text")]
     pub(super) id: Option<String>,
-    #[serde(default, deserialize_with = "loose_text")]
+    #[serde(default, deserialize_with = "loose::text")]
     pub(super) model: Option<String>,
+    /// Who answered, where the server is a router.
+    #[serde(default, deserialize_with = "loose::text")]
+    pub(super) provider: Option<String>,
     #[serde(default)]
     pub(super) choices: Option<Vec<Choice>>,
     #[serde(default)]
@@ -26,13 +33,13 @@ pub(super) struct Chunk {
 
 #[derive(Deserialize)]
 pub(super) struct Choice {
-    #[serde(default, deserialize_with = "loose_number")]
+    #[serde(default, deserialize_with = "loose::number")]
     pub(super) index: Option<u64>,
     #[serde(default)]
     pub(super) delta: Option<Said>,
     #[serde(default)]
     pub(super) message: Option<Said>,
-    #[serde(default, deserialize_with = "loose_text")]
+    #[serde(default, deserialize_with = "loose::text")]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
     pub(super) error: Option<Value>,
@@ -48,6 +55,8 @@ pub(super) struct Said {
     #[serde(default)]
     pub(super) reasoning_content: Option<Content>,
     #[serde(default)]
+    pub(super) reasoning_details: Option<Value>,
+    #[serde(default)]
     pub(super) refusal: Option<Content>,
     #[serde(default)]
     pub(super) tool_calls: Option<Vec<CallPart>>,
@@ -60,6 +69,8 @@ pub(super) struct Said {
 pub(super) enum Content {
     Text(String),
     Parts(Vec<Part>),
+    /// Some servers send JSON that was asked for as it is, instead of a text that holds it.
+    Json(serde_json::Map<String, Value>),
     Other(IgnoredAny),
 }
 
@@ -70,11 +81,12 @@ pub(super) struct Part {
 }
 
 impl Content {
-    /// `None` for something that is neither a text nor a list of parts.
+    /// `None` for something that cannot be what a model said.
     pub(super) fn text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text),
             Self::Parts(parts) => Some(parts.into_iter().filter_map(|part| part.text).collect()),
+            Self::Json(object) => Some(Value::Object(object).to_string()),
             Self::Other(_) => None,
         }
     }
@@ -82,9 +94,9 @@ impl Content {
 
 #[derive(Deserialize)]
 pub(super) struct CallPart {
-    #[serde(default, deserialize_with = "loose_number")]
+    #[serde(default, deserialize_with = "loose::number")]
     pub(super) index: Option<u64>,
-    #[serde(default, deserialize_with = "loose_text")]
+    #[serde(default, deserialize_with = "loose::text")]
     pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) function: Option<FunctionPart>,
@@ -99,39 +111,14 @@ pub(super) struct FunctionPart {
 }
 
 impl FunctionPart {
-    /// The arguments as text: some servers send the object itself instead of a text that holds it.
     pub(super) fn arguments(&self) -> Result<String, serde_json::Error> {
-        match self.arguments.as_deref().map(RawValue::get) {
-            None => Ok(String::new()),
-            Some(text) if text.starts_with('"') => serde_json::from_str(text),
-            Some(other) => Ok(other.into()),
-        }
+        arguments::from_wire(self.arguments.as_deref())
     }
-}
-
-fn loose_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    })
-}
-
-fn loose_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_u64())
-}
-
-/// An error field that says something; some servers send an empty one beside a good reply.
-pub(super) fn real_error(error: Option<Value>) -> Option<Value> {
-    error.filter(|error| match error {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        _ => true,
-    })
 }
 
 pub(super) fn finish_of(reason: &str) -> Finish {
     match reason {
-        "stop" | "eos" | "end_turn" | "stop_sequence" => Finish::Stop,
+        "stop" | "end" | "eos" | "end_turn" | "stop_sequence" => Finish::Stop,
         "tool_calls" | "function_call" | "tool_use" => Finish::ToolCalls,
         "length" | "max_tokens" => Finish::Length,
         "content_filter" => Finish::ContentFilter,
@@ -141,10 +128,7 @@ pub(super) fn finish_of(reason: &str) -> Finish {
 
 /// `None` where the server did not count: a request of no tokens does not exist.
 pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
-    let first = |paths: &[&str]| {
-        let mut found = paths.iter().filter_map(|path| usage.pointer(path));
-        found.find_map(Value::as_u64)
-    };
+    let first = |pointers: &[&str]| first_count(usage, pointers);
     let input = first(&["/prompt_tokens", "/input_tokens"])?;
     let total = first(&["/total_tokens"]).unwrap_or(input);
     let output = first(&["/completion_tokens", "/output_tokens"])
@@ -154,10 +138,23 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
         "/input_tokens_details/cached_tokens",
         "/prompt_cache_hit_tokens",
         "/cached_tokens",
+        "/cache_read_input_tokens",
     ]);
+    let written = first(&[
+        "/prompt_tokens_details/cache_write_tokens",
+        "/prompt_tokens_details/cache_creation_tokens",
+        "/cache_creation_input_tokens",
+    ]);
+    let cached = cached.unwrap_or(0).min(input);
     (input > 0 || output > 0).then_some(Usage {
         input,
         output,
-        cached: cached.unwrap_or(0).min(input),
+        cached,
+        written: written.unwrap_or(0).min(input - cached),
     })
+}
+
+/// What a router says that the request cost, in dollars.
+pub(super) fn cost_of(usage: &Value) -> Option<Money> {
+    dollars(usage.get("cost")?.as_f64()?)
 }

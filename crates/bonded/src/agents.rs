@@ -1,0 +1,89 @@
+//! Where agents are found, and what the machine and the clock say to them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
+use bonded_host::agent_file::IncludePolicy;
+use bonded_host::config::Environment;
+use bonded_host::{Host, SystemClock, WorkplaceChildren};
+use bonded_state::Store;
+use bonded_transport::{Providers, Transport};
+
+use crate::args::AgentArgs;
+use crate::error::CliError;
+use crate::traced::Traced;
+use crate::{options, output};
+
+/// The place that a command line speaks of. `dir` is the working directory, absolute.
+pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
+    Ok(Workplace {
+        config_file: args.config.clone(),
+        dir: dir.to_owned(),
+        binary_dir: std::env::current_exe()
+            .ok()
+            .and_then(|path| path.parent().map(Path::to_owned)),
+        home: std::env::var_os("HOME").map(PathBuf::from),
+        etc: Some("/etc".into()),
+        overrides: options::overrides(&args.overrides)?,
+        command_line: args.options.given.clone(),
+        includes: match args.includes_anywhere {
+            true => IncludePolicy::Anywhere,
+            false => IncludePolicy::InsideTree,
+        },
+        ..Workplace::bare(environment())
+    })
+}
+
+/// The variables of this process; one that is no UTF-8 can be named by nobody.
+pub(crate) fn environment() -> Environment {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// A host that runs agents of a place, and every other run too. On request it shows what goes to models.
+pub(crate) fn host(
+    store: Arc<dyn Store>,
+    workplace: Workplace,
+    trace_models: bool,
+) -> (Host, Arc<AgentTools>) {
+    let environment = workplace.environment.clone();
+    let keyring = Keyring::new(environment.clone());
+    let tools = AgentTools::new(environment, Some(workplace.clone()))
+        .warning(|warning| output::stderr(&format!("warning: {warning}")));
+    let tools = Arc::new(tools);
+    let providers: Arc<dyn Transport> =
+        Arc::new(Providers::new(move |target| keyring.credentials(target)));
+    let host = Host {
+        store,
+        transport: match trace_models {
+            true => Arc::new(Traced(providers)),
+            false => providers,
+        },
+        tools: tools.clone(),
+        clock: Arc::new(SystemClock::new()),
+        children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
+    };
+    (host, tools)
+}
+
+/// What prompts may ask of the machine and the clock.
+pub(crate) fn moment() -> Moment {
+    let now = jiff::Zoned::now();
+    let read = |path: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.trim().to_owned()
+    };
+    let user = ["USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    Moment {
+        datetime: now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        day: now.strftime("%A").to_string(),
+        timezone: now.time_zone().iana_name().unwrap_or("UTC").to_owned(),
+        hostname: read("/proc/sys/kernel/hostname"),
+        user: user.unwrap_or_default(),
+        kernel: read("/proc/sys/kernel/osrelease"),
+    }
+}

@@ -1,0 +1,111 @@
+//! `bonded config`: what the configuration says, and what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use bonded_host::agent::{Agent, Workplace};
+use bonded_host::config::{Config, Places};
+use serde_json::json;
+
+use crate::args::{ConfigArgs, ConfigCommand, ConfigPlaceArgs};
+use crate::error::{CliError, Code, with_causes};
+use crate::{agents, output, settings};
+
+pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
+    match &args.command {
+        ConfigCommand::Show(args) => show(args),
+        ConfigCommand::Check(args) => check(args),
+    }
+}
+
+fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
+    let dir = settings::working_directory(args.dir.as_deref())?;
+    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
+    let agent_dir = args.agent_file.as_deref().and_then(Path::parent);
+    let places = Places {
+        explicit: workplace.config_file.clone(),
+        cwd: workplace.dir.clone(),
+        agent_dir: agent_dir.map(Path::to_owned),
+        binary_dir: workplace.binary_dir.clone(),
+        home: workplace.home.clone(),
+        etc: workplace.etc.clone(),
+    };
+    Ok((workplace, places))
+}
+
+fn show(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
+    let (workplace, places) = place(args)?;
+    let config = Config::load(&places, workplace.environment)?;
+    let explained = config.explain();
+    if args.json {
+        let values = explained.iter().map(|it| {
+            json!({ "key": it.key_path.to_string(), "value": it.value, "file": it.file, "variables": it.variables })
+        });
+        output::stdout(&json!({ "values": values.collect::<Vec<_>>() }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if explained.is_empty() {
+        let looked: Vec<String> = places
+            .layers()
+            .iter()
+            .map(|layer| layer.file.display().to_string())
+            .collect();
+        output::stderr(&format!(
+            "there is no configuration; looked for\n  {}",
+            looked.join("\n  ")
+        ));
+    }
+    for it in explained {
+        output::stdout(&format!(
+            "{} = {}    # {}",
+            it.key_path,
+            it.value,
+            it.file.display()
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
+    let (workplace, places) = place(args)?;
+    let mut problems: Vec<String> = Config::check(&places, workplace.environment.clone())
+        .iter()
+        .map(|problem| with_causes(problem))
+        .collect();
+    let mut warnings = vec![];
+    if let Ok(config) = Config::load(&places, workplace.environment.clone()) {
+        warnings.extend(config.warnings().iter().map(ToString::to_string));
+        if let Some(file) = &args.agent_file
+            && let Err(error) = check_agent(file, &workplace)
+            && !problems.iter().any(|problem| problem == error.message())
+        {
+            problems.push(error.message().to_owned());
+        }
+    }
+    if args.json {
+        let object =
+            json!({ "ok": problems.is_empty(), "problems": problems, "warnings": warnings });
+        output::stdout(&object.to_string());
+    } else {
+        warnings
+            .iter()
+            .for_each(|warning| output::stderr(&format!("warning: {warning}")));
+        if problems.is_empty() {
+            output::stdout("the configuration is good");
+        }
+    }
+    let mut problems = problems.into_iter();
+    match problems.next() {
+        None => Ok(ExitCode::SUCCESS),
+        Some(_) if args.json => Ok(ExitCode::from(Code::Config.exit_code())),
+        Some(first) => Err(problems.fold(CliError::new(Code::Config, first), CliError::hint)),
+    }
+}
+
+/// Everything that a run of the agent would need, short of running it.
+fn check_agent(file: &Path, workplace: &Workplace) -> Result<(), CliError> {
+    let agent = Agent::load(file, workplace, BTreeMap::new())?;
+    settings::assignment_for_check(&agent)?;
+    Ok(())
+}

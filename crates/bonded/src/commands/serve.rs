@@ -1,0 +1,152 @@
+//! `bonded serve`: agents as models of an OpenAI-compatible server.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bonded_host::CancellationToken;
+use bonded_host::agent::{self, Agent, UnknownWindow, Workplace};
+use bonded_kernel::Limits;
+use tokio::net::TcpListener;
+
+use crate::args::ServeArgs;
+use crate::error::{CliError, Code};
+use crate::serve::{self, Settings, Tokens};
+use crate::signals::Signals;
+use crate::{agents, output, settings};
+
+/// The exit code of a server that was stopped before its runs could end.
+const STOPPED: i32 = 1;
+
+pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let dir = settings::working_directory(args.dir.as_deref())?;
+    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
+    let limits = settings::own_limits(&args.limits, 0)?;
+    let agents = load(args, &workplace, &limits)?;
+    let tokens = tokens(args)?;
+    let addresses = addresses(&args.listen)?;
+    if tokens.is_empty() && serve::needs_tokens(&addresses) {
+        return Err(no_token(&args.listen));
+    }
+    let quiet = agents.iter().any(|agent| agent.options.quiet);
+    let store = settings::open_store(store)?;
+    let traces = agents.iter().any(|agent| agent.options.trace_llm);
+    let (host, tools) = agents::host(store, workplace, traces);
+    let stop = stop_on_signal();
+    let listener = listen(&addresses, &args.listen).await?;
+    let settings = Settings {
+        agents,
+        tokens,
+        concurrency: args.concurrency as usize,
+        limits,
+        stop_after: Duration::from_secs(args.stop_after),
+        tells: !quiet,
+    };
+    serve::serve(listener, settings, Arc::new(host), stop).await;
+    tools.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Loads every agent and checks that it could run, so that no client is the first to find out.
+fn load(args: &ServeArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec<Agent>, CliError> {
+    let mut agents = vec![];
+    for file in &args.agent_files {
+        let agent = Agent::load(file, workplace, BTreeMap::new())?;
+        settings::check_scripts(&agent.options)?;
+        settings::assignment_for_check(&agent)?;
+        let targets = agent::targets(
+            &agent.config,
+            &agent.options,
+            &workplace.environment,
+            UnknownWindow::Usual,
+        )?;
+        if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
+            let hint = "put the models' prices into `pricing` of the configuration";
+            return Err(settings::no_price(hint));
+        }
+        for warning in agent.warnings() {
+            output::stderr(&format!("warning: {warning}"));
+        }
+        agents.push(agent);
+    }
+    Ok(agents)
+}
+
+fn tokens(args: &ServeArgs) -> Result<Tokens, CliError> {
+    let in_file = match &args.token_file {
+        None => String::new(),
+        Some(path) => std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the tokens in {}: {error}", path.display());
+            CliError::new(Code::Usage, message)
+        })?,
+    };
+    let lines = in_file.lines().map(str::trim);
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    if let (Some(path), []) = (&args.token_file, lines.as_slice()) {
+        let message = format!("there is no token in {}", path.display());
+        return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
+    }
+    let said = args.tokens.iter().map(|token| token.trim());
+    let tokens: Vec<&str> = said.chain(lines).collect();
+    if tokens.iter().any(|token| token.is_empty()) {
+        let message = "a token is empty; it would let everybody in";
+        return Err(CliError::new(Code::Usage, message));
+    }
+    Ok(Tokens::new(tokens))
+}
+
+fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
+    let addresses: Vec<SocketAddr> = listen
+        .to_socket_addrs()
+        .map_err(|error| {
+            CliError::new(Code::Usage, format!("--listen {listen:?}: {error}"))
+                .hint("an address and a port, such as 127.0.0.1:8130")
+        })?
+        .collect();
+    Ok(addresses)
+}
+
+fn no_token(listen: &str) -> CliError {
+    let message =
+        format!("--listen {listen} lets other machines ask the agents, and there is no token");
+    CliError::new(Code::Usage, message)
+        .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")
+        .hint("or listen on this machine only: --listen 127.0.0.1:8130")
+}
+
+async fn listen(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {
+    let failed = |error: std::io::Error| {
+        CliError::new(Code::Listen, format!("cannot listen on {said}: {error}"))
+            .hint("choose another port: --listen 127.0.0.1:0 takes any that is free")
+    };
+    let listener = TcpListener::bind(addresses).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    output::stderr(&format!("listening on http://{address}"));
+    Ok(listener)
+}
+
+/// Gives a token that the first signal cancels; the second one ends the process.
+fn stop_on_signal() -> CancellationToken {
+    let token = CancellationToken::new();
+    // Without handlers a signal ends the process at once, which the log survives as it does any crash.
+    if let Ok(mut signals) = Signals::new() {
+        let stop = token.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            output::stderr("stopping after the runs under way; press Ctrl-C again to stop at once");
+            stop.cancel();
+            signals.next().await;
+            #[expect(
+                clippy::exit,
+                reason = "the person asked twice; the log is safe at any moment"
+            )]
+            std::process::exit(STOPPED);
+        });
+    }
+    token
+}

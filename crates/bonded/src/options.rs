@@ -1,0 +1,123 @@
+//! The flags of options, made from the one table that says what options there are.
+
+use std::collections::BTreeMap;
+
+use bonded_host::config::options::{Given, Kind, OptionRow, TABLE};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::error::{CliError, Code};
+
+/// What the command line says about options, by option key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OptionArgs {
+    pub(crate) given: BTreeMap<String, Given>,
+}
+
+/// Names that existed before the table, or that are shorter.
+const ALIASES: [(&str, &str); 4] = [
+    ("models", "model"),
+    ("maxRetries", "max-attempts"),
+    ("maxToolCallsPerTurn", "max-calls"),
+    ("toolResponseMaxBytes", "tool-output"),
+];
+const SHORT: [(&str, char); 2] = [("models", 'm'), ("quiet", 'q')];
+const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
+
+impl clap::FromArgMatches for OptionArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = BTreeMap::new();
+        for row in flags() {
+            if let Some(text) = typed(row, matches) {
+                given.insert(row.key.to_owned(), Given::typed(row, &text));
+            }
+        }
+        Ok(Self { given })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for OptionArgs {
+    fn augment_args(command: Command) -> Command {
+        flags().fold(
+            command.next_help_heading("Options of agents and runs"),
+            |command, row| {
+                let command = command.arg(arg(row));
+                match row.key {
+                    "stream" => command.arg(
+                        Arg::new("no-stream")
+                            .long("no-stream")
+                            .help("have replies come whole")
+                            .action(ArgAction::SetTrue)
+                            .conflicts_with("stream"),
+                    ),
+                    _ => command,
+                }
+            },
+        )
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn flags() -> impl Iterator<Item = &'static OptionRow> {
+    TABLE.iter().filter(|row| row.flag.is_some())
+}
+
+fn arg(row: &'static OptionRow) -> Arg {
+    let long = row.flag.unwrap_or_default().trim_start_matches('-');
+    let usual = match row.default {
+        Some(text) if !text.is_empty() && row.kind != Kind::Flag => format!(" [agents: {text}]"),
+        _ => String::new(),
+    };
+    let mut arg = Arg::new(row.key)
+        .long(long)
+        .help(format!("{}{usual}", row.help));
+    for alias in row.flag_aliases {
+        arg = arg.alias(alias.trim_start_matches('-'));
+    }
+    for (_, alias) in ALIASES.iter().filter(|(key, _)| *key == row.key) {
+        arg = arg.visible_alias(*alias);
+    }
+    for (_, short) in SHORT.iter().filter(|(key, _)| *key == row.key) {
+        arg = arg.short(*short);
+    }
+    for (_, variable) in VARIABLES.iter().filter(|(key, _)| *key == row.key) {
+        arg = arg.env(*variable);
+    }
+    match row.kind {
+        Kind::Flag => arg.action(ArgAction::SetTrue),
+        Kind::List | Kind::Models => arg.value_name("LIST").action(ArgAction::Append),
+        // A negative number is a value to complain about, not another flag.
+        _ => arg.value_name("VALUE").allow_negative_numbers(true),
+    }
+}
+
+fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
+    match row.kind {
+        Kind::Flag if matches.get_flag(row.key) => Some("true".into()),
+        Kind::Flag if row.key == "stream" && matches.get_flag("no-stream") => Some("false".into()),
+        Kind::Flag => None,
+        _ => {
+            let values: Vec<&str> = matches
+                .get_many::<String>(row.key)?
+                .map(String::as_str)
+                .collect();
+            Some(values.join(","))
+        }
+    }
+}
+
+/// Reads every `--override KEY=VALUE`.
+pub(crate) fn overrides(said: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
+    let parse = |text: &String| {
+        bonded_host::config::options::parse_override(text)
+            .map_err(|error| CliError::new(Code::Usage, error.to_string()))
+    };
+    said.iter().map(parse).collect()
+}

@@ -1,0 +1,84 @@
+//! What is said on request beyond the usual lines.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Call, Entry, Event, RunConfig};
+
+/// Tools of servers are named `SERVER__tool`, and those of ours begin so.
+const OWN: &str = "agent__";
+
+/// Reads the entries of one run in order and says more of them.
+#[derive(Default)]
+pub(crate) struct Trace {
+    /// Says when a request or a call begins.
+    verbose: bool,
+    /// Says what goes to and comes from tool servers, whole.
+    servers: bool,
+    config: Option<Arc<RunConfig>>,
+    calls: Vec<Call>,
+}
+
+impl Trace {
+    pub(crate) fn new(verbose: bool, servers: bool) -> Self {
+        Self {
+            verbose,
+            servers,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.verbose || self.servers
+    }
+
+    /// The lines that come before an entry's own.
+    pub(crate) fn lines(&mut self, entry: &Entry) -> Vec<String> {
+        if !self.is_on() {
+            return vec![];
+        }
+        match &entry.event {
+            Event::RunStarted(started) => {
+                self.config = Some(Arc::new(started.config.clone()));
+                vec![]
+            }
+            Event::DecisionMade(decision) => {
+                self.calls.clone_from(&decision.calls);
+                vec![]
+            }
+            Event::AttemptStarted { target, .. } if self.verbose => {
+                let config = self.config.as_ref();
+                let target = config.and_then(|config| config.targets.get(*target as usize));
+                let line = |it: &bonded_kernel::Target| {
+                    format!("{:>3}  asking   {}/{}", entry.turn, it.provider, it.model)
+                };
+                target.map(line).into_iter().collect()
+            }
+            Event::ToolInvoked { call, tool, .. } => self.invoked(entry, *call, tool),
+            Event::ToolFinished(finished) if self.servers && is_of_server(&finished.tool) => {
+                vec![format!(
+                    "trace: from {}: {}",
+                    finished.tool, &*finished.output
+                )]
+            }
+            _ => vec![],
+        }
+    }
+
+    fn invoked(&self, entry: &Entry, call: u32, tool: &str) -> Vec<String> {
+        let mut lines = vec![];
+        if self.verbose {
+            lines.push(format!("{:>3}  running  {tool}", entry.turn));
+        }
+        if let Some(call) = self.calls.get(call as usize)
+            && self.servers
+            && is_of_server(tool)
+        {
+            lines.push(format!("trace: to {tool}: {}", &*call.arguments));
+        }
+        lines
+    }
+}
+
+fn is_of_server(tool: &str) -> bool {
+    tool.contains("__") && !tool.starts_with(OWN)
+}

@@ -1,0 +1,117 @@
+//! One question: from the request to the run, and from the run to the answer.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::client::{Client, Ticket};
+use super::key::Key;
+use super::progress::Follower;
+use super::refusal::Refusal;
+use super::request::{Asked, Streaming};
+use super::stream::{self, Telling};
+use super::{Server, body, chat, responses};
+
+/// Names the run of an answer, also of one that is an error.
+const RUN: HeaderName = HeaderName::from_static("x-bonded-run");
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interface {
+    Chat,
+    Responses,
+}
+
+impl Interface {
+    fn read(self, body: &[u8]) -> Result<Asked, Refusal> {
+        match self {
+            Self::Chat => chat::read(body),
+            Self::Responses => responses::read(body),
+        }
+    }
+
+    fn whole(self, ticket: &Ticket, answer: &Answer) -> Value {
+        match self {
+            Self::Chat => chat::whole(ticket, answer),
+            Self::Responses => responses::whole(ticket, answer),
+        }
+    }
+
+    fn telling(self, ticket: Ticket, how: Streaming) -> Box<dyn Telling> {
+        match self {
+            Self::Chat => Box::new(chat::Chunks {
+                ticket,
+                with_usage: how.usage,
+            }),
+            Self::Responses => Box::new(responses::Events { ticket, told: 0 }),
+        }
+    }
+}
+
+/// Asks an agent what a request asks.
+pub(super) async fn ask(
+    server: &Server,
+    interface: Interface,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let caller = server.tokens.caller(&head.headers)?;
+    let body = body::read(&head.headers, body).await?;
+    let asked = interface.read(&body)?;
+    let model = server.models.find(&asked.model)?;
+    let key = Key::of(&head.headers, caller, asked.digest)?;
+    let goal = model.goal(&asked, &server.limits)?;
+    let client = server.runs.begin(key, goal, model.ledger()).await?;
+    let ticket = Ticket {
+        run: client.run.clone(),
+        model: model.id.clone(),
+        created: unix_seconds(),
+    };
+    let run = HeaderValue::from_str(ticket.run.as_str());
+    let mut response = match asked.stream {
+        Some(how) => streamed(server, interface, client, ticket, how),
+        None => whole(interface, client, &ticket).await,
+    };
+    if let Ok(run) = run {
+        response.headers_mut().insert(RUN, run);
+    }
+    Ok(response)
+}
+
+fn streamed(
+    server: &Server,
+    interface: Interface,
+    client: Client,
+    ticket: Ticket,
+    how: Streaming,
+) -> Response {
+    let follower = how
+        .progress
+        .then(|| Follower::new(server.runs.store(), ticket.run.clone()));
+    stream::response(client, interface.telling(ticket, how), follower)
+}
+
+/// A connection that breaks while this waits drops it, and the client with it.
+async fn whole(interface: Interface, mut client: Client, ticket: &Ticket) -> Response {
+    match client.ended().await {
+        Ok(answer) => json(&interface.whole(ticket, &answer)),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+pub(super) fn json(value: &Value) -> Response {
+    let mut response = Response::new(Body::from(value.to_string()));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+pub(super) fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

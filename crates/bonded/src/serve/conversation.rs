@@ -1,0 +1,186 @@
+//! What was said, and the goal that it makes.
+//!
+//! The last message is the user's and is the goal. What was said before stands above it as a transcript,
+//! and what the caller's system messages say stands below it.
+
+use serde::Deserialize;
+
+use super::refusal::Refusal;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// System or developer.
+    Instruction,
+    User,
+    Assistant,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) role: Role,
+    pub(super) text: String,
+}
+
+/// A text, or the parts of one.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "content must be a text or a list of parts")]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+impl Content {
+    /// The text; what is no text cannot be given to an agent.
+    pub(super) fn into_text(self, param: &'static str) -> Result<String, Refusal> {
+        let parts = match self {
+            Self::Text(text) => return Ok(text),
+            Self::Parts(parts) => parts,
+        };
+        let texts = parts.into_iter().map(|part| match part.kind.as_str() {
+            "text" | "input_text" | "output_text" => Ok(part.text.unwrap_or_default()),
+            "refusal" => Ok(part.refusal.unwrap_or_default()),
+            other => {
+                let message =
+                    format!("a part of type {other:?} cannot be given to an agent; send text");
+                Err(Refusal::bad_request(
+                    "unsupported_content",
+                    Some(param),
+                    message,
+                ))
+            }
+        });
+        Ok(texts.collect::<Result<Vec<String>, Refusal>>()?.join("\n"))
+    }
+}
+
+/// The role that a name means.
+pub(super) fn role(name: &str, param: &'static str) -> Result<Role, Refusal> {
+    match name {
+        "system" | "developer" => Ok(Role::Instruction),
+        "user" => Ok(Role::User),
+        "assistant" => Ok(Role::Assistant),
+        "tool" | "function" => Err(calls_refused(param)),
+        other => {
+            let message =
+                format!("there is no role {other:?}; use system, developer, user or assistant");
+            Err(Refusal::bad_request("unknown_role", Some(param), message))
+        }
+    }
+}
+
+/// Agents call their own tools, so nobody can answer their calls or offer them others.
+pub(super) fn calls_refused(param: &'static str) -> Refusal {
+    let message = "agents have tools of their own and make their calls themselves; send a request \
+                   without tool definitions, tool calls and tool results";
+    Refusal::bad_request("tools_not_supported", Some(param), message)
+}
+
+/// Makes the goal of what was said.
+pub(super) fn goal(said: &[Said], param: &'static str) -> Result<String, Refusal> {
+    let (instructions, talk): (Vec<&Said>, Vec<&Said>) = said
+        .iter()
+        .filter(|said| !said.text.trim().is_empty())
+        .partition(|said| said.role == Role::Instruction);
+    let Some((last, before)) = talk.split_last() else {
+        return Err(no_user_message(param));
+    };
+    if last.role != Role::User {
+        return Err(no_user_message(param));
+    }
+    let mut goal = String::new();
+    if !before.is_empty() {
+        goal.push_str("What was said before:\n\n");
+        for said in before {
+            let who = match said.role {
+                Role::Assistant => "[assistant]",
+                Role::User | Role::Instruction => "[user]",
+            };
+            goal.push_str(&format!("{who}\n{}\n\n", said.text));
+        }
+        goal.push_str("What is asked now:\n\n");
+    }
+    goal.push_str(&last.text);
+    if !instructions.is_empty() {
+        let texts: Vec<&str> = instructions.iter().map(|said| said.text.as_str()).collect();
+        goal.push_str("\n\nContext from the caller:\n\n");
+        goal.push_str(&texts.join("\n\n"));
+    }
+    Ok(goal)
+}
+
+fn no_user_message(param: &'static str) -> Refusal {
+    let message =
+        "the last message must be the user's, and not empty: it is what the agent is asked";
+    Refusal::bad_request("no_user_message", Some(param), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(lines: &[(Role, &str)]) -> Vec<Said> {
+        let said = lines.iter().map(|(role, text)| Said {
+            role: *role,
+            text: (*text).to_owned(),
+        });
+        said.collect()
+    }
+
+    #[test]
+    fn the_last_user_message_is_the_goal_with_the_talk_above_and_the_instructions_below() {
+        use Role::{Assistant, Instruction, User};
+        let rows: [(&[(Role, &str)], &str); 4] = [
+            (&[(User, "why?")], "why?"),
+            (
+                &[
+                    (Instruction, "be brief"),
+                    (User, "why?"),
+                    (Instruction, "be kind"),
+                ],
+                "why?\n\nContext from the caller:\n\nbe brief\n\nbe kind",
+            ),
+            (
+                &[
+                    (User, "hi"),
+                    (Assistant, "hello"),
+                    (Assistant, " "),
+                    (User, "why?"),
+                ],
+                "What was said before:\n\n[user]\nhi\n\n[assistant]\nhello\n\n\
+                 What is asked now:\n\nwhy?",
+            ),
+            (
+                &[(Instruction, "be brief"), (User, "hi"), (User, "why?")],
+                "What was said before:\n\n[user]\nhi\n\nWhat is asked now:\n\nwhy?\n\n\
+                 Context from the caller:\n\nbe brief",
+            ),
+        ];
+        for (lines, expected) in rows {
+            assert_eq!(goal(&said(lines), "messages").as_deref(), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn a_talk_that_does_not_end_with_the_user_is_refused() {
+        use Role::{Assistant, Instruction, User};
+        let rows: [&[(Role, &str)]; 5] = [
+            &[],
+            &[(Instruction, "be brief")],
+            &[(User, "  \n")],
+            &[(Assistant, "hello")],
+            &[(User, "why?"), (Assistant, "because")],
+        ];
+        for lines in rows {
+            let refusal = goal(&said(lines), "messages").expect_err("nothing is asked");
+            assert_eq!(refusal.code, "no_user_message", "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Idempotency keys: the same key with the same body is the same run.
+
+use axum::http::HeaderMap;
+use bonded_kernel::{Event, Hash, RunId, TerminationKind};
+use bonded_state::{ListFilter, Listed, Store, StoreError};
+
+use super::access::Caller;
+use super::refusal::Refusal;
+
+const HEADER: &str = "idempotency-key";
+const KEY_BYTES_MAX: usize = 255;
+/// Hexadecimal digits of a hash in an id.
+const DIGITS: usize = 24;
+
+/// How the ids of a key's runs are written: `key-KEY-BODY`, and `key-KEY-BODY-2` for the second run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    of_key: String,
+    of_body: String,
+}
+
+/// A run that a key has begun before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Earlier {
+    pub(super) id: RunId,
+    pub(super) is_cancelled: bool,
+}
+
+impl Key {
+    /// The key of a request. Callers with different tokens do not share keys.
+    pub(super) fn of(
+        headers: &HeaderMap,
+        caller: Caller,
+        body: Hash,
+    ) -> Result<Option<Self>, Refusal> {
+        let Some(value) = headers.get(HEADER) else {
+            return Ok(None);
+        };
+        let value = value.as_bytes();
+        if value.is_empty() || value.len() > KEY_BYTES_MAX {
+            let message = format!("the Idempotency-Key must have 1 to {KEY_BYTES_MAX} bytes");
+            return Err(Refusal::bad_request("bad_idempotency_key", None, message));
+        }
+        let whose = [caller.0.as_bytes().as_slice(), value].concat();
+        let digits = |hash: Hash| hash.to_string().chars().take(DIGITS).collect::<String>();
+        Ok(Some(Self {
+            of_key: format!("key-{}-", digits(Hash::of(&whose))),
+            of_body: digits(body),
+        }))
+    }
+
+    /// How the ids of all its runs begin.
+    pub(super) fn prefix(&self) -> &str {
+        &self.of_key
+    }
+
+    /// The id to run under. A run that was cancelled has answered nothing: another one takes its place.
+    pub(super) fn choose(&self, earlier: &[Earlier]) -> Result<RunId, Refusal> {
+        let stem = format!("{}{}", self.of_key, self.of_body);
+        let mut newest: Option<(u32, &Earlier)> = None;
+        for run in earlier {
+            let number = number_of(&run.id, &stem).ok_or_else(Refusal::other_body)?;
+            if newest.is_none_or(|(known, _)| number > known) {
+                newest = Some((number, run));
+            }
+        }
+        let number = match newest {
+            None => 1,
+            Some((_, run)) if !run.is_cancelled => return Ok(run.id.clone()),
+            Some((number, _)) => number.saturating_add(1),
+        };
+        let id = match number {
+            1 => stem,
+            number => format!("{stem}-{number}"),
+        };
+        Ok(RunId::new(&id).expect("hexadecimal digits and hyphens name a run"))
+    }
+}
+
+/// The number of a run of the same body; `None` for that of another.
+fn number_of(id: &RunId, stem: &str) -> Option<u32> {
+    match id.as_str().strip_prefix(stem)? {
+        "" => Some(1),
+        rest => rest.strip_prefix('-')?.parse().ok(),
+    }
+}
+
+/// The runs of a key that the store knows.
+pub(super) async fn stored(store: &dyn Store, key: &Key) -> Result<Vec<Earlier>, StoreError> {
+    let filter = ListFilter {
+        prefix: Some(key.prefix().to_owned()),
+        ..ListFilter::default()
+    };
+    let listed = store.list(filter).await?;
+    Ok(listed.into_iter().map(earlier).collect())
+}
+
+fn earlier(listed: Listed) -> Earlier {
+    let last = listed.ends.ok().map(|ends| ends.last.event);
+    let is_cancelled = match last {
+        Some(Event::RunEnded(ended)) => ended.termination.kind == TerminationKind::Cancelled,
+        _ => false,
+    };
+    Earlier {
+        id: listed.run,
+        is_cancelled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(token: &str, key: &str, body: &str) -> Key {
+        let value = key.parse().expect("the test's key is a header");
+        let headers = HeaderMap::from_iter([(HEADER.parse().expect("a name"), value)]);
+        let caller = Caller(Hash::of(token.as_bytes()));
+        let key = Key::of(&headers, caller, Hash::of(body.as_bytes()));
+        key.expect("the key is short").expect("there is a key")
+    }
+
+    fn earlier(id: &RunId, is_cancelled: bool) -> Earlier {
+        Earlier {
+            id: id.clone(),
+            is_cancelled,
+        }
+    }
+
+    #[test]
+    fn a_key_names_one_run_until_that_is_cancelled() {
+        let key = key("t", "k", "b");
+        let first = key.choose(&[]).expect("it is new");
+        assert_eq!(key.choose(&[earlier(&first, false)]), Ok(first.clone()));
+
+        let second = key.choose(&[earlier(&first, true)]).expect("it is new");
+        assert_eq!(second.as_str(), format!("{first}-2"));
+        let both = [earlier(&second, false), earlier(&first, true)];
+        assert_eq!(key.choose(&both), Ok(second.clone()));
+        let both = [earlier(&first, true), earlier(&second, true)];
+        let third = key.choose(&both).expect("it is new");
+        assert_eq!(third.as_str(), format!("{first}-3"));
+    }
+
+    #[test]
+    fn another_body_under_a_key_is_refused_and_another_caller_has_keys_of_its_own() {
+        let first = key("t", "k", "b").choose(&[]).expect("it is new");
+        let refused = key("t", "k", "other").choose(&[earlier(&first, true)]);
+        assert_eq!(refused, Err(Refusal::other_body()));
+        assert_ne!(key("t", "k", "b").prefix(), key("u", "k", "b").prefix());
+        assert_ne!(key("t", "k", "b").prefix(), key("t", "l", "b").prefix());
+    }
+}

@@ -1,0 +1,53 @@
+//! What a run does, read from its log: turns and the names of tools, and nothing that a model wrote.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Entry, Event, RunId};
+use bonded_state::{Store, StoreError};
+
+/// Follows one run.
+pub(super) struct Follower {
+    store: Arc<dyn Store>,
+    run: RunId,
+    after: u64,
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Follower({} after {})", self.run, self.after)
+    }
+}
+
+impl Follower {
+    pub(super) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
+        Self {
+            store,
+            run,
+            after: 0,
+        }
+    }
+
+    /// Waits until there is more in the log, and tells it.
+    pub(super) async fn next(&mut self) -> Result<Vec<String>, StoreError> {
+        self.store.changed(&self.run, self.after).await?;
+        self.catch_up().await
+    }
+
+    /// Tells what is there.
+    pub(super) async fn catch_up(&mut self) -> Result<Vec<String>, StoreError> {
+        let entries = self.store.load(&self.run, self.after).await?;
+        if let Some(last) = entries.last() {
+            self.after = last.seq;
+        }
+        Ok(entries.iter().filter_map(line).collect())
+    }
+}
+
+fn line(entry: &Entry) -> Option<String> {
+    let turn = entry.turn;
+    match &entry.event {
+        Event::AttemptStarted { attempt: 1, .. } => Some(format!("turn {turn}")),
+        Event::ToolInvoked { tool, .. } => Some(format!("turn {turn}: {tool}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,213 @@
+//! Why a request is not answered, in the shape that OpenAI's clients read.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+/// OpenAI's clients ask again by themselves after many an error, unless this header forbids it.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// An error as a client meets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    kind: &'static str,
+    pub(super) code: &'static str,
+    /// The part of the request that is at fault.
+    param: Option<&'static str>,
+    pub(super) message: String,
+    again: Again,
+}
+
+/// Whether the same request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Again {
+    /// As clients usually do after this status.
+    Usual,
+    /// It would only cost the same again.
+    Never,
+    AfterSeconds(u32),
+}
+
+const INVALID: &str = "invalid_request_error";
+const SERVER: &str = "server_error";
+
+impl Refusal {
+    /// The request itself is wrong.
+    pub(super) fn bad_request(
+        code: &'static str,
+        param: Option<&'static str>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, INVALID, code, message).about(param)
+    }
+
+    pub(super) fn unauthorised(message: &str) -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            INVALID,
+            "invalid_api_key",
+            message,
+        )
+    }
+
+    pub(super) fn foreign_host(host: &str) -> Self {
+        let message = format!(
+            "this server answers to loopback names only, not to {host:?}; start it with a token to let \
+             it answer to others"
+        );
+        Self::new(StatusCode::FORBIDDEN, INVALID, "foreign_host", message)
+    }
+
+    pub(super) fn unknown_model(message: String) -> Self {
+        Self::new(StatusCode::NOT_FOUND, INVALID, "model_not_found", message).about(Some("model"))
+    }
+
+    pub(super) fn unknown_path(path: &str) -> Self {
+        let message = format!(
+            "there is nothing at {path}; there are GET /health, GET /v1/models, \
+             POST /v1/chat/completions and POST /v1/responses"
+        );
+        Self::new(StatusCode::NOT_FOUND, INVALID, "unknown_path", message)
+    }
+
+    pub(super) fn unknown_method(method: &str, path: &str) -> Self {
+        let message = format!("{path} does not take {method}");
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            INVALID,
+            "method_not_allowed",
+            message,
+        )
+    }
+
+    pub(super) fn not_json() -> Self {
+        let message = "the body must be JSON: send the header Content-Type: application/json";
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            INVALID,
+            "not_json",
+            message,
+        )
+    }
+
+    pub(super) fn too_large(bytes_max: usize) -> Self {
+        let message = format!("the body is larger than {bytes_max} bytes; send less of the talk");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID, "too_large", message)
+    }
+
+    pub(super) fn too_slow() -> Self {
+        let message = "the body did not arrive in time; send it again";
+        Self::new(StatusCode::REQUEST_TIMEOUT, INVALID, "too_slow", message)
+    }
+
+    /// Too many wait already.
+    pub(super) fn busy() -> Self {
+        let message = "too many requests wait already; send it again later";
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limit_error",
+            "busy",
+            message,
+        )
+        .after_seconds(5)
+    }
+
+    pub(super) fn other_body() -> Self {
+        let message = "this Idempotency-Key was sent with another body before; choose a new key";
+        Self::new(
+            StatusCode::CONFLICT,
+            INVALID,
+            "idempotency_key_reused",
+            message,
+        )
+        .never_again()
+    }
+
+    /// Somebody else works on the same run just now.
+    pub(super) fn held(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, INVALID, "run_held", message).after_seconds(2)
+    }
+
+    pub(super) fn stopping() -> Self {
+        let message = "the server is stopping; send it again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "stopping", message).after_seconds(5)
+    }
+
+    /// A run that came to no answer. To ask again costs the same again.
+    pub(super) fn failed(
+        status: StatusCode,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::new(status, SERVER, code, message).never_again()
+    }
+
+    fn new(
+        status: StatusCode,
+        kind: &'static str,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            kind,
+            code,
+            param: None,
+            message: message.into(),
+            again: Again::Usual,
+        }
+    }
+
+    fn about(self, param: Option<&'static str>) -> Self {
+        Self { param, ..self }
+    }
+
+    fn never_again(self) -> Self {
+        Self {
+            again: Again::Never,
+            ..self
+        }
+    }
+
+    fn after_seconds(self, seconds: u32) -> Self {
+        Self {
+            again: Again::AfterSeconds(seconds),
+            ..self
+        }
+    }
+
+    /// The body of the answer, and the event of a stream that has begun already.
+    pub(super) fn body(&self) -> Value {
+        json!({ "error": {
+            "message": self.message,
+            "type": self.kind,
+            "code": self.code,
+            "param": self.param,
+        }})
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body().to_string()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        match self.again {
+            Again::Usual => {}
+            Again::Never => {
+                headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+            }
+            Again::AfterSeconds(seconds) => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+            }
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,65 @@
+//! What is where.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, Method, Uri};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde_json::json;
+
+use super::Server;
+use super::ask::{self, Interface};
+use super::refusal::Refusal;
+
+type Served = State<Arc<Server>>;
+
+pub(super) fn router(server: Arc<Server>) -> Router {
+    Router::new()
+        .route("/health", get(health))
+        .route("/v1/models", get(models))
+        .route("/v1/models/{id}", get(model))
+        .route("/v1/chat/completions", post(chat))
+        .route("/v1/responses", post(responses))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method)
+        .with_state(server)
+}
+
+async fn health() -> Response {
+    ask::json(&json!({ "status": "ok" }))
+}
+
+async fn models(State(server): Served, headers: HeaderMap) -> Result<Response, Refusal> {
+    server.tokens.caller(&headers)?;
+    Ok(ask::json(&server.models.list()))
+}
+
+async fn model(
+    State(server): Served,
+    headers: HeaderMap,
+    id: Result<Path<String>, PathRejection>,
+) -> Result<Response, Refusal> {
+    server.tokens.caller(&headers)?;
+    let id = id.map_or_else(|_| String::new(), |Path(id)| id);
+    let model = server.models.find(&id)?;
+    Ok(ask::json(&server.models.shown(model)))
+}
+
+async fn chat(State(server): Served, request: Request) -> Result<Response, Refusal> {
+    ask::ask(&server, Interface::Chat, request).await
+}
+
+async fn responses(State(server): Served, request: Request) -> Result<Response, Refusal> {
+    ask::ask(&server, Interface::Responses, request).await
+}
+
+async fn unknown_path(uri: Uri) -> Refusal {
+    Refusal::unknown_path(uri.path())
+}
+
+async fn unknown_method(method: Method, uri: Uri) -> Refusal {
+    Refusal::unknown_method(method.as_str(), uri.path())
+}

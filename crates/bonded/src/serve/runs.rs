@@ -1,0 +1,232 @@
+//! The runs under way, each shared by the clients that wait for it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
+use bonded_kernel::{Run, RunId};
+use bonded_state::Store;
+use tokio::sync::watch;
+
+use super::answer::{self, Ended};
+use super::client::Client;
+use super::key::{self, Earlier, Key};
+use super::places::{Place, Places};
+use super::refusal::Refusal;
+use crate::{ledger, output};
+
+#[derive(Debug)]
+pub(super) struct Runs {
+    host: Arc<Host>,
+    places: Places,
+    /// Cancelled when every run is to end.
+    end_all: CancellationToken,
+    tells: bool,
+    under_way: Mutex<UnderWay>,
+    /// How many are under way.
+    count: watch::Sender<usize>,
+    /// Held while a key is looked up and its run begun, so that no other request does the same.
+    keys: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct UnderWay {
+    drives: BTreeMap<RunId, Drive>,
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Drive {
+    number: u64,
+    clients: usize,
+    cancel: CancellationToken,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+/// What a run is driven with.
+struct Task {
+    id: RunId,
+    goal: Goal,
+    /// Where what the run used is booked.
+    ledger: Option<PathBuf>,
+    place: Place,
+    cancel: CancellationToken,
+    ended: watch::Sender<Option<Ended>>,
+}
+
+impl Drive {
+    fn join(&mut self) -> Result<(), Refusal> {
+        if self.cancel.is_cancelled() {
+            return Err(Refusal::held("this run is just being cancelled"));
+        }
+        self.clients += 1;
+        Ok(())
+    }
+}
+
+impl Runs {
+    pub(super) fn new(
+        host: Arc<Host>,
+        places: Places,
+        end_all: CancellationToken,
+        tells: bool,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            host,
+            places,
+            end_all,
+            tells,
+            under_way: Mutex::default(),
+            count: watch::Sender::default(),
+            keys: tokio::sync::Mutex::default(),
+        })
+    }
+
+    pub(super) fn store(&self) -> Arc<dyn Store> {
+        self.host.store.clone()
+    }
+
+    /// Begins a run, or joins the one that the key has begun before.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        key: Option<Key>,
+        goal: Goal,
+        ledger: Option<PathBuf>,
+    ) -> Result<Client, Refusal> {
+        let Some(key) = key else {
+            return self.start(Host::draw_id(), goal, ledger);
+        };
+        let _alone = self.keys.lock().await;
+        let stored = key::stored(&*self.host.store, &key).await;
+        let mut earlier = stored.map_err(|error| answer::internal(&error.to_string()))?;
+        earlier.extend(self.under_way_of(&key));
+        self.start(key.choose(&earlier)?, goal, ledger)
+    }
+
+    /// Runs that have not reached the store yet.
+    fn under_way_of(&self, key: &Key) -> Vec<Earlier> {
+        let under_way = self.lock();
+        let ids = under_way.drives.keys();
+        let ids = ids.filter(|id| id.as_str().starts_with(key.prefix()));
+        ids.map(|id| Earlier {
+            id: id.clone(),
+            is_cancelled: false,
+        })
+        .collect()
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        id: RunId,
+        goal: Goal,
+        ledger: Option<PathBuf>,
+    ) -> Result<Client, Refusal> {
+        if self.end_all.is_cancelled() {
+            return Err(Refusal::stopping());
+        }
+        let mut under_way = self.lock();
+        if let Some(drive) = under_way.drives.get_mut(&id) {
+            drive.join()?;
+            return Ok(self.client(id, drive));
+        }
+        let place = self.places.admit()?;
+        let cancel = self.end_all.child_token();
+        let (sender, ended) = watch::channel(None);
+        under_way.begun += 1;
+        let drive = Drive {
+            number: under_way.begun,
+            clients: 1,
+            cancel: cancel.clone(),
+            ended,
+        };
+        let client = self.client(id.clone(), &drive);
+        under_way.drives.insert(id.clone(), drive);
+        self.count.send_modify(|count| *count += 1);
+        tokio::spawn(self.clone().drive(Task {
+            id,
+            goal,
+            ledger,
+            place,
+            cancel,
+            ended: sender,
+        }));
+        Ok(client)
+    }
+
+    fn client(self: &Arc<Self>, run: RunId, drive: &Drive) -> Client {
+        Client {
+            run,
+            drive: drive.number,
+            ended: drive.ended.clone(),
+            runs: self.clone(),
+        }
+    }
+
+    /// A client is gone; a run that nobody waits for any more is cancelled.
+    pub(super) fn leave(&self, id: &RunId, number: u64) {
+        let mut under_way = self.lock();
+        let drive = under_way.drives.get_mut(id);
+        if let Some(drive) = drive.filter(|drive| drive.number == number) {
+            drive.clients -= 1;
+            if drive.clients == 0 {
+                drive.cancel.cancel();
+            }
+        }
+    }
+
+    /// The run is a task of its own: its client may be dropped, and its end must still be recorded.
+    async fn drive(self: Arc<Self>, task: Task) {
+        let ended = match task.place.wait(&task.cancel).await {
+            None => Err(Refusal::stopping()),
+            Some(_running) => {
+                let driving = self.host.run_as(task.id.clone(), task.goal, task.cancel);
+                let driven = Box::pin(driving).await;
+                self.tell(&task.id, &driven);
+                self.book(&task.id, task.ledger.as_deref()).await;
+                let stopping = self.end_all.is_cancelled();
+                answer::of(&*self.host.store, driven, stopping).await
+            }
+        };
+        self.lock().drives.remove(&task.id);
+        task.ended.send_replace(Some(ended));
+        self.count.send_modify(|count| *count -= 1);
+    }
+
+    fn tell(&self, id: &RunId, driven: &Result<Run, HostError>) {
+        if !self.tells {
+            return;
+        }
+        match driven.as_ref().map(RunResult::of) {
+            Ok(Some(result)) => output::stderr(&format!(
+                "run {id} ended as {} after {} turns and {} ms",
+                result.termination.as_str(),
+                result.turns,
+                result.elapsed_ms
+            )),
+            Ok(None) => {}
+            Err(error) => output::stderr(&format!("run {id} cannot be driven: {error}")),
+        }
+    }
+
+    /// A ledger that cannot be written does not take the answer from the client: the log has it all.
+    async fn book(&self, id: &RunId, file: Option<&Path>) {
+        let Some(file) = file else { return };
+        if let Err(error) = ledger::write(&*self.host.store, id, file).await {
+            output::stderr(&error.render());
+        }
+    }
+
+    /// Waits until no run is under way.
+    pub(super) async fn ended(&self) {
+        // The sender is ours, so there is always one.
+        let mut count = self.count.subscribe();
+        let _counted = count.wait_for(|count| *count == 0).await.map(|_| ());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

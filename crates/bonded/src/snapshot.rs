@@ -1,0 +1,47 @@
+//! Snapshots: the whole result of a run as one compressed file, for whoever keeps runs outside the store.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use bonded_host::RunResult;
+use bonded_host::accounting::accounts;
+use bonded_kernel::Run;
+use bonded_state::{Store, StoreError};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::output;
+use crate::render::result;
+
+/// Writes the snapshot of a run. The run itself is safe in the store, so a snapshot that cannot be written
+/// is a warning.
+pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<(), StoreError> {
+    let Some(ended) = RunResult::of(run) else {
+        return Ok(());
+    };
+    let booked = accounts(store, run.id()).await?;
+    let whole = result::whole(run, &ended, run.last_at(), &booked);
+    let text = format!(r#"{{"version":1,"reason":"final","result":{whole}}}"#);
+    let file = dir.join(format!("{}.json.gz", run.id()));
+    if let Err(error) = replace(&text, dir, &file) {
+        let file = file.display();
+        output::stderr(&format!(
+            "warning: cannot write the snapshot {file}: {error}"
+        ));
+    }
+    Ok(())
+}
+
+/// A reader finds the whole file or none.
+fn replace(text: &str, dir: &Path, file: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let mut packed = GzEncoder::new(
+        tempfile::NamedTempFile::new_in(dir)?,
+        Compression::default(),
+    );
+    packed.write_all(text.as_bytes())?;
+    let written = packed.finish()?;
+    written.as_file().sync_data()?;
+    written.persist(file)?;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! A transport that shows what goes to models and what comes back.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Failure, Reply, Request};
+use bonded_transport::{BoxFuture, Transport};
+use serde_json::{Value, json};
+
+use crate::output;
+use crate::render::result::message_value;
+
+/// Shows every request and its answer on stderr, a line of JSON each. Keys are no part of either.
+pub(crate) struct Traced(pub(crate) Arc<dyn Transport>);
+
+impl Transport for Traced {
+    fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
+        let name = format!("{}/{}", request.target.provider, request.target.model);
+        output::stderr(&format!("trace: to {name}: {}", request_value(request)));
+        let sent = self.0.send(request);
+        Box::pin(async move {
+            let answer = sent.await;
+            output::stderr(&format!("trace: from {name}: {}", answer_value(&answer)));
+            answer
+        })
+    }
+}
+
+fn request_value(request: &Request<'_>) -> Value {
+    let notices: Vec<&str> = request.notices.iter().map(|notice| &**notice).collect();
+    let tools: Vec<&str> = request.tools().map(|spec| spec.name.as_str()).collect();
+    json!({
+        "turn": request.turn,
+        "attempt": request.attempt,
+        "system": request.system,
+        "messages": request.messages.iter().map(message_value).collect::<Vec<_>>(),
+        "notices": notices,
+        "tools": tools,
+        "maxOutputTokens": request.output_tokens_max,
+    })
+}
+
+fn answer_value(answer: &Result<Reply, Failure>) -> Value {
+    match answer {
+        Ok(reply) => {
+            let call = |call: &bonded_kernel::ReplyCall| json!({ "id": call.id, "name": call.tool, "parameters": call.arguments });
+            json!({
+                "text": reply.text,
+                "reasoning": reply.reasoning,
+                "calls": reply.calls.iter().map(call).collect::<Vec<_>>(),
+                "finish": reply.finish.as_str(),
+            })
+        }
+        Err(failure) => json!({
+            "failure": failure.class.as_str(),
+            "message": failure.message,
+            "status": failure.status,
+        }),
+    }
+}

@@ -1,0 +1,175 @@
+//! How runs end: always with a result, with the exit code of its kind, and on record.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::reply::{echo, refusal, report, report_tag, text};
+use crate::world::{World, start};
+
+#[test]
+fn a_run_that_went_well_has_the_order_of_messages_that_is_promised() {
+    let world = World::with_tools().says([echo("a"), report("done")]);
+    let outcome = world.run(&[], "do it").good();
+    assert_eq!(
+        outcome.roles()[..4],
+        ["system", "user", "assistant", "tool"]
+    );
+    assert_eq!(outcome.roles().last(), Some(&"assistant"));
+    assert_eq!(outcome.report()["status"], "success");
+    assert_eq!(outcome.account_fields("tool", "status")[0], "ok");
+    assert_eq!(outcome.result.get("error"), None);
+}
+
+#[test]
+fn every_way_to_end_gives_a_result_and_its_exit_code() {
+    let rows = [
+        ("a report", report("done"), 0, true, Some("success")),
+        ("no report", text("talk"), 1, false, Some("failure")),
+        ("a refused key", refusal(401, "bad key"), 1, false, None),
+        (
+            "a broken provider",
+            refusal(500, "out of order"),
+            1,
+            false,
+            Some("failure"),
+        ),
+    ];
+    for (case, reply, code, success, status) in rows {
+        let world = World::new().then_always(reply);
+        let outcome = world.run(&["--max-turns", "1", "--max-retries", "1"], "end");
+        assert_eq!(outcome.code, Some(code), "{case}");
+        assert_eq!(outcome.result["success"], success, "{case}");
+        assert_eq!(outcome.report()["status"].as_str(), status, "{case}");
+        assert_eq!(outcome.result.get("error").is_some(), !success, "{case}");
+        let log = world.log(outcome.run_id());
+        assert_eq!(
+            log.last().map(|entry| &entry["kind"]),
+            Some(&json!("run_ended")),
+            "{case}"
+        );
+    }
+}
+
+#[test]
+fn a_person_is_given_the_report_alone_on_stdout() {
+    let pretty = "{\n  \"data\": 1\n}\n";
+    let rows = [
+        ("", report("just this"), 0, "just this\n", ""),
+        (
+            "output: { format: json }",
+            text(&report_tag("json", "{\"data\":1}")),
+            0,
+            pretty,
+            "",
+        ),
+        ("", refusal(401, "bad key"), 1, "", "bad key"),
+        (
+            "maxTurns: 1\nmaxRetries: 1",
+            text("talk"),
+            1,
+            "",
+            "without a final report",
+        ),
+    ];
+    for (front, reply, code, stdout, stderr) in rows {
+        let world = World::new().front(front).says([reply]);
+        world.write();
+        let outcome = world.bonded(&["run", "--agent", "agent.ai", "say"]);
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, stdout);
+        assert!(outcome.stderr.contains(stderr), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_while_it_waits_says_canceled_and_keeps_its_log() {
+    let world = World::new().says([refusal(429, "slow down").header("retry-after", "50")]);
+    let child = start(&mut world.run_command(&[], "wait"));
+    let id = child.id().to_string();
+    while world.requests().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let outcome = world.finish(child).failed();
+    assert_eq!(outcome.result["error"], "canceled");
+    assert_eq!(outcome.result.get("finalReport"), None);
+    assert_eq!(
+        world.log(outcome.run_id()).last().map(|it| &it["kind"]),
+        Some(&json!("run_ended"))
+    );
+}
+
+#[test]
+fn a_run_that_was_killed_is_taken_up_again_and_repeats_no_turn() {
+    let world = World::with_tools().says([
+        echo("a"),
+        echo("b"),
+        text("late").delayed_ms(60_000),
+        report("done"),
+    ]);
+    let mut child = start(&mut world.run_command(&["--id", "killed"], "go on"));
+    while world.requests().len() < 3 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("a process can be killed");
+    child.wait().expect("a killed process ends");
+    let outcome = world.bonded(&["resume", "killed", "--json"]).good();
+    assert_eq!(outcome.tool_texts()[..2], ["a", "b"]);
+    assert_eq!(outcome.report()["content"], "done");
+    assert_eq!(outcome.requests.len(), 4);
+}
+
+#[test]
+fn each_turn_begins_once_and_each_account_names_its_run_and_agent() {
+    let world = World::with_tools().says([echo("a"), report("done")]);
+    let outcome = world.run(&[], "count").good();
+    let log = world.log(outcome.run_id());
+    let begun = log
+        .iter()
+        .filter(|it| it["kind"] == "attempt_started" && it["data"]["attempt"] == 1);
+    assert_eq!(begun.count(), 2);
+    let accounts = [outcome.accounts("llm"), outcome.accounts("tool")].concat();
+    for account in accounts {
+        assert_eq!(account["txnId"], outcome.run_id());
+        assert_eq!(account["originTxnId"], outcome.run_id());
+        assert_eq!(account["agentId"], "agent");
+        assert_eq!(account["callPath"], "agent");
+        assert_eq!(account.get("parentTxnId"), None);
+    }
+}
+
+/// A tenth of what a program takes that keeps every request.
+const MEMORY_KB_MAX: u64 = 300_000;
+
+#[test]
+fn four_hundred_turns_take_little_memory_and_are_all_on_record() {
+    let many = std::iter::repeat_n(echo("long-output"), 399);
+    let world = World::with_tools().says(many.chain([report("done")]));
+    let flags = [
+        "--max-turns",
+        "400",
+        "--override",
+        "contextWindow=100000000",
+    ];
+    let mut child = start(&mut world.run_command(&flags, "go on"));
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0;
+    while child.try_wait().expect("it can be waited for").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok());
+        peak_kb = kb.unwrap_or(0).max(peak_kb);
+        if world.requests_count() == 400 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let outcome = world.finish(child).good();
+    assert_eq!(outcome.result["turns"], 400);
+    assert_eq!(world.bonded(&["verify", outcome.run_id()]).code, Some(0));
+    assert!((1..MEMORY_KB_MAX).contains(&peak_kb), "{peak_kb} kB");
+}

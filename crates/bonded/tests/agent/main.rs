@@ -1,0 +1,34 @@
+//! Agents as their users meet them: the real binary, a scripted provider that records what it is asked, and
+//! a real tool server on stdin and stdout.
+
+mod outcome;
+mod provider;
+mod reply;
+#[path = "../../../testkit/src/bin/tool_server.rs"]
+mod tool_server;
+mod world;
+
+mod accounting;
+mod arguments;
+mod bad_files;
+mod context;
+mod conversation;
+mod empty;
+mod endings;
+mod failures;
+mod hostile;
+mod layers;
+mod options;
+mod output;
+mod queues;
+mod reasoning;
+mod report;
+mod reports;
+mod sampling;
+mod smoke;
+mod snapshots;
+mod sub_agents;
+mod tags;
+mod thoughts;
+mod transports;
+mod turns;

@@ -1,0 +1,363 @@
+//! One probe for each option.
+
+use serde_json::{Value, json};
+
+use super::{Probe, Seen};
+use crate::reply::{Reply, calls, echo, message, raw, refusal, report, report_tag};
+use crate::world::World;
+
+/// An agent behind a router, which is sent every setting, with tools at hand.
+fn routed() -> World {
+    let world = World::new();
+    let router = json!({ "type": "openrouter", "baseUrl": world.base_url(), "apiKey": "k" });
+    let server = world.tool_server(&json!({}));
+    world
+        .front("models: openrouter/some/model")
+        .config(&json!({ "providers": { "openrouter": router }, "mcpServers": { "test": server } }))
+        .then_always(report("done"))
+}
+
+fn with_tools() -> World {
+    routed().front("tools: test")
+}
+
+/// A report that is right in every transport.
+fn any_report() -> Reply {
+    let arguments = json!({ "report_format": "pipe", "report_content": "done" }).to_string();
+    let function = json!({ "name": "agent__final_report", "arguments": arguments });
+    let said = json!({
+        "role": "assistant",
+        "content": report_tag("pipe", "done"),
+        "tool_calls": [{ "id": "call_1", "type": "function", "function": function }],
+    });
+    message(&said, "tool_calls")
+}
+
+fn anthropic() -> World {
+    let world = World::new();
+    let provider = json!({ "type": "anthropic", "baseUrl": world.base_url(), "apiKey": "k" });
+    let body = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude",
+        "content": [{ "type": "text", "text": report_tag("pipe", "done") }],
+        "stop_reason": "end_turn",
+        "usage": { "input_tokens": 20, "output_tokens": 5 },
+    });
+    world
+        .front("models: anthropic/claude")
+        .config(&json!({ "providers": { "anthropic": provider } }))
+        .then_always(raw(200, "application/json", body.to_string()))
+}
+
+fn with_agents() -> World {
+    let agent = "---\ndescription: Is there.\n---\nHello.";
+    routed().file("a.ai", agent).file("b.ai", agent)
+}
+
+fn offered(seen: &Seen) -> Value {
+    json!(seen.outcome.requests[0].tools())
+}
+
+/// How the first tool call ended.
+fn first_call(seen: &Seen) -> Value {
+    seen.outcome.accounts("tool")[0]["status"].clone()
+}
+
+fn field(seen: &Seen, name: &'static str) -> Value {
+    seen.asked(name)
+}
+
+fn probe(
+    key: &'static str,
+    (wins, loses): (&'static str, &'static str),
+    (seen, unsaid): (Value, Value),
+    look: fn(&Seen) -> Value,
+) -> Probe {
+    let stage = routed;
+    Probe {
+        key,
+        wins,
+        loses,
+        seen,
+        unsaid,
+        stage,
+        look,
+    }
+}
+
+/// What a provider is sent.
+pub(super) fn of_requests() -> Vec<Probe> {
+    let none = Value::Null;
+    let effort = |level: &str| json!({ "effort": level });
+    vec![
+        Probe {
+            stage: || World::new().then_always(report("done")),
+            ..probe(
+                "models",
+                ("second/two", "third/three"),
+                (json!("two"), json!("one")),
+                |seen| field(seen, "model"),
+            )
+        },
+        probe(
+            "tools",
+            ("read", "list"),
+            (json!(["read"]), json!([])),
+            offered,
+        ),
+        Probe {
+            stage: with_agents,
+            ..probe(
+                "agents",
+                ("a.ai", "b.ai"),
+                (json!(["agent__a"]), json!([])),
+                offered,
+            )
+        },
+        probe(
+            "temperature",
+            ("0.5", "0.9"),
+            (json!(0.5), json!(0.0)),
+            |seen| field(seen, "temperature"),
+        ),
+        probe("topP", ("0.5", "0.9"), (json!(0.5), none.clone()), |seen| {
+            field(seen, "top_p")
+        }),
+        probe("topK", ("7", "9"), (json!(7), none.clone()), |seen| {
+            field(seen, "top_k")
+        }),
+        probe(
+            "repeatPenalty",
+            ("1.1", "1.3"),
+            (json!(1.1), none.clone()),
+            |seen| field(seen, "repetition_penalty"),
+        ),
+        probe(
+            "reasoning",
+            ("high", "low"),
+            (effort("high"), none.clone()),
+            |seen| field(seen, "reasoning"),
+        ),
+        probe(
+            "defaultReasoning",
+            ("high", "low"),
+            (effort("high"), none.clone()),
+            |seen| field(seen, "reasoning"),
+        ),
+        probe(
+            "reasoningTokens",
+            ("2048", "1024"),
+            (json!({ "max_tokens": 2048 }), none.clone()),
+            |seen| field(seen, "reasoning"),
+        ),
+        probe(
+            "maxOutputTokens",
+            ("77", "99"),
+            (json!(77), json!(4096)),
+            |seen| field(seen, "max_tokens"),
+        ),
+        Probe {
+            stage: anthropic,
+            ..probe(
+                "caching",
+                ("none", "full"),
+                (json!(false), json!(true)),
+                |seen| {
+                    json!(
+                        seen.outcome.requests[0]
+                            .body
+                            .to_string()
+                            .contains("cache_control")
+                    )
+                },
+            )
+        },
+        Probe {
+            stage: || with_tools().then_always(any_report()),
+            ..probe(
+                "toolingTransport",
+                ("native", "xml"),
+                (json!(true), json!(false)),
+                |seen| {
+                    json!(
+                        seen.outcome.requests[0]
+                            .tools()
+                            .contains(&"agent__final_report")
+                    )
+                },
+            )
+        },
+        probe("stream", ("true", "false"), (json!(true), none), |seen| {
+            field(seen, "stream")
+        }),
+    ]
+}
+
+/// What bounds a run.
+pub(super) fn of_limits() -> Vec<Probe> {
+    vec![
+        Probe {
+            stage: || {
+                routed()
+                    .front("maxRetries: 1")
+                    .then_always(report("done").delayed_ms(700))
+            },
+            ..probe(
+                "llmTimeout",
+                ("150", "60000"),
+                (json!("failed"), json!("ok")),
+                |seen| seen.outcome.accounts("llm")[0]["status"].clone(),
+            )
+        },
+        Probe {
+            stage: || with_tools().says([calls(&[("test__slow", json!({ "ms": 700 }))])]),
+            ..probe(
+                "toolTimeout",
+                ("150", "60000"),
+                (json!("failed"), json!("ok")),
+                first_call,
+            )
+        },
+        Probe {
+            stage: || with_tools().says([echo("long-output")]),
+            ..probe(
+                "toolResponseMaxBytes",
+                ("64", "100"),
+                (json!(64), json!(3200)),
+                |seen| json!(seen.outcome.tool_texts()[0].len()),
+            )
+        },
+        Probe {
+            stage: || {
+                routed()
+                    .front("maxTurns: 1")
+                    .then_always(refusal(500, "out of order"))
+            },
+            ..probe("maxRetries", ("2", "5"), (json!(2), json!(3)), |seen| {
+                json!(seen.outcome.requests.len())
+            })
+        },
+        probe("maxTurns", ("4", "7"), (json!("4"), json!("10")), |seen| {
+            let said = seen.outcome.requests[0].last();
+            let turns = said
+                .split("Turn 1 of ")
+                .nth(1)
+                .and_then(|rest| rest.split('.').next());
+            json!(turns)
+        }),
+        Probe {
+            stage: || {
+                let one = ("test__test", json!({ "text": "hello" }));
+                with_tools().says([calls(&vec![one; 4])])
+            },
+            ..probe(
+                "maxToolCallsPerTurn",
+                ("2", "3"),
+                (json!(2), json!(4)),
+                |seen| {
+                    let texts = seen.outcome.tool_texts();
+                    json!(texts.iter().filter(|text| **text == "hello").count())
+                },
+            )
+        },
+        Probe {
+            stage: with_tools,
+            ..probe(
+                "contextWindow",
+                ("3000", "90000"),
+                (json!(true), json!(false)),
+                |seen| json!(seen.outcome.requests[0].tools().is_empty()),
+            )
+        },
+        Probe {
+            stage: with_tools,
+            ..probe(
+                "contextWindowBufferTokens",
+                ("130000", "10"),
+                (json!(true), json!(false)),
+                |seen| json!(seen.outcome.requests[0].tools().is_empty()),
+            )
+        },
+    ]
+}
+
+/// What the program does beside the run.
+pub(super) fn of_the_process() -> Vec<Probe> {
+    vec![
+        probe(
+            "billingFile",
+            ("a.jsonl", "b.jsonl"),
+            (json!([true, false]), json!([false, false])),
+            |seen| json!(["a.jsonl", "b.jsonl"].map(|name| seen.world.path(name).exists())),
+        ),
+        probe(
+            "sessionsDir",
+            ("snapshots", "others"),
+            (json!([true, false]), json!([false, false])),
+            |seen| {
+                let name = format!("{}.json.gz", seen.outcome.run_id());
+                json!(["snapshots", "others"].map(|dir| seen.world.path(dir).join(&name).exists()))
+            },
+        ),
+        probe(
+            "format",
+            ("markdown", "tty"),
+            (json!("markdown"), json!("pipe")),
+            |seen| seen.outcome.report()["format"].clone(),
+        ),
+        probe("quiet", ("true", ""), (json!(true), json!(false)), |seen| {
+            json!(seen.outcome.stderr.is_empty())
+        }),
+        probe(
+            "verbose",
+            ("true", ""),
+            (json!(true), json!(false)),
+            |seen| {
+                json!(
+                    seen.outcome
+                        .stderr
+                        .contains("asking   openrouter/some/model")
+                )
+            },
+        ),
+        probe(
+            "traceLLM",
+            ("true", ""),
+            (json!(true), json!(false)),
+            |seen| {
+                let said = &seen.outcome.stderr;
+                json!(said.contains("You are tested.") && said.contains("agent__final_report"))
+            },
+        ),
+        Probe {
+            stage: || with_tools().says([echo("a text that is not long")]),
+            ..probe(
+                "traceMCP",
+                ("true", ""),
+                (json!(true), json!(false)),
+                |seen| {
+                    let said = &seen.outcome.stderr;
+                    json!(said.contains("trace") && said.contains("a text that is not long"))
+                },
+            )
+        },
+        Probe {
+            stage: || {
+                with_tools()
+                    .front("toolResponseMaxBytes: 64")
+                    .says([echo("long-output")])
+            },
+            ..probe(
+                "traceTools",
+                ("true", ""),
+                (json!(true), json!(false)),
+                |seen| {
+                    let log = seen.world.log(seen.outcome.run_id());
+                    json!(
+                        log.iter()
+                            .any(|entry| entry.to_string().contains(&"#".repeat(3200)))
+                    )
+                },
+            )
+        },
+    ]
+}

@@ -1,0 +1,245 @@
+//! A world for one test: a home, a working directory, an agent, its configuration and its provider.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::provider::{Asked, Provider};
+use crate::reply::Reply;
+
+pub(crate) use crate::outcome::Outcome;
+
+/// Long enough for a busy machine; a test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Makes this very program a tool server, see [`serves_tools_where_it_is_asked_to`].
+const TOOL_SERVER: &str = "TEST_TOOL_SERVER";
+
+pub(crate) struct World {
+    dir: TempDir,
+    provider: Provider,
+    front_matter: String,
+    prompt: String,
+    config: Value,
+}
+
+impl World {
+    /// An agent without tools that asks `first/one`.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        for name in ["home", "work"] {
+            std::fs::create_dir(dir.path().join(name)).expect("a directory can be made in it");
+        }
+        let provider = Provider::start();
+        let endpoint =
+            |key: &str| json!({ "type": "openai", "baseUrl": provider.base_url(), "apiKey": key });
+        let config = json!({
+            "providers": { "first": endpoint("key-1"), "second": endpoint("key-2"), "third": endpoint("key-3") },
+        });
+        Self {
+            dir,
+            provider,
+            front_matter: String::new(),
+            prompt: "You are tested.".into(),
+            config,
+        }
+    }
+
+    /// The same with the tool server `test`.
+    pub(crate) fn with_tools() -> Self {
+        let world = Self::new().front("tools: test");
+        let server = world.tool_server(&json!({}));
+        world.config(&json!({ "mcpServers": { "test": server } }))
+    }
+
+    /// The configuration of a tool server with these variables.
+    pub(crate) fn tool_server(&self, env: &Value) -> Value {
+        let program = std::env::current_exe().expect("a test knows its program");
+        let mut env = env.clone();
+        env[TOOL_SERVER] = json!("1");
+        let name = "world::serves_tools_where_it_is_asked_to";
+        let args = [
+            "--exact",
+            name,
+            "--nocapture",
+            "--quiet",
+            "--test-threads=2",
+        ];
+        json!({ "type": "stdio", "command": program, "args": args, "env": env })
+    }
+
+    /// Adds lines to the front matter.
+    pub(crate) fn front(mut self, lines: &str) -> Self {
+        self.front_matter.push_str(lines);
+        self.front_matter.push('\n');
+        self
+    }
+
+    pub(crate) fn prompt(mut self, text: &str) -> Self {
+        self.prompt = text.into();
+        self
+    }
+
+    /// Merges into the configuration of the working directory. A null takes a key out.
+    pub(crate) fn config(mut self, more: &Value) -> Self {
+        merge(&mut self.config, more);
+        self
+    }
+
+    /// Writes a file into the working directory, or by `../home/...` into the home.
+    pub(crate) fn file(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        let path = self.path(name);
+        let parent = path.parent().expect("a file lies in a directory");
+        std::fs::create_dir_all(parent).expect("a directory can be made");
+        std::fs::write(path, text).expect("a file can be written");
+        self
+    }
+
+    /// The next answers of the provider.
+    pub(crate) fn says(self, replies: impl IntoIterator<Item = Reply>) -> Self {
+        self.provider.say(replies);
+        self
+    }
+
+    /// What the provider answers when everything else was said.
+    pub(crate) fn then_always(self, reply: Reply) -> Self {
+        self.provider.then_always(reply);
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join("work").join(name)
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        self.provider.base_url()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Asked> {
+        self.provider.asked()
+    }
+
+    pub(crate) fn requests_count(&self) -> usize {
+        self.provider.asked_count()
+    }
+
+    /// The program in this world, and nothing of the tester's environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bonded"));
+        command
+            .arg("--store")
+            .arg(self.dir.path().join("store.db"))
+            .args(arguments)
+            .current_dir(self.dir.path().join("work"))
+            .env_clear()
+            .env("HOME", self.dir.path().join("home"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Writes the agent and its configuration, where the test has not written them itself.
+    pub(crate) fn write(&self) {
+        let has_models = self
+            .front_matter
+            .lines()
+            .any(|line| line.starts_with("models"));
+        let models = if has_models {
+            ""
+        } else {
+            "models: first/one\n"
+        };
+        let agent = format!("---\n{models}{}---\n{}\n", self.front_matter, self.prompt);
+        let config = self.config.to_string();
+        for (name, text) in [("agent.ai", agent), (".ai-agent.json", config)] {
+            if !self.path(name).exists() {
+                std::fs::write(self.path(name), text).expect("a file can be written");
+            }
+        }
+    }
+
+    /// The command that runs the agent.
+    pub(crate) fn run_command(&self, flags: &[&str], goal: &str) -> Command {
+        self.write();
+        let fixed = ["run", "--agent", "agent.ai", "--json"];
+        let arguments: Vec<&str> = fixed.iter().chain(flags).copied().chain([goal]).collect();
+        self.command(&arguments)
+    }
+
+    /// Runs the agent to its end.
+    pub(crate) fn run(&self, flags: &[&str], goal: &str) -> Outcome {
+        self.finish(start(&mut self.run_command(flags, goal)))
+    }
+
+    /// Runs another command to its end.
+    pub(crate) fn bonded(&self, arguments: &[&str]) -> Outcome {
+        self.finish(start(&mut self.command(arguments)))
+    }
+
+    /// Waits for a process and collects what it printed. Never waits for ever.
+    pub(crate) fn finish(&self, child: Child) -> Outcome {
+        let id = child.id();
+        let waiting = thread::spawn(move || child.wait_with_output());
+        let began = Instant::now();
+        while !waiting.is_finished() {
+            if began.elapsed() > PATIENCE {
+                let _gone = Command::new("kill").args(["-9", &id.to_string()]).status();
+                panic!("the program did not end within {PATIENCE:?}");
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        let output = waiting
+            .join()
+            .expect("waiting does not panic")
+            .expect("a process can be waited for");
+        let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");
+        let outcome = Outcome {
+            code: output.status.code(),
+            result: serde_json::from_slice(&output.stdout).unwrap_or_default(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            requests: self.requests(),
+        };
+        assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
+        outcome
+    }
+
+    /// The log of a run, as `show --json` prints it.
+    pub(crate) fn log(&self, run: &str) -> Vec<Value> {
+        let shown = self.bonded(&["show", run, "--json"]);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        let parse = |line| serde_json::from_str(line).expect("a line of a log is JSON");
+        shown.stdout.lines().map(parse).collect()
+    }
+}
+
+pub(crate) fn start(command: &mut Command) -> Child {
+    command.spawn().expect("the program can be started")
+}
+
+fn merge(into: &mut Value, more: &Value) {
+    match (into, more) {
+        (Value::Object(into), Value::Object(more)) => {
+            for (key, value) in more {
+                match value {
+                    Value::Null => drop(into.remove(key)),
+                    value => merge(into.entry(key.clone()).or_insert(json!({})), value),
+                }
+            }
+        }
+        (into, more) => *into = more.clone(),
+    }
+}
+
+/// The tool server must be a program. This one is at hand, and everything in it is known to be built.
+#[test]
+fn serves_tools_where_it_is_asked_to() {
+    if std::env::var_os(TOOL_SERVER).is_some() {
+        crate::tool_server::main().expect("a tool server ends with its input");
+    }
+}

@@ -1,0 +1,61 @@
+//! The official SDKs against the real server. `cargo xtask test` installs them and says where they are.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::served::{Served, report};
+
+/// Runs a client's script, unless its SDK is not here and nobody promised it.
+fn check(variable: &str, flags: &[&str], script: &str) {
+    let Some(program) = std::env::var_os(variable) else {
+        assert!(
+            std::env::var_os("BONDED_XTASK").is_none(),
+            "{variable} is not set: `cargo xtask test` must install the SDKs and name them"
+        );
+        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
+        {
+            eprintln!(
+                "not run: {variable} is not set; `cargo xtask sdk` installs the SDKs and names them"
+            );
+        }
+        return;
+    };
+    let fails: Value = json!({ "fail": "auth", "message": "bad key" });
+    let agents = [
+        ("answers", vec![report("Because.")]),
+        ("fails", vec![fails]),
+    ];
+    let served = Served::start(&agents, &["--token", "right"]);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/serve")
+        .join(script);
+    let output = Command::new(program)
+        .args(flags)
+        .arg(script)
+        .env("BASE_URL", format!("http://{}/v1", served.address))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the SDK's interpreter can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    // Once whole, once streamed, once as a response: no SDK has asked again by itself.
+    let failed = served
+        .statuses()
+        .iter()
+        .filter(|it| *it == "failed")
+        .count();
+    assert_eq!(failed, 3, "a run that failed was asked for again");
+}
+
+#[test]
+fn the_python_sdk_finds_models_answers_streams_and_errors_as_it_expects_them() {
+    // Isolated, so that the script's own name does not hide the SDK's.
+    check("BONDED_SDK_PYTHON", &["-I"], "openai.py");
+}
+
+#[test]
+fn the_javascript_sdk_finds_models_answers_streams_and_errors_as_it_expects_them() {
+    check("BONDED_SDK_NODE", &[], "openai.mjs");
+}

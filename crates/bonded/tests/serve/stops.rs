@@ -1,0 +1,52 @@
+//! Servers that are told to stop.
+
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+
+use crate::http;
+use crate::served::{Served, never, question, report};
+
+const CHAT: &str = "/v1/chat/completions";
+
+#[test]
+fn a_stop_lets_the_runs_under_way_end_and_lets_nobody_else_in() {
+    let mut slow = report("Because.");
+    slow["delay_ms"] = 2_000.into();
+    let mut served = Served::start(&[("agent", vec![slow])], &[]);
+    let idle = http::connect(&served.address);
+    let waiting = served.begin(CHAT, "", &question("agent"));
+    served.wait_for(&["running"]);
+    served.signal(Signal::TERM);
+    let reply = http::receive(waiting);
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(served.finish().code, Some(0));
+    assert!(TcpStream::connect(&served.address).is_err());
+    drop(idle);
+}
+
+#[test]
+fn a_stop_cancels_the_runs_that_take_too_long_and_their_clients_are_told() {
+    let flags = ["--stop-after", "1"];
+    let mut served = Served::start(&[("agent", vec![never()])], &flags);
+    let waiting = served.begin(CHAT, "", &question("agent"));
+    served.wait_for(&["running"]);
+    served.signal(Signal::INT);
+    let reply = http::receive(waiting);
+    assert_eq!((reply.status, reply.code().as_str()), (503, "stopping"));
+    assert!(reply.header("retry-after").is_some(), "{reply:?}");
+    assert_eq!(served.finish().code, Some(0));
+    assert_eq!(served.statuses(), ["cancelled"]);
+}
+
+#[test]
+fn a_second_stop_ends_the_server_at_once_and_the_run_can_be_resumed() {
+    let mut served = Served::start(&[("agent", vec![never()])], &[]);
+    let _waiting = served.begin(CHAT, "", &question("agent"));
+    served.wait_for(&["running"]);
+    served.signal(Signal::TERM);
+    served.wait_until_told("stopping after");
+    served.signal(Signal::TERM);
+    assert_eq!(served.finish().code, Some(1));
+    assert_eq!(served.statuses(), ["interrupted"]);
+}

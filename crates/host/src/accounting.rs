@@ -1,0 +1,332 @@
+//! Accounts: what a run asked models and tools for, read from its log entry by entry.
+
+use std::sync::Arc;
+
+use bonded_kernel::{
+    Answer, AttemptFailed, Call, Dialect, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis,
+    Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage,
+};
+use bonded_state::{Store, StoreError};
+
+/// One line of an account.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Where in the log it was settled.
+    pub seq: u64,
+    /// When the request or the call began.
+    pub at: Millis,
+    pub latency_ms: u64,
+    /// `None` where it went well.
+    pub error: Option<String>,
+    pub kind: AccountKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum AccountKind {
+    Model(Box<ModelAccount>),
+    Tool(Box<ToolAccount>),
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelAccount {
+    pub provider: String,
+    pub model: String,
+    pub actual_provider: Option<Arc<str>>,
+    pub actual_model: Option<Arc<str>>,
+    /// What the provider counted; zero where it did not say.
+    pub usage: Usage,
+    /// Input tokens as this provider reports them: some leave out what came from their cache.
+    pub input_reported: u64,
+    pub cost: Option<Money>,
+    /// The most that a request can have used which nobody accounted for.
+    pub unsettled: Option<Reserve>,
+    pub stop_reason: Option<Arc<str>>,
+}
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolAccount {
+    pub server: String,
+    pub command: String,
+    pub characters_in: usize,
+    pub characters_out: usize,
+    /// Whether the call was written as a tag.
+    pub is_tag: bool,
+    pub dropped: Option<DroppedTokens>,
+    /// The run that the call made, where it called an agent.
+    pub child: Option<RunId>,
+}
+
+/// An output that no window had room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DroppedTokens {
+    pub original: u64,
+    pub replacement: u64,
+    pub projected: u64,
+    pub limit: i64,
+}
+
+/// Reads accounts from a log: [`take`](Self::take) each entry in order.
+#[derive(Debug, Default)]
+pub struct Bookkeeper {
+    config: Option<Arc<RunConfig>>,
+    request: Option<(Millis, u32, Reserve)>,
+    calls: Vec<Call>,
+    invoked_at: Millis,
+}
+
+impl Bookkeeper {
+    /// The accounts that an entry settles.
+    pub fn take(&mut self, entry: &Entry) -> Vec<Account> {
+        match &entry.event {
+            Event::RunStarted(started) => {
+                self.config = Some(Arc::new(started.config.clone()));
+                vec![]
+            }
+            Event::AttemptStarted {
+                target, reserved, ..
+            } => {
+                self.request = Some((entry.at, *target, *reserved));
+                vec![]
+            }
+            Event::AttemptFailed(failed) => self.failed(entry, failed),
+            Event::ReplyRejected {
+                reason,
+                answer,
+                calls,
+            } => {
+                let error = Some(format!("rejected: {}", reason.as_str()));
+                let mut accounts = self.replied(entry, answer, calls, error);
+                accounts.extend(refused(entry, calls));
+                accounts
+            }
+            Event::DecisionMade(decision) => {
+                self.calls.clone_from(&decision.calls);
+                let mut accounts = self.replied(entry, &decision.answer, &decision.calls, None);
+                accounts.extend(refused(entry, &decision.calls));
+                accounts
+            }
+            Event::ToolInvoked { .. } => {
+                self.invoked_at = entry.at;
+                vec![]
+            }
+            Event::ToolFinished(finished) => self.finished(entry, finished),
+            Event::CallSkipped {
+                call,
+                reason: SkipReason::ContextBudget,
+                ..
+            } => {
+                let call = self.calls.get(*call as usize);
+                let skipped =
+                    |call| tool_account(entry, call, Some("budget_exceeded_prior_tool".into()));
+                call.map(skipped).into_iter().collect()
+            }
+            _ => vec![],
+        }
+    }
+
+    fn target(&self, index: u32) -> Option<&Target> {
+        self.config.as_ref()?.targets.get(index as usize)
+    }
+
+    fn failed(&mut self, entry: &Entry, failed: &AttemptFailed) -> Vec<Account> {
+        let Some((at, target, reserved)) = self.request.take() else {
+            return vec![];
+        };
+        let Some(target) = self.target(target) else {
+            return vec![];
+        };
+        let class = failed.class.as_str();
+        let error = match failed.class {
+            FailureClass::Interrupted => failed.message.to_string(),
+            _ => format!("{class}: {}", failed.message),
+        };
+        vec![Account {
+            seq: entry.seq,
+            at,
+            latency_ms: failed.latency_ms,
+            error: Some(error),
+            kind: AccountKind::Model(Box::new(ModelAccount {
+                provider: target.provider.clone(),
+                model: target.model.clone(),
+                actual_provider: None,
+                actual_model: None,
+                usage: Usage::default(),
+                input_reported: 0,
+                cost: None,
+                unsettled: failed.billable.then_some(reserved),
+                stop_reason: None,
+            })),
+        }]
+    }
+
+    fn replied(
+        &mut self,
+        entry: &Entry,
+        answer: &Answer,
+        calls: &[Call],
+        error: Option<String>,
+    ) -> Vec<Account> {
+        let Some((at, target, reserved)) = self.request.take() else {
+            return vec![];
+        };
+        let Some(target) = self.target(target) else {
+            return vec![];
+        };
+        let usage = answer.usage.unwrap_or_default();
+        let priced = answer
+            .usage
+            .and_then(|usage| Some(target.price?.of(&usage)));
+        let excludes_cache = target.dialect == Dialect::Messages;
+        let from_cache = if excludes_cache {
+            usage.cached + usage.written
+        } else {
+            0
+        };
+        vec![Account {
+            seq: entry.seq,
+            at,
+            latency_ms: answer.latency_ms,
+            error,
+            kind: AccountKind::Model(Box::new(ModelAccount {
+                provider: target.provider.clone(),
+                model: target.model.clone(),
+                actual_provider: answer.provider.clone(),
+                actual_model: answer.model.clone(),
+                usage,
+                input_reported: usage.input.saturating_sub(from_cache),
+                cost: answer.cost.or(priced),
+                unsettled: answer.usage.is_none().then_some(reserved),
+                stop_reason: Some(answer.stop_reason(calls)),
+            })),
+        }]
+    }
+
+    fn finished(&self, entry: &Entry, finished: &ToolFinished) -> Vec<Account> {
+        let Some(call) = self.calls.get(finished.call as usize) else {
+            return vec![];
+        };
+        let error = (finished.outcome != Outcome::Ok).then(|| reason_of(&finished.output));
+        let mut account = tool_account(entry, call, error);
+        account.at = self.invoked_at;
+        account.latency_ms = finished.latency_ms;
+        let is_agent = self
+            .config
+            .as_ref()
+            .and_then(|config| config.agent.as_ref());
+        let is_agent =
+            is_agent.is_some_and(|agent| agent.agents.iter().any(|it| it.tool == *finished.tool));
+        if let AccountKind::Tool(tool) = &mut account.kind {
+            tool.characters_out = finished.output.chars().count();
+            tool.dropped = finished.dropped.as_ref().map(|dropped| DroppedTokens {
+                original: dropped.tokens,
+                replacement: dropped.stub_tokens,
+                projected: dropped.projected,
+                limit: dropped.limit,
+            });
+            let key = format!("{}/{}/{}", entry.run, entry.turn, finished.call);
+            tool.child = is_agent.then(|| child_id(&key));
+        }
+        vec![account]
+    }
+}
+
+/// The calls that were never executed.
+fn refused(entry: &Entry, calls: &[Call]) -> Vec<Account> {
+    let account = |call: &Call| {
+        let refusal = call.refused.as_ref()?;
+        let mut account = tool_account(entry, call, Some(refusal.message.to_string()));
+        if let AccountKind::Tool(tool) = &mut account.kind {
+            tool.server = "unknown".into();
+        }
+        Some(account)
+    };
+    calls.iter().filter_map(account).collect()
+}
+
+fn tool_account(entry: &Entry, call: &Call, error: Option<String>) -> Account {
+    let is_tag = call.tag.is_some();
+    let command = match &*call.tool {
+        FINAL_REPORT if is_tag => format!("{FINAL_REPORT}_xml"),
+        tool => tool.to_owned(),
+    };
+    Account {
+        seq: entry.seq,
+        at: entry.at,
+        latency_ms: 0,
+        error,
+        kind: AccountKind::Tool(Box::new(ToolAccount {
+            server: server_of(&call.tool).to_owned(),
+            command,
+            characters_in: call.arguments.chars().count(),
+            characters_out: 0,
+            is_tag,
+            dropped: None,
+            child: None,
+        })),
+    }
+}
+
+/// Tools of servers are named `SERVER__tool`.
+fn server_of(tool: &str) -> &str {
+    tool.split_once("__")
+        .map_or("builtin", |(server, _)| server)
+}
+
+/// A failed call reads `(tool failed: <reason>)`.
+fn reason_of(output: &str) -> String {
+    let inner = output
+        .strip_prefix("(tool failed: ")
+        .and_then(|rest| rest.strip_suffix(')'));
+    inner.unwrap_or(output).to_owned()
+}
+
+/// The id of the run that a call of an agent makes: it follows from the call, so that a call that is made
+/// again after a crash finds the run of the first time.
+pub(crate) fn child_id(key: &str) -> RunId {
+    let hash = Hash::of(key.as_bytes()).to_string();
+    let short: String = hash
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(32)
+        .collect();
+    RunId::new(&short).expect("32 hexadecimal digits name a run")
+}
+
+/// An account, and the run that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Booked {
+    pub run: RunId,
+    pub config: Arc<RunConfig>,
+    pub account: Account,
+}
+
+/// The accounts of a run and of all agents that it called, in the order in which things began.
+pub async fn accounts(store: &dyn Store, run: &RunId) -> Result<Vec<Booked>, StoreError> {
+    let mut booked = vec![];
+    let mut open = vec![run.clone()];
+    while let Some(run) = open.pop() {
+        if store.head(&run).await?.is_none() {
+            continue;
+        }
+        let mut books = Bookkeeper::default();
+        for entry in store.load(&run, 0).await?.iter() {
+            for account in books.take(entry) {
+                if let AccountKind::Tool(tool) = &account.kind {
+                    open.extend(tool.child.clone());
+                }
+                let Some(config) = books.config.clone() else {
+                    continue;
+                };
+                booked.push(Booked {
+                    run: run.clone(),
+                    config,
+                    account,
+                });
+            }
+        }
+    }
+    booked.sort_by_key(|it| it.account.at);
+    Ok(booked)
+}

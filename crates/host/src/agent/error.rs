@@ -1,0 +1,85 @@
+//! Why an agent cannot be run. What goes wrong later is an event of its run.
+
+use std::path::PathBuf;
+
+use bonded_kernel::{BadCatalog, ReportFault};
+use bonded_tools::mcp::McpError;
+use bonded_tools::{QueueError, ToolsError};
+
+use crate::agent_file::AgentFileError;
+use crate::config::Problems;
+use crate::config::options::OptionError;
+use crate::provider::ProviderError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    #[error(transparent)]
+    File(#[from] AgentFileError),
+    #[error(transparent)]
+    Config(#[from] Problems),
+    #[error(transparent)]
+    Option(#[from] OptionError),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(
+        "no model is named; write `models: PROVIDER/MODEL` into the agent file or say --models"
+    )]
+    NoModel,
+    #[error(
+        "provider {provider:?} needs a key; set the variable {variable}, or write apiKey into the configuration"
+    )]
+    NoKey { provider: String, variable: String },
+    #[error("{}: the schema of the output is not usable: {source}", file.display())]
+    BadOutputSchema { file: PathBuf, source: ReportFault },
+    #[error("the input of agent {agent:?} must be JSON: {why}")]
+    InputNotJson { agent: String, why: String },
+    #[error("the input of agent {agent:?} does not fit its schema: {place}: {why}")]
+    InputInvalid {
+        agent: String,
+        place: String,
+        why: String,
+    },
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(
+        "there is no tool or server {name:?}; the servers are {servers}, and the built-in tools {builtin}"
+    )]
+    UnknownTool {
+        name: String,
+        servers: String,
+        builtin: String,
+    },
+    #[error("{what} {name:?} is not supported; take it out of `tools`")]
+    UnsupportedTool { what: &'static str, name: String },
+    #[error(
+        "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command"
+    )]
+    UnsupportedServer { name: String, how: &'static str },
+    #[error("MCP server {name:?} is switched off in the configuration (enabled: false)")]
+    DisabledServer { name: String },
+    #[error(transparent)]
+    Mcp(#[from] McpError),
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error(transparent)]
+    Tools(#[from] ToolsError),
+    #[error("the tools cannot be offered: {0}")]
+    Catalog(BadCatalog),
+    #[error(
+        "the vocabulary {name:?} of model {model:?} is not known; use o200k_base, cl100k_base or approximate"
+    )]
+    UnknownTokenizer { name: String, model: String },
+    #[error("agent {} calls itself through {chain}; take one of them out of `agents`", file.display())]
+    Cycle { file: PathBuf, chain: String },
+    #[error("agents call each other more than {max} deep, at {}", file.display())]
+    TooDeep { file: PathBuf, max: usize },
+    #[error("{} has no description; other agents can call it only with one", file.display())]
+    NoDescription { file: PathBuf },
+    #[error("two agents are called {name:?}; give one of them a toolName of its own")]
+    DuplicateAgent { name: String },
+    #[error("{} is called {name:?}, which is reserved; give it another toolName", file.display())]
+    ReservedName { file: PathBuf, name: String },
+}

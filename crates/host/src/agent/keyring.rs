@@ -1,0 +1,114 @@
+//! Keys and headers: looked up when a request is sent, never kept in a log.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::Target;
+use bonded_transport::{Credentials, Secret};
+
+use crate::config::{Config, Environment};
+
+/// Finds the credentials of targets: in the configuration files that a target names, else in the variable.
+#[derive(Debug)]
+pub struct Keyring {
+    environment: Environment,
+    /// By the files, so that each set of layers is read once.
+    read: Mutex<BTreeMap<Vec<String>, Arc<Config>>>,
+}
+
+impl Keyring {
+    pub fn new(environment: Environment) -> Self {
+        Self {
+            environment,
+            read: Mutex::default(),
+        }
+    }
+
+    pub fn credentials(&self, target: &Target) -> Credentials {
+        if target.secrets_in.is_empty() {
+            let named = target.key_env.as_deref();
+            let key = named.and_then(|name| self.environment.get(name));
+            let missing = match named {
+                Some(name) => format!("no key was sent: the variable {name} is not set"),
+                None => "no key was sent: nothing says where it is".to_owned(),
+            };
+            return Credentials {
+                missing: key.is_none().then_some(missing),
+                key: key.and_then(Secret::new),
+                headers: vec![],
+            };
+        }
+        match self.configured(target) {
+            Ok(credentials) => credentials,
+            Err(why) => Credentials {
+                key: None,
+                headers: vec![],
+                missing: Some(format!("no key was sent: {why}")),
+            },
+        }
+    }
+
+    fn configured(&self, target: &Target) -> Result<Credentials, String> {
+        let config = self.config(&target.secrets_in)?;
+        let provider = config
+            .provider(&target.provider)
+            .map_err(|problems| problems.to_string())?
+            .ok_or_else(|| {
+                format!(
+                    "the configuration has no provider {:?} any more",
+                    target.provider
+                )
+            })?;
+        let headers = provider.headers.iter();
+        let own = provider.api_key.as_ref().map(|key| key.expose());
+        // A configuration may name headers alone and leave the key to the variable.
+        let named = target.key_env.as_deref();
+        let key = own.or_else(|| self.environment.get(named?));
+        Ok(Credentials {
+            key: key.and_then(Secret::new),
+            headers: headers
+                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
+                .collect(),
+            missing: None,
+        })
+    }
+
+    fn config(&self, files: &[String]) -> Result<Arc<Config>, String> {
+        // A panic elsewhere cannot leave a map of finished values half written.
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(config) = read.get(files) {
+            return Ok(config.clone());
+        }
+        let paths = files.iter().map(PathBuf::from);
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let config = Config::load_files(paths, cwd, self.environment.clone())
+            .map_err(|problems| problems.to_string())?;
+        let config = Arc::new(config);
+        read.insert(files.to_vec(), config.clone());
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_with_headers_alone_leaves_the_key_to_the_variable() {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let file = dir.path().join("config.json");
+        let text = r#"{"providers":{"openai":{"type":"openai","headers":{"X-Team":"blue"}}}}"#;
+        std::fs::write(&file, text).expect("a file can be written");
+        let variables = [("OPENAI_API_KEY".to_owned(), "key".to_owned())];
+        let keyring = Keyring::new(variables.into_iter().collect());
+        let target = Target {
+            key_env: Some("OPENAI_API_KEY".into()),
+            secrets_in: vec![file.to_string_lossy().into_owned()],
+            ..Target::new("openai", "https://api.openai.com/v1", "m")
+        };
+        let found = keyring.credentials(&target);
+        assert_eq!(found.key, Secret::new("key"));
+        assert_eq!(found.headers, [("X-Team".to_owned(), "blue".to_owned())]);
+    }
+}

@@ -1,0 +1,246 @@
+//! The tools of agents: servers of the configuration, built-in tools, and other agents.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
+use bonded_tools::mcp::{McpServer, McpServers, McpTransport, StdioCommand};
+use bonded_tools::{BoxFuture, Queues, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
+use serde_json::Value;
+
+use super::{Agent, AgentError, Workplace, child_spec};
+use crate::config::{Config, Environment, McpTransport as Reached};
+use crate::error::HostError;
+use crate::host::{Toolset, WorkdirTools};
+
+/// Stands for all tools that are built in.
+pub const BUILTIN_WORD: &str = "builtin";
+const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
+const STARTS_MAX: usize = 8;
+
+/// The names in an agent's `tools`, each checked to mean something.
+pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
+    let names = &agent.options.tools;
+    for name in names {
+        if let Some(server) = agent.config.mcp_server(name)? {
+            settings(server)?;
+        } else if agent.config.rest_tool(name)?.is_some() {
+            let (what, name) = ("the REST tool", name.clone());
+            return Err(AgentError::UnsupportedTool { what, name });
+        } else if name.starts_with("openapi:") {
+            let (what, name) = ("the OpenAPI document", name.clone());
+            return Err(AgentError::UnsupportedTool { what, name });
+        } else if name == "batch" {
+            let (what, name) = ("the tool", name.clone());
+            return Err(AgentError::UnsupportedTool { what, name });
+        } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
+            return Err(AgentError::UnknownTool {
+                name: name.clone(),
+                servers: join(&agent.config.mcp_server_names()),
+                builtin: join(&BUILTIN),
+            });
+        }
+    }
+    Ok(names.clone())
+}
+
+fn join(names: &[&str]) -> String {
+    match names {
+        [] => "none".into(),
+        names => names.join(", "),
+    }
+}
+
+/// Told what a person should know.
+type Warn = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Opens the tools of runs, also of those that are no agents'. The servers are shared by all runs.
+pub struct AgentTools {
+    environment: Environment,
+    workplace: Option<Workplace>,
+    plain: WorkdirTools,
+    /// By the configuration files that define them.
+    servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
+    warn: Option<Warn>,
+}
+
+impl std::fmt::Debug for AgentTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AgentTools")
+    }
+}
+
+impl AgentTools {
+    /// `workplace` is where agents that other agents call are loaded.
+    pub fn new(environment: Environment, workplace: Option<Workplace>) -> Self {
+        Self {
+            environment,
+            workplace,
+            plain: WorkdirTools::default(),
+            servers: Mutex::default(),
+            warn: None,
+        }
+    }
+
+    /// Tells a person what is odd about servers: tools that cannot be offered, servers that did not start
+    /// and need not.
+    #[must_use]
+    pub fn warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.warn = Some(Arc::new(warn));
+        self
+    }
+
+    /// Ends every server, and waits until they have ended.
+    pub async fn stop(&self) {
+        let servers = {
+            let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *servers)
+        };
+        for pool in servers.values() {
+            pool.stop().await;
+        }
+    }
+
+    async fn open_for(&self, run: &RunConfig, agent: &AgentConfig) -> Result<Registry, AgentError> {
+        let files = agent.config_files.iter().map(PathBuf::from);
+        let dir = PathBuf::from(&run.dir);
+        let config = Config::load_files(files, dir, self.environment.clone())?;
+        let mut wanted = vec![];
+        let mut tools: Vec<Arc<dyn Tool>> = vec![];
+        for name in &agent.tools {
+            match config.mcp_server(name)? {
+                Some(server) => wanted.push(settings(server)?),
+                None => tools.extend(built_in(run, name)?),
+            }
+        }
+        if !wanted.is_empty() {
+            let pool = self.pool(&config, &agent.config_files)?;
+            let started = pool.start(&wanted).await?;
+            tools.extend(started.tools);
+            if let Some(warn) = &self.warn {
+                started.warnings.iter().for_each(|warning| warn(warning));
+            }
+        }
+        for child in &agent.agents {
+            tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
+        }
+        Registry::reporting(tools, &agent.report).map_err(AgentError::Catalog)
+    }
+
+    fn child_spec(&self, file: &Path) -> Result<ToolSpec, AgentError> {
+        let fallback = Workplace::bare(self.environment.clone());
+        let workplace = self.workplace.as_ref().unwrap_or(&fallback);
+        child_spec(file, workplace)
+    }
+
+    fn pool(&self, config: &Config, files: &[String]) -> Result<Arc<McpServers>, AgentError> {
+        let mut pools = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(files) {
+            return Ok(pool.clone());
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let queues = config.queues(cores).into_iter();
+        let queues = Queues::new(queues.map(|(name, queue)| {
+            let places = usize::try_from(queue.concurrent).unwrap_or(usize::MAX);
+            (name, places)
+        }))?;
+        let environment = self.environment.clone();
+        let lookup = move |name: &str| environment.get(name).map(str::to_owned);
+        let pool = Arc::new(McpServers::new(
+            Arc::new(lookup),
+            Arc::new(queues),
+            STARTS_MAX,
+        ));
+        pools.insert(files.to_vec(), pool.clone());
+        Ok(pool)
+    }
+}
+
+impl Toolset for AgentTools {
+    fn open<'a>(
+        &'a self,
+        config: &'a RunConfig,
+    ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        let Some(agent) = &config.agent else {
+            return self.plain.open(config);
+        };
+        Box::pin(async move {
+            match self.open_for(config, agent).await {
+                Ok(registry) => Ok(Arc::new(registry)),
+                Err(error) => Err(HostError::Agent(Box::new(error))),
+            }
+        })
+    }
+}
+
+fn built_in(run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
+    let workdir = Workdir::open(Path::new(&run.dir))?;
+    let hidden = run
+        .targets
+        .iter()
+        .filter_map(|target| target.key_env.clone());
+    let all = builtin(workdir, hidden.collect()).into_iter();
+    let is_meant = |tool: &Arc<dyn Tool>| name == BUILTIN_WORD || tool.spec().name == name;
+    Ok(all.filter(is_meant).collect())
+}
+
+/// What the client of the tools is told of a server.
+fn settings(server: crate::config::McpServer) -> Result<McpServer, AgentError> {
+    let name = server.name;
+    if !server.enabled {
+        return Err(AgentError::DisabledServer { name });
+    }
+    let how = match server.transport {
+        Reached::Stdio {
+            program,
+            args,
+            env,
+            cwd,
+        } => {
+            let env = env.into_iter();
+            let command = StdioCommand {
+                command: program,
+                args,
+                env: env
+                    .map(|(name, value)| (name, value.expose().to_owned()))
+                    .collect(),
+                cwd: cwd.map(PathBuf::from),
+            };
+            return Ok(McpServer {
+                transport: McpTransport::Stdio(command.clone()),
+                tools_allowed: match server.tools_allowed.is_empty() {
+                    true => vec!["*".into()],
+                    false => server.tools_allowed,
+                },
+                tools_denied: server.tools_denied,
+                request_timeout_ms: server.request_timeout_ms,
+                required: server.required.unwrap_or(true),
+                queue: Some(server.queue),
+                ..McpServer::stdio(&name, command)
+            });
+        }
+        Reached::Http(_) => "HTTP",
+        Reached::Sse(_) => "SSE",
+        Reached::Websocket(_) => "a web socket",
+    };
+    Err(AgentError::UnsupportedServer { name, how })
+}
+
+/// An agent in the catalogue. The driver runs it as a run of its own and never calls it as a tool.
+struct Offered(ToolSpec);
+
+impl Tool for Offered {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(
+        &'a self,
+        _arguments: Value,
+        _call: &'a Invocation,
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
+        let fault = ToolFault::new("agent", "this agent cannot be called from here");
+        Box::pin(std::future::ready(Err(fault)))
+    }
+}

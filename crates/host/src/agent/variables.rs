@@ -1,0 +1,47 @@
+//! The variables of a prompt.
+
+use bonded_kernel::ReportFormat;
+
+use super::Workplace;
+use crate::agent_file::Variables;
+use crate::config::options::Options;
+
+/// What the clock, the machine and the user's account say. The surface reads them: the host knows none.
+#[derive(Clone, Debug, Default)]
+pub struct Moment {
+    /// RFC 3339, local time.
+    pub datetime: String,
+    /// The day of the week.
+    pub day: String,
+    pub timezone: String,
+    pub hostname: String,
+    pub user: String,
+    pub kernel: String,
+}
+
+impl Moment {
+    pub(super) fn variables(
+        &self,
+        workplace: &Workplace,
+        options: &Options,
+        format: ReportFormat,
+    ) -> Variables {
+        let values = [
+            ("DATETIME", self.datetime.clone()),
+            ("DAY", self.day.clone()),
+            ("TIMEZONE", self.timezone.clone()),
+            ("MAX_TURNS", options.turns_max.to_string()),
+            ("FORMAT", format.description().to_owned()),
+            ("OS", std::env::consts::OS.to_owned()),
+            ("ARCH", std::env::consts::ARCH.to_owned()),
+            ("KERNEL", self.kernel.clone()),
+            ("CD", workplace.dir.to_string_lossy().into_owned()),
+            ("HOSTNAME", self.hostname.clone()),
+            ("USER", self.user.clone()),
+        ];
+        values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! Agent files (`.ai`): an optional shebang line, YAML front matter between `---` lines, and a prompt.
+//!
+//! Nothing is decided here: the options of the front matter are handed on as they are written, with the
+//! line at which they stand, and [`crate::config::options::resolve`] weighs them against other sources.
+
+mod error;
+mod front_matter;
+mod include;
+mod read;
+mod schema;
+mod variables;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use error::AgentFileError;
+pub use include::{INCLUDE_DEPTH_MAX, IncludePolicy};
+pub use schema::{InputFormat, InputSpec, OutputFormat, OutputSpec, default_input_schema};
+pub use variables::Variables;
+
+use crate::config::options::Given;
+
+/// An agent file as it is written, its includes resolved and its front matter checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentFile {
+    pub path: PathBuf,
+    /// What `agents` and `schemaRef` are relative to.
+    pub dir: PathBuf,
+    pub description: Option<String>,
+    pub usage: Option<String>,
+    /// The name under which other agents call this one.
+    pub tool_name: Option<String>,
+    pub input: Option<InputSpec>,
+    pub output: Option<OutputSpec>,
+    /// Whether the AGENTS.md of the working directory belongs to the system text.
+    pub project_instructions: bool,
+    /// Option key to value, for [`crate::config::options::Sources::front_matter`].
+    pub options: BTreeMap<String, Given>,
+    /// The prompt before its variables are put in: some of them follow from the options.
+    pub body: String,
+}
+
+impl AgentFile {
+    pub fn load(path: &Path, policy: IncludePolicy) -> Result<Self, AgentFileError> {
+        let text = read::read_text(path)?;
+        let dir = match path.parent() {
+            Some(dir) if dir != Path::new("") => dir,
+            _ => Path::new("."),
+        };
+        Self::from_text(&text, path, dir, policy)
+    }
+
+    /// Reads a text that stands for the file `path` in the directory `dir`.
+    pub fn from_text(
+        text: &str,
+        path: &Path,
+        dir: &Path,
+        policy: IncludePolicy,
+    ) -> Result<Self, AgentFileError> {
+        let assembled = include::assemble(text, path, dir, policy)?;
+        let mut agent = Self {
+            path: path.into(),
+            dir: dir.into(),
+            description: None,
+            usage: None,
+            tool_name: None,
+            input: None,
+            output: None,
+            project_instructions: false,
+            options: BTreeMap::new(),
+            body: String::new(),
+        };
+        front_matter::read(&assembled, &mut agent)?;
+        Ok(agent)
+    }
+
+    /// The prompt with the variables put in. Those that `variables` does not hold are left alone.
+    pub fn prompt(&self, variables: &Variables) -> String {
+        variables::substitute(&self.body, variables)
+    }
+
+    /// The schema of the agent's input: its own, or that of a prompt and a format.
+    pub fn input_schema(&self) -> Value {
+        let own = self.input.as_ref().and_then(|input| input.schema.clone());
+        own.unwrap_or_else(default_input_schema)
+    }
+}

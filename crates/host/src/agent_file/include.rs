@@ -1,0 +1,248 @@
+//! Includes: one text out of many files, in which every line still knows where it was written.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::AgentFileError;
+use super::read::{FILE_BYTES_MAX, read_text};
+
+/// How many files may lie between an agent file and the deepest text in it.
+pub const INCLUDE_DEPTH_MAX: usize = 8;
+const INCLUDES_MAX: usize = 1000;
+const TEXT_BYTES_MAX: usize = 4 * FILE_BYTES_MAX as usize;
+/// Files that hold secrets. What a prompt includes is sent to a provider.
+const SECRET_FILES: [&str; 3] = [".env", ".ai-agent.env", "ai-agent.env"];
+
+/// Which files an agent file may include.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IncludePolicy {
+    /// Those in the directory of the agent file and below.
+    #[default]
+    InsideTree,
+    Anywhere,
+}
+
+/// The text of an agent file with everything that it includes.
+#[derive(Debug)]
+pub(crate) struct Assembled {
+    pub(crate) text: String,
+    /// For each line of the text, where it begins.
+    lines: Vec<Place>,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    file: usize,
+    line: usize,
+}
+
+impl Assembled {
+    /// Where a line of the text, counted from 1, was written.
+    pub(crate) fn place(&self, line: usize) -> (PathBuf, usize) {
+        let index = line.saturating_sub(1).min(self.lines.len() - 1);
+        let place = self.lines[index];
+        (self.files[place.file].clone(), place.line)
+    }
+}
+
+/// Resolves the includes of `text`, which is that of the file `file` in the directory `dir`.
+pub(crate) fn assemble(
+    text: &str,
+    file: &Path,
+    dir: &Path,
+    policy: IncludePolicy,
+) -> Result<Assembled, AgentFileError> {
+    let mut assembler = Assembler {
+        policy,
+        root: dir.canonicalize().unwrap_or_else(|_| dir.into()),
+        includes_left: INCLUDES_MAX,
+        chain: vec![Link {
+            named: file.into(),
+            real: file.canonicalize().unwrap_or_else(|_| file.into()),
+        }],
+        done: Assembled {
+            text: String::new(),
+            lines: vec![Place { file: 0, line: 1 }],
+            files: vec![file.into()],
+        },
+    };
+    assembler.add(text, 0, dir)?;
+    Ok(assembler.done)
+}
+
+struct Assembler {
+    policy: IncludePolicy,
+    root: PathBuf,
+    includes_left: usize,
+    /// From the agent file down to the file that is read now.
+    chain: Vec<Link>,
+    done: Assembled,
+}
+
+struct Link {
+    named: PathBuf,
+    real: PathBuf,
+}
+
+/// An include as it is written.
+struct Include<'t> {
+    before: &'t str,
+    path: &'t str,
+    after: &'t str,
+}
+
+impl Assembler {
+    fn add(&mut self, text: &str, file: usize, dir: &Path) -> Result<(), AgentFileError> {
+        let mut rest = text;
+        let mut line = 1;
+        while let Some(include) = next_include(rest) {
+            line = self.copy(include.before, file, line)?;
+            self.include(include.path, file, line, dir)?;
+            rest = include.after;
+        }
+        self.copy(rest, file, line)?;
+        Ok(())
+    }
+
+    /// Takes text over, and gives the line at which it ends.
+    fn copy(&mut self, text: &str, file: usize, line: usize) -> Result<usize, AgentFileError> {
+        if self.done.text.len() + text.len() > TEXT_BYTES_MAX {
+            return Err(AgentFileError::TooLarge {
+                file: self.done.files[0].clone(),
+                bytes_max: TEXT_BYTES_MAX as u64,
+            });
+        }
+        self.done.text.push_str(text);
+        let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
+        let places = (1..=newlines).map(|below| Place {
+            file,
+            line: line + below,
+        });
+        self.done.lines.extend(places);
+        Ok(line + newlines)
+    }
+
+    fn include(
+        &mut self,
+        path: &str,
+        file: usize,
+        line: usize,
+        dir: &Path,
+    ) -> Result<(), AgentFileError> {
+        let refuse = |why: String| AgentFileError::IncludeRefused {
+            file: self.done.files[file].clone(),
+            line,
+            path: path.into(),
+            why,
+        };
+        if self.includes_left == 0 {
+            return Err(refuse(format!(
+                "there are more than {INCLUDES_MAX} includes"
+            )));
+        }
+        let named = dir.join(path);
+        let real = self.permitted(path, &named).map_err(refuse)?;
+        self.includes_left -= 1;
+        self.enter(named, &real, (file, line, path))
+    }
+
+    /// The real place of a file, if it may be included.
+    fn permitted(&self, path: &str, named: &Path) -> Result<PathBuf, String> {
+        if path.is_empty() {
+            return Err("it names no file".into());
+        }
+        if is_secret(named) {
+            return Err("files of this name hold secrets and are never included".into());
+        }
+        let real = named.canonicalize().map_err(|error| error.to_string())?;
+        if is_secret(&real) {
+            return Err("it leads to a file that holds secrets".into());
+        }
+        if self.policy == IncludePolicy::InsideTree && !real.starts_with(&self.root) {
+            let root = self.root.display();
+            return Err(format!(
+                "it lies outside {root}; move it there, or allow includes from anywhere"
+            ));
+        }
+        Ok(real)
+    }
+
+    fn enter(
+        &mut self,
+        named: PathBuf,
+        real: &Path,
+        (file, line, path): (usize, usize, &str),
+    ) -> Result<(), AgentFileError> {
+        let is_cycle = self.chain.iter().any(|link| link.real == *real);
+        self.chain.push(Link {
+            named,
+            real: real.to_owned(),
+        });
+        if is_cycle {
+            return Err(AgentFileError::IncludeCycle {
+                chain: self.chain_text(),
+            });
+        }
+        if self.chain.len() > INCLUDE_DEPTH_MAX + 1 {
+            return Err(AgentFileError::IncludeTooDeep {
+                depth_max: INCLUDE_DEPTH_MAX,
+                chain: self.chain_text(),
+            });
+        }
+        let text = read_text(real).map_err(|error| AgentFileError::IncludeRefused {
+            file: self.done.files[file].clone(),
+            line,
+            path: path.into(),
+            why: error.to_string(),
+        })?;
+        self.done.files.push(real.to_owned());
+        let dir = real.parent().unwrap_or(Path::new("/"));
+        self.add(&text, self.done.files.len() - 1, dir)?;
+        self.chain.pop();
+        Ok(())
+    }
+
+    fn chain_text(&self) -> String {
+        let names: Vec<String> = self
+            .chain
+            .iter()
+            .map(|link| link.named.display().to_string())
+            .collect();
+        names.join(" -> ")
+    }
+}
+
+/// The name is compared without case, because some file systems do so too.
+fn is_secret(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    SECRET_FILES
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+/// The first `${include:PATH}` or `{{include:PATH}}`. A path has neither a brace nor a line's end in it,
+/// so that every byte is looked at once.
+fn next_include(text: &str) -> Option<Include<'_>> {
+    const WORD: &str = "include:";
+    let mut from = 0;
+    while let Some(found) = text[from..].find(WORD) {
+        let at = from + found;
+        from = at + WORD.len();
+        let (opening, closing) = match &text.as_bytes()[..at] {
+            [.., b'$', b'{'] => (2, "}"),
+            [.., b'{', b'{'] => (2, "}}"),
+            _ => continue,
+        };
+        let path = &text[from..];
+        let end = path.find(['{', '}', '\n']).unwrap_or(path.len());
+        if let Some(after) = path[end..].strip_prefix(closing) {
+            return Some(Include {
+                before: &text[..at - opening],
+                path: path[..end].trim(),
+                after,
+            });
+        }
+    }
+    None
+}

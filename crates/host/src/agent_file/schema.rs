@@ -1,0 +1,222 @@
+//! What an agent takes and what it gives: a format, and a JSON Schema where there is one.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::AgentFileError;
+use super::front_matter::{text, wrong_type};
+use super::read::read_text;
+use super::yaml::{self, Kind, Pair};
+use crate::config::nearest::nearest;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    Json,
+    Markdown,
+    Text,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputSpec {
+    pub format: InputFormat,
+    pub schema: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSpec {
+    pub format: OutputFormat,
+    pub schema: Option<Value>,
+}
+
+type Place<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
+
+const SPEC_KEYS: [&str; 3] = ["format", "schema", "schemaRef"];
+
+/// What an agent takes that does not say it: a prompt, and the format of the answer.
+pub fn default_input_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "prompt": {"type": "string"},
+            "format": {
+                "type": "string",
+                "enum": [
+                    "markdown", "markdown+mermaid", "slack-block-kit", "tty", "pipe", "json",
+                    "sub-agent"
+                ],
+                "default": "markdown"
+            }
+        },
+        "required": ["prompt"],
+        "additionalProperties": false
+    })
+}
+
+pub(super) fn input(
+    pair: &Pair,
+    place: Place<'_>,
+    dir: &Path,
+) -> Result<Option<InputSpec>, AgentFileError> {
+    let words = [("text", InputFormat::Text), ("json", InputFormat::Json)];
+    let spec = spec(pair, place, dir, &words, "text or json")?;
+    Ok(spec.map(|(format, schema)| InputSpec {
+        // A schema describes JSON, so it says the format by itself.
+        format: format.unwrap_or(match schema {
+            Some(_) => InputFormat::Json,
+            None => InputFormat::Text,
+        }),
+        schema,
+    }))
+}
+
+pub(super) fn output(
+    pair: &Pair,
+    place: Place<'_>,
+    dir: &Path,
+) -> Result<Option<OutputSpec>, AgentFileError> {
+    let words = [
+        ("json", OutputFormat::Json),
+        ("markdown", OutputFormat::Markdown),
+        ("text", OutputFormat::Text),
+    ];
+    let spec = spec(pair, place, dir, &words, "json, markdown or text")?;
+    Ok(spec.map(|(format, schema)| OutputSpec {
+        format: format.unwrap_or(match schema {
+            Some(_) => OutputFormat::Json,
+            None => OutputFormat::Markdown,
+        }),
+        schema,
+    }))
+}
+
+type Spec<F> = Option<(Option<F>, Option<Value>)>;
+
+fn spec<F: Copy>(
+    pair: &Pair,
+    place: Place<'_>,
+    dir: &Path,
+    words: &[(&str, F)],
+    expected: &str,
+) -> Result<Spec<F>, AgentFileError> {
+    let pairs = match &pair.value.kind {
+        Kind::Map(pairs) => pairs,
+        Kind::Scalar(Value::Null) => return Ok(None),
+        _ => return Err(wrong_type(pair, place, "format, and schema or schemaRef")),
+    };
+    let mut format = None;
+    let mut schema = None;
+    for pair in pairs {
+        let given = match pair.key.as_str() {
+            "format" => {
+                format = self::format(pair, place, words, expected)?;
+                continue;
+            }
+            "schema" => inline(pair, place)?,
+            "schemaRef" => referenced(pair, place, dir)?,
+            _ => return Err(unknown(pair, place)),
+        };
+        if schema.is_some() {
+            return Err(wrong_type(
+                pair,
+                place,
+                "left out: there is a schema already",
+            ));
+        }
+        schema = given;
+    }
+    Ok(Some((format, schema)))
+}
+
+fn unknown(pair: &Pair, place: Place<'_>) -> AgentFileError {
+    let (file, line) = place(pair.line);
+    AgentFileError::UnknownKey {
+        file,
+        line,
+        key: pair.key.clone(),
+        nearest: nearest(&pair.key, SPEC_KEYS).map(str::to_owned),
+    }
+}
+
+fn format<F: Copy>(
+    pair: &Pair,
+    place: Place<'_>,
+    words: &[(&str, F)],
+    expected: &str,
+) -> Result<Option<F>, AgentFileError> {
+    let Some(given) = text(pair, place)? else {
+        return Ok(None);
+    };
+    match words.iter().find(|(word, _)| *word == given) {
+        Some((_, format)) => Ok(Some(*format)),
+        None => Err(wrong_type(pair, place, expected)),
+    }
+}
+
+/// A schema in the file itself: as an object, or as JSON or YAML in a text.
+fn inline(pair: &Pair, place: Place<'_>) -> Result<Option<Value>, AgentFileError> {
+    let schema = match &pair.value.kind {
+        Kind::Scalar(Value::Null) => return Ok(None),
+        Kind::Scalar(Value::String(text)) => parse_text(text),
+        _ => Ok(pair.value.to_json()),
+    };
+    let checked = schema.and_then(check);
+    checked
+        .map(Some)
+        .map_err(|why| bad_schema(pair, place, why))
+}
+
+/// A schema in a file beside the agent file.
+fn referenced(pair: &Pair, place: Place<'_>, dir: &Path) -> Result<Option<Value>, AgentFileError> {
+    let Some(path) = text(pair, place)? else {
+        return Ok(None);
+    };
+    let path = dir.join(path);
+    let schema = read_text(&path)
+        .map_err(|error| error.to_string())
+        .and_then(|text| {
+            parse_text(&text)
+                .and_then(check)
+                .map_err(|why| format!("{}: {why}", path.display()))
+        });
+    schema.map(Some).map_err(|why| bad_schema(pair, place, why))
+}
+
+/// Nearly all JSON is YAML as well, but its own parser is the clearer about errors in it.
+fn parse_text(text: &str) -> Result<Value, String> {
+    let as_json: Result<Value, _> = serde_json::from_str(text);
+    let json_error = match as_json {
+        Ok(schema) => return Ok(schema),
+        Err(error) => error.to_string(),
+    };
+    match yaml::parse(text) {
+        Ok(tree) => Ok(tree.to_json()),
+        Err(_) if text.trim_start().starts_with('{') => Err(json_error),
+        Err(error) => Err(format!("line {} of it: {}", error.line, error.why)),
+    }
+}
+
+fn check(schema: Value) -> Result<Value, String> {
+    if !schema.is_object() {
+        return Err("it must be an object".into());
+    }
+    jsonschema::meta::validate(&schema).map_err(|error| error.to_string())?;
+    jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
+    Ok(schema)
+}
+
+fn bad_schema(pair: &Pair, place: Place<'_>, why: String) -> AgentFileError {
+    let (file, line) = place(pair.line);
+    AgentFileError::BadSchema {
+        file,
+        line,
+        key: pair.key.clone(),
+        why,
+    }
+}

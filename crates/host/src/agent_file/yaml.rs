@@ -1,0 +1,275 @@
+//! YAML as a tree that knows its lines, bounded in depth and in size whatever the text says.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use serde_json::{Map, Number, Value};
+
+/// Deeper than any agent file needs, and shallow enough for every recursion over the tree.
+const DEPTH_MAX: usize = 48;
+/// What all nodes may cost together, with the copies that aliases make.
+const COST_MAX: usize = 16 * 1024 * 1024;
+/// What a node costs beside its text.
+const NODE_COST: usize = 64;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Yaml {
+    /// Counted from 1, inside the text that was parsed.
+    pub(crate) line: usize,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Scalar(Value),
+    List(Vec<Yaml>),
+    Map(Vec<Pair>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) key: String,
+    pub(crate) line: usize,
+    pub(crate) value: Yaml,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadYaml {
+    pub(crate) line: usize,
+    pub(crate) why: String,
+}
+
+impl Yaml {
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.kind {
+            Kind::Scalar(value) => value.clone(),
+            Kind::List(items) => items.iter().map(Self::to_json).collect(),
+            Kind::Map(pairs) => {
+                let object: Map<String, Value> = pairs
+                    .iter()
+                    .map(|pair| (pair.key.clone(), pair.value.to_json()))
+                    .collect();
+                Value::Object(object)
+            }
+        }
+    }
+
+    fn children(&self) -> Vec<&Self> {
+        match &self.kind {
+            Kind::Scalar(_) => Vec::new(),
+            Kind::List(items) => items.iter().collect(),
+            Kind::Map(pairs) => pairs.iter().map(|pair| &pair.value).collect(),
+        }
+    }
+
+    fn height(&self) -> usize {
+        let below = self.children().into_iter().map(Self::height).max();
+        1 + below.unwrap_or(0)
+    }
+
+    fn cost(&self) -> usize {
+        let own = match &self.kind {
+            Kind::Scalar(Value::String(text)) => text.len(),
+            Kind::Map(pairs) => pairs.iter().map(|pair| NODE_COST + pair.key.len()).sum(),
+            Kind::Scalar(_) | Kind::List(_) => 0,
+        };
+        let below: usize = self.children().into_iter().map(Self::cost).sum();
+        NODE_COST + own + below
+    }
+}
+
+/// Reads one document. An empty text is null.
+pub(crate) fn parse(text: &str) -> Result<Yaml, BadYaml> {
+    let mut loader = Loader {
+        parser: Parser::new_from_str(text),
+        anchors: BTreeMap::new(),
+        cost_left: COST_MAX,
+    };
+    let mut document = None;
+    loop {
+        let (event, span) = loader.next()?;
+        match event {
+            Event::StreamEnd => break,
+            Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
+            _ if document.is_some() => return bad(span, "there is more than one document"),
+            event => document = Some(loader.node(event, span, 1)?),
+        }
+    }
+    Ok(document.unwrap_or(Yaml {
+        line: 1,
+        kind: Kind::Scalar(Value::Null),
+    }))
+}
+
+struct Loader<'t> {
+    parser: Parser<'t, StrInput<'t>>,
+    anchors: BTreeMap<usize, Yaml>,
+    cost_left: usize,
+}
+
+impl<'t> Loader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), BadYaml> {
+        match self.parser.next_event() {
+            Some(Ok(found)) => Ok(found),
+            Some(Err(error)) => Err(BadYaml {
+                line: error.marker().line(),
+                why: format!("{} (column {})", error.info(), error.marker().col() + 1),
+            }),
+            None => Err(BadYaml {
+                line: 1,
+                why: "the text ends too early".into(),
+            }),
+        }
+    }
+
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Yaml, BadYaml> {
+        if depth > DEPTH_MAX {
+            return bad(span, &format!("nested deeper than {DEPTH_MAX} levels"));
+        }
+        let line = span.start.line();
+        let (anchor, kind) = match event {
+            Event::Alias(anchor) => return self.alias(anchor, span, depth),
+            Event::Scalar(text, style, anchor, tag) => {
+                self.pay(NODE_COST + text.len(), span)?;
+                (
+                    anchor,
+                    Kind::Scalar(scalar(&text, style, tag.as_deref(), span)?),
+                )
+            }
+            Event::SequenceStart(anchor, _) => {
+                self.pay(NODE_COST, span)?;
+                (anchor, Kind::List(self.list(depth)?))
+            }
+            Event::MappingStart(anchor, _) => {
+                self.pay(NODE_COST, span)?;
+                (anchor, Kind::Map(self.map(depth)?))
+            }
+            _ => return bad(span, "a value is missing here"),
+        };
+        let node = Yaml { line, kind };
+        // Anchors are numbered from 1; 0 says that there is none.
+        if anchor != 0 {
+            self.pay(node.cost(), span)?;
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Vec<Yaml>, BadYaml> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => return Ok(items),
+                (event, span) => items.push(self.node(event, span, depth + 1)?),
+            }
+        }
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Vec<Pair>, BadYaml> {
+        let mut pairs = Vec::new();
+        let mut seen = std::collections::BTreeSet::new();
+        loop {
+            let (key, span) = match self.next()? {
+                (Event::MappingEnd, _) => return Ok(pairs),
+                (Event::Scalar(key, ..), span) => (key.into_owned(), span),
+                (_, span) => return bad(span, "a key must be a plain word"),
+            };
+            if !seen.insert(key.clone()) {
+                return bad(span, &format!("the key {key} is given twice"));
+            }
+            self.pay(NODE_COST + key.len(), span)?;
+            let line = span.start.line();
+            let (event, span) = self.next()?;
+            let value = self.node(event, span, depth + 1)?;
+            pairs.push(Pair { key, line, value });
+        }
+    }
+
+    /// A copy of what the anchor names. Copies are what makes a small text a huge tree, so each is
+    /// paid for before it is made.
+    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Yaml, BadYaml> {
+        let size = self
+            .anchors
+            .get(&anchor)
+            .map(|named| (named.height(), named.cost()));
+        let Some((height, cost)) = size else {
+            return bad(span, "this alias refers to itself");
+        };
+        if depth + height > DEPTH_MAX {
+            return bad(span, &format!("nested deeper than {DEPTH_MAX} levels"));
+        }
+        self.pay(cost, span)?;
+        let named = &self.anchors[&anchor];
+        Ok(Yaml {
+            line: span.start.line(),
+            kind: named.kind.clone(),
+        })
+    }
+
+    fn pay(&mut self, cost: usize, span: Span) -> Result<(), BadYaml> {
+        match self.cost_left.checked_sub(cost) {
+            Some(left) => {
+                self.cost_left = left;
+                Ok(())
+            }
+            None => bad(span, "the aliases make this text too large"),
+        }
+    }
+}
+
+fn bad<T>(span: Span, why: &str) -> Result<T, BadYaml> {
+    Err(BadYaml {
+        line: span.start.line(),
+        why: why.into(),
+    })
+}
+
+/// A scalar by the core schema of YAML 1.2: `yes`, `no`, `on` and `off` are words.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Result<Value, BadYaml> {
+    match tag {
+        Some(tag) if tag.is_yaml_core_schema() && tag.suffix == "str" => Ok(text.into()),
+        Some(tag) => bad(
+            span,
+            &format!("the tag {}{} is not supported", tag.handle, tag.suffix),
+        ),
+        None if style != ScalarStyle::Plain => Ok(text.into()),
+        None => Ok(plain(text)),
+    }
+}
+
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        _ => number(text).map_or_else(|| text.into(), Value::Number),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    let radix = |prefix: &str, radix: u32| {
+        let digits = text
+            .strip_prefix(prefix)
+            .filter(|digits| !digits.starts_with('+'))?;
+        u64::from_str_radix(digits, radix).ok().map(Number::from)
+    };
+    if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)) {
+        return Some(number);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let starts_well = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let looks_numeric = unsigned
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
+    if !starts_well || !looks_numeric {
+        return None;
+    }
+    let without_plus = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = without_plus.parse::<u64>() {
+        return Some(whole.into());
+    }
+    if let Ok(whole) = without_plus.parse::<i64>() {
+        return Some(whole.into());
+    }
+    Number::from_f64(without_plus.parse().ok()?)
+}

@@ -1,0 +1,198 @@
+//! Agents that other agents call: a run of its own under an id that follows from the call, so that a call
+//! that is made again after a crash finds the run of the first time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bonded_kernel::{
+    self as kernel, Effect, Invocation, Limits, Money, Outcome, Parent, ReportFormat, Run, RunId,
+    Spent, SubAgent, TerminationKind, ToolOutput,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::accounting::child_id;
+use crate::agent::{Agent, AgentError, Assignment, ChildArguments, Moment, Workplace};
+use crate::config::options::Given;
+use crate::error::HostError;
+use crate::host::{Children, Goal, Host};
+
+/// Loads agents from a place and hands down what their callers leave of their budgets.
+pub struct WorkplaceChildren {
+    workplace: Workplace,
+    moment: Arc<dyn Fn() -> Moment + Send + Sync>,
+}
+
+impl std::fmt::Debug for WorkplaceChildren {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WorkplaceChildren")
+    }
+}
+
+impl WorkplaceChildren {
+    /// `moment` says what time it is whenever an agent is called.
+    pub fn new(workplace: Workplace, moment: impl Fn() -> Moment + Send + Sync + 'static) -> Self {
+        Self {
+            workplace,
+            moment: Arc::new(moment),
+        }
+    }
+
+    /// What the command line told the first agent, and the caller's models, for those that say nothing.
+    fn inherited(&self, caller: &Run) -> std::collections::BTreeMap<String, Given> {
+        let own = ["tools", "agents", "format"];
+        let said = self.workplace.command_line.iter();
+        let mut inherited: std::collections::BTreeMap<String, Given> = said
+            .filter(|(key, _)| !own.contains(&key.as_str()))
+            .map(|(key, given)| (key.clone(), given.clone()))
+            .collect();
+        let names = caller
+            .config()
+            .targets
+            .iter()
+            .map(|target| match target.provider.as_str() {
+                crate::provider::SCRIPT => format!("script:{}", target.endpoint),
+                provider => format!("{provider}/{}", target.model),
+            });
+        let names: Vec<String> = names.collect();
+        inherited.entry("models".into()).or_insert_with(|| Given {
+            value: names.join(",").into(),
+            place: "the calling agent".into(),
+        });
+        inherited
+    }
+}
+
+impl Children for WorkplaceChildren {
+    fn goal(&self, caller: &Run, agent: &SubAgent, arguments: &str) -> Result<Goal, AgentError> {
+        let workplace = Workplace {
+            dir: caller.config().dir.clone().into(),
+            ..self.workplace.for_children()
+        };
+        let path = Path::new(&agent.file);
+        let loaded = Agent::load(path, &workplace, self.inherited(caller))?;
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let given = ChildArguments::of(&arguments, &loaded.file);
+        let above = caller.config();
+        let own_name = above.agent.as_ref().map_or("agent", |it| it.name.as_str());
+        let path = match &above.parent {
+            Some(parent) => parent.path.clone(),
+            None => own_name.to_owned(),
+        };
+        let parent = Parent {
+            run: caller.id().clone(),
+            origin: above
+                .parent
+                .as_ref()
+                .map_or(caller.id(), |it| &it.origin)
+                .clone(),
+            path: format!("{path}:{}", loaded.name),
+        };
+        loaded.goal(Assignment {
+            input: given.input,
+            format: ReportFormat::SubAgent,
+            nonce: Host::draw_nonce(),
+            now: (self.moment)(),
+            limits: left(caller),
+            parent: Some(parent),
+        })
+    }
+}
+
+impl Host {
+    /// Ends a run and the agents that it has called, from the lowest up: none of them goes on by itself.
+    pub(crate) async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
+        let run = self.load(id).await?;
+        if let Effect::Invoke(invocation) = kernel::next(&run)
+            && run.sub_agent(invocation.tool()).is_some()
+        {
+            let child = child_id(&invocation.key());
+            if self.store.head(&child).await?.is_some() {
+                Box::pin(self.cancel_tree(&child, reason)).await?;
+            }
+        }
+        self.cancel(id, reason).await.map(drop)
+    }
+}
+
+/// What a caller has left: no agent below it may use more.
+fn left(caller: &Run) -> Limits {
+    let limits = &caller.config().limits;
+    let spend = caller.spend();
+    let minus = |max: Option<u64>, used: u64| max.map(|max| max.saturating_sub(used));
+    Limits {
+        elapsed_ms_max: minus(limits.elapsed_ms_max, caller.elapsed_ms()),
+        tokens_max: minus(limits.tokens_max, spend.usage.total()),
+        cost_max: limits.cost_max.map(|max: Money| max.minus(spend.cost)),
+        ..limits.clone()
+    }
+}
+
+impl Host {
+    /// Runs an agent as the call of another one.
+    pub(crate) async fn call_agent(
+        &self,
+        caller: &Run,
+        agent: &SubAgent,
+        invocation: &Invocation,
+        cancel: CancellationToken,
+    ) -> ToolOutput {
+        let started = self.clock.now();
+        let (outcome, text, spent) = match self.run_child(caller, agent, invocation, cancel).await {
+            Ok(run) => answer(&run),
+            Err(why) => (Outcome::Failed, format!("(tool failed: {why})"), None),
+        };
+        ToolOutput {
+            outcome,
+            text,
+            cut_from_bytes: None,
+            original: None,
+            latency_ms: self.clock.now() - started,
+            tokens: None,
+            spent,
+        }
+    }
+
+    async fn run_child(
+        &self,
+        caller: &Run,
+        agent: &SubAgent,
+        invocation: &Invocation,
+        cancel: CancellationToken,
+    ) -> Result<Run, String> {
+        let children = self
+            .children
+            .as_ref()
+            .ok_or("agents cannot be called here")?;
+        let goal = children
+            .goal(caller, agent, invocation.arguments())
+            .map_err(|error| error.to_string())?;
+        let id = child_id(&invocation.key());
+        // An agent that calls an agent is a future inside itself.
+        let run = Box::pin(self.run_as(id, goal, cancel));
+        run.await.map_err(|error| error.to_string())
+    }
+}
+
+fn answer(run: &Run) -> (Outcome, String, Option<Spent>) {
+    let spend = run.spend();
+    let spent = Some(Spent {
+        usage: spend.usage,
+        cost: spend.cost,
+    });
+    let Some(termination) = run.termination() else {
+        let text = "(tool failed: the agent did not end)".to_owned();
+        return (Outcome::Failed, text, spent);
+    };
+    if termination.kind == TerminationKind::Done {
+        let json = run.report().and_then(|report| report.content_json);
+        let text = json.map_or_else(|| termination.reason().to_string(), |it| it.to_string());
+        return (Outcome::Ok, text, spent);
+    }
+    let text = format!(
+        "(tool failed: agent ended as {}: {})",
+        termination.kind.as_str(),
+        termination.reason()
+    );
+    (Outcome::Failed, text, spent)
+}

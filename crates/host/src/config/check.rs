@@ -1,0 +1,166 @@
+//! What is wrong or odd with the whole configuration, beyond what one run uses of it.
+
+use super::options::{self, Sources};
+use super::provider::KINDS;
+use super::tree::Node;
+use super::{Config, ConfigError, Environment, KeyPath, Places, Problems, Warning};
+
+/// The sections whose entries may be bound to a queue.
+const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
+
+impl Config {
+    /// Everything that is wrong with the configuration of these places, whether it can be loaded or not.
+    pub fn check(places: &Places, environment: Environment) -> Vec<ConfigError> {
+        match Self::load(places, environment) {
+            Ok(config) => config.check_all(),
+            Err(problems) => problems.into_all(),
+        }
+    }
+
+    /// Everything that is wrong beyond what loading found: every entry is read, whether a run uses it or not.
+    pub fn check_all(&self) -> Vec<ConfigError> {
+        let mut all = Vec::new();
+        let mut add = |problems: Option<Problems>| {
+            all.extend(problems.into_iter().flat_map(Problems::into_all));
+        };
+        for name in self.names("providers") {
+            add(self.provider(name).err());
+        }
+        for name in self.names("mcpServers") {
+            add(self.mcp_server(name).err());
+        }
+        for name in self.names("restTools") {
+            add(self.rest_tool(name).err());
+        }
+        for name in self.names("openapiSpecs") {
+            add(self.openapi_spec(name).err());
+        }
+        for (provider, model) in self.priced() {
+            add(self.pricing(provider, model).err());
+        }
+        all.extend(self.check_defaults());
+        all
+    }
+
+    fn priced(&self) -> Vec<(&str, &str)> {
+        let mut priced = Vec::new();
+        for provider in self.names("pricing") {
+            let path = KeyPath::root().child("pricing").child(provider);
+            if let Some(Node::Object { children, .. }) = self.tree.at(&path) {
+                priced.extend(children.keys().map(|model| (provider, model.as_str())));
+            }
+        }
+        priced
+    }
+
+    fn check_defaults(&self) -> Vec<ConfigError> {
+        let given = match self.defaults() {
+            Ok(given) => given,
+            Err(problems) => return problems.into_all(),
+        };
+        let single = given.into_iter().filter_map(|(key, given)| {
+            let mut paths = options::find(&key)?.config.iter();
+            let (path, node) = paths.find_map(|path| {
+                let path = KeyPath::dotted(path);
+                let node = self.tree.at(&path)?;
+                Some((path, node))
+            })?;
+            let sources = Sources {
+                config: [(key, given)].into(),
+                ..Sources::default()
+            };
+            let error = options::resolve(&sources).err()?;
+            Some(ConfigError::Unusable {
+                file: self.file(node).to_owned(),
+                key_path: path,
+                message: error.to_string(),
+            })
+        });
+        single.collect()
+    }
+
+    /// What must hold before anything starts: names that fit, and queues that exist.
+    pub(super) fn check_bindings(&self) -> Vec<ConfigError> {
+        let mut problems = Vec::new();
+        for section in BOUND {
+            for name in self.names(section) {
+                let path = KeyPath::root().child(section).child(name);
+                let Some(node) = self.tree.at(&path) else {
+                    continue;
+                };
+                if section == "mcpServers" && !is_server_name(name) {
+                    problems.push(ConfigError::Unusable {
+                        file: self.file(node).to_owned(),
+                        key_path: path.clone(),
+                        message: "a server's name has only letters, digits, - and _".into(),
+                    });
+                }
+                problems.extend(self.check_binding(&path.child("queue")));
+            }
+        }
+        problems
+    }
+
+    fn check_binding(&self, path: &KeyPath) -> Option<ConfigError> {
+        let Some(node @ Node::Leaf { value, .. }) = self.tree.at(path) else {
+            return None;
+        };
+        // A name with a variable in it is checked when the entry is read.
+        let queue = value.as_str().filter(|queue| !queue.contains("${"))?;
+        self.unknown_queue(queue, path.clone(), self.file(node).to_owned())
+    }
+
+    /// Oddities that only the merged layers show.
+    pub(super) fn notice(&self) -> Vec<Warning> {
+        self.names("providers")
+            .into_iter()
+            .flat_map(|name| [self.notice_guess(name), self.notice_foreign_url(name)])
+            .flatten()
+            .collect()
+    }
+
+    fn notice_guess(&self, name: &str) -> Option<Warning> {
+        let path = KeyPath::dotted("providers").child(name);
+        let has_type = self.tree.at(&path.child("type")).is_some();
+        let is_known = KINDS.iter().any(|(known, _)| *known == name);
+        (is_known && !has_type).then(|| {
+            self.warning(
+                &path,
+                format!("it has no type; {name} is taken, as its name says"),
+            )
+        })?
+    }
+
+    /// A file in a project can send a key that lies at home to a server of its own.
+    fn notice_foreign_url(&self, name: &str) -> Option<Warning> {
+        let path = KeyPath::dotted("providers").child(name);
+        let url = path.child("baseUrl");
+        let from = self.tree.at(&url)?;
+        let key = self.tree.at(&path.child("apiKey"))?;
+        let is_foreign = from.layer() < key.layer() && !from.is_null() && !key.is_null();
+        let key_file = self.file(key).display().to_string();
+        is_foreign.then(|| {
+            self.warning(
+                &url,
+                format!("the key from {key_file} is sent to the URL from this file"),
+            )
+        })?
+    }
+
+    fn warning(&self, path: &KeyPath, message: String) -> Option<Warning> {
+        let node = self.tree.at(path)?;
+        Some(Warning {
+            file: self.file(node).to_owned(),
+            key_path: path.clone(),
+            message,
+            nearest: None,
+        })
+    }
+}
+
+fn is_server_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}

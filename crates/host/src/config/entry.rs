@@ -1,0 +1,145 @@
+//! One entry of the configuration, its variables put in, ready to be read field by field.
+//!
+//! The types of the fields were checked when the layers were read, so a reader that finds another type
+//! finds nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{Config, ConfigError, KeyPath, Secret};
+use crate::config::value_text::found;
+
+pub(super) struct Entry<'c> {
+    config: &'c Config,
+    pub(super) path: KeyPath,
+    fields: Map<String, Value>,
+}
+
+impl Config {
+    /// The entry at a path, if there is one. Variables that are missing are added to the problems.
+    pub(super) fn entry(
+        &self,
+        keys: &[&str],
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<Entry<'_>> {
+        let path = keys
+            .iter()
+            .fold(KeyPath::root(), |path, key| path.child(key));
+        let node = self.tree.at(&path)?;
+        match self.value(node, &path, problems) {
+            Value::Object(fields) => Some(Entry {
+                config: self,
+                path,
+                fields,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl<'c> Entry<'c> {
+    pub(super) fn value(&self, field: &str) -> Option<&Value> {
+        self.fields.get(field)
+    }
+
+    pub(super) fn text(&self, field: &str) -> Option<String> {
+        self.value(field)?.as_str().map(str::to_owned)
+    }
+
+    pub(super) fn secret(&self, field: &str) -> Option<Secret> {
+        self.text(field).map(Secret::new)
+    }
+
+    pub(super) fn flag(&self, field: &str) -> Option<bool> {
+        self.value(field)?.as_bool()
+    }
+
+    pub(super) fn whole(&self, field: &str) -> Option<u64> {
+        self.value(field)?.as_u64()
+    }
+
+    pub(super) fn real(&self, field: &str) -> Option<f64> {
+        self.value(field)?.as_f64()
+    }
+
+    /// A text as a list of one.
+    pub(super) fn texts(&self, field: &str) -> Vec<String> {
+        match self.value(field) {
+            Some(Value::String(text)) => vec![text.clone()],
+            Some(Value::Array(items)) => items
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn secrets(&self, field: &str) -> BTreeMap<String, Secret> {
+        let object = self.value(field).and_then(Value::as_object);
+        object
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, value)| Some((key.clone(), Secret::new(value.as_str()?))))
+            .collect()
+    }
+
+    pub(super) fn object(&self, field: &str) -> Map<String, Value> {
+        let object = self.value(field).and_then(Value::as_object);
+        object.cloned().unwrap_or_default()
+    }
+
+    /// The object in a field as an entry of its own.
+    pub(super) fn below(&self, field: &str) -> Self {
+        Self {
+            config: self.config,
+            path: self.path.child(field),
+            fields: self.object(field),
+        }
+    }
+
+    /// One of a few words. Another word is a problem.
+    pub(super) fn word<T: Copy>(
+        &self,
+        field: &str,
+        words: &[(&str, T)],
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<T> {
+        let text = self.text(field)?;
+        let known = words.iter().find(|(word, _)| *word == text);
+        if known.is_none() {
+            let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            problems.push(self.wrong(field, &format!("one of {}", names.join(", "))));
+        }
+        known.map(|(_, meaning)| *meaning)
+    }
+
+    pub(super) fn wrong(&self, field: &str, expected: &str) -> ConfigError {
+        ConfigError::WrongValue {
+            file: self.file(field),
+            key_path: self.path.child(field),
+            expected: expected.into(),
+            found: self.value(field).map_or("nothing".into(), found),
+        }
+    }
+
+    pub(super) fn unusable(&self, message: impl Into<String>) -> ConfigError {
+        ConfigError::Unusable {
+            file: self.file(""),
+            key_path: self.path.clone(),
+            message: message.into(),
+        }
+    }
+
+    /// The file that says the field, or else the highest that has the entry.
+    pub(super) fn file(&self, field: &str) -> PathBuf {
+        let tree = &self.config.tree;
+        let node = tree
+            .at(&self.path.child(field))
+            .or_else(|| tree.at(&self.path));
+        node.map(|node| self.config.file(node).to_owned())
+            .unwrap_or_default()
+    }
+}

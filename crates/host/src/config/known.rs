@@ -1,0 +1,162 @@
+//! The keys that a configuration file may have.
+
+use super::KeyPath;
+use super::shape::Shape::{
+    self, Any, AnyObject, Bool, Count, Defaults, Map, Number, Object, Price, Reasoning, Size, Text,
+    TextList, TextOrList, Unsupported,
+};
+
+const NO_EFFECT: Shape = Unsupported("this has no effect here");
+
+pub(super) const ROOT: Shape = Object(&[
+    ("providers", Map(&PROVIDER)),
+    ("mcpServers", Map(&MCP_SERVER)),
+    ("restTools", Map(&REST_TOOL)),
+    ("openapiSpecs", Map(&OPENAPI_SPEC)),
+    ("queues", Map(&QUEUE)),
+    ("defaults", Defaults),
+    ("pricing", Map(&Map(&PRICING))),
+    ("accounting", Object(&[("file", Text)])),
+    (
+        "persistence",
+        Object(&[("sessionsDir", Text), ("billingFile", Text)]),
+    ),
+    ("tooling", Object(&[("transport", Text)])),
+    ("telemetry", Unsupported("telemetry is not supported")),
+    ("slack", Unsupported("Slack is not supported")),
+    ("api", Unsupported("servers are not configured here")),
+    ("cache", Unsupported("a cache of replies is not supported")),
+    ("embed", Unsupported("servers are not configured here")),
+]);
+
+const PROVIDER: Shape = Object(&[
+    ("type", Text),
+    ("apiKey", Text),
+    ("baseUrl", Text),
+    ("headers", Map(&Text)),
+    ("custom", AnyObject),
+    ("openaiMode", Text),
+    ("models", Map(&MODEL)),
+    ("overrides", OVERRIDES),
+    ("reasoning", Reasoning),
+    ("toolChoice", Text),
+    ("contextWindow", Count),
+    ("tokenizer", Text),
+    ("contextWindowBufferTokens", Size),
+    ("mergeStrategy", NO_EFFECT),
+    ("toolsAllowed", NO_EFFECT),
+    ("toolsDenied", NO_EFFECT),
+    ("stringSchemaFormatsAllowed", NO_EFFECT),
+    ("stringSchemaFormatsDenied", NO_EFFECT),
+    ("reasoningAutoStreamLevel", NO_EFFECT),
+]);
+
+const MODEL: Shape = Object(&[
+    ("overrides", OVERRIDES),
+    ("reasoning", Reasoning),
+    ("toolChoice", Text),
+    ("contextWindow", Count),
+    ("tokenizer", Text),
+    ("contextWindowBufferTokens", Size),
+]);
+
+const OVERRIDES: Shape = Object(&[
+    ("temperature", Number),
+    ("topP", Number),
+    ("topK", Count),
+    ("repeatPenalty", Number),
+]);
+
+const MCP_SERVER: Shape = Object(&[
+    ("type", Text),
+    ("command", TextOrList),
+    ("args", TextList),
+    ("env", Map(&Text)),
+    ("url", Text),
+    ("headers", Map(&Text)),
+    ("enabled", Bool),
+    ("toolsAllowed", TextList),
+    ("toolsDenied", TextList),
+    ("queue", Text),
+    ("shared", Bool),
+    ("healthProbe", Text),
+    ("requestTimeoutMs", Count),
+    ("required", Bool),
+    ("cwd", Text),
+]);
+
+const REST_TOOL: Shape = Object(&[
+    ("description", Text),
+    ("method", Text),
+    ("url", Text),
+    ("headers", Map(&Text)),
+    ("parametersSchema", AnyObject),
+    ("bodyTemplate", Any),
+    ("queue", Text),
+    ("streaming", AnyObject),
+]);
+
+const OPENAPI_SPEC: Shape = Object(&[
+    ("spec", Text),
+    ("baseUrl", Text),
+    ("headers", Map(&Text)),
+    ("queue", Text),
+    ("includeMethods", TextList),
+    ("tagFilter", TextList),
+]);
+
+const QUEUE: Shape = Object(&[("concurrent", Count)]);
+
+const PRICING: Shape = Object(&[
+    ("unit", Text),
+    ("currency", Text),
+    ("prompt", Price),
+    ("completion", Price),
+    ("cacheRead", Price),
+    ("cacheWrite", Price),
+]);
+
+/// Another spelling of a key.
+#[derive(Debug)]
+pub(super) struct Alias {
+    /// The keys above it; `*` stands for any.
+    above: &'static [&'static str],
+    pub(super) written: &'static str,
+    pub(super) meant: &'static str,
+}
+
+const fn alias(
+    above: &'static [&'static str],
+    written: &'static str,
+    meant: &'static str,
+) -> Alias {
+    Alias {
+        above,
+        written,
+        meant,
+    }
+}
+
+const OF_PROVIDER: &[&str] = &["providers", "*", "overrides"];
+const OF_MODEL: &[&str] = &["providers", "*", "models", "*", "overrides"];
+
+pub(super) const ALIASES: &[Alias] = &[
+    alias(OF_PROVIDER, "top_p", "topP"),
+    alias(OF_PROVIDER, "top_k", "topK"),
+    alias(OF_PROVIDER, "repeat_penalty", "repeatPenalty"),
+    alias(OF_MODEL, "top_p", "topP"),
+    alias(OF_MODEL, "top_k", "topK"),
+    alias(OF_MODEL, "repeat_penalty", "repeatPenalty"),
+    alias(&["mcpServers", "*"], "environment", "env"),
+];
+
+impl Alias {
+    pub(super) fn stands_at(&self, path: &KeyPath) -> bool {
+        let keys = path.keys();
+        keys.len() == self.above.len()
+            && keys
+                .iter()
+                .zip(self.above)
+                .all(|(key, above)| *above == "*" || key == above)
+    }
+}

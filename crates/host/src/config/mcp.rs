@@ -1,0 +1,176 @@
+//! The MCP servers of the configuration.
+
+use std::collections::BTreeMap;
+
+use super::entry::Entry;
+use super::queue::DEFAULT_QUEUE;
+use super::{Config, ConfigError, Problems, Secret};
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum McpTransport {
+    Stdio {
+        program: String,
+        args: Vec<String>,
+        /// As written: variables in it are left alone.
+        env: BTreeMap<String, Secret>,
+        cwd: Option<String>,
+    },
+    Http(McpEndpoint),
+    Sse(McpEndpoint),
+    Websocket(McpEndpoint),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpEndpoint {
+    pub url: String,
+    /// As written: variables in it are left alone.
+    pub headers: BTreeMap<String, Secret>,
+}
+
+/// How one finds out whether a server still lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HealthProbe {
+    Ping,
+    ListTools,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpServer {
+    pub name: String,
+    pub transport: McpTransport,
+    pub enabled: bool,
+    /// Names without regard to case; `*` and `any` mean all. Empty means that nothing was said.
+    pub tools_allowed: Vec<String>,
+    pub tools_denied: Vec<String>,
+    pub queue: String,
+    /// One client for all runs of the process.
+    pub shared: bool,
+    pub health_probe: Option<HealthProbe>,
+    pub request_timeout_ms: Option<u64>,
+    /// Whether a run must not start without it; `None` if the configuration does not say.
+    pub required: Option<bool>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Stdio,
+    Http,
+    Sse,
+    Websocket,
+    /// Http or, by its URL, Sse.
+    Remote,
+}
+
+const KINDS: [(&str, Kind); 6] = [
+    ("stdio", Kind::Stdio),
+    ("http", Kind::Http),
+    ("sse", Kind::Sse),
+    ("websocket", Kind::Websocket),
+    ("local", Kind::Stdio),
+    ("remote", Kind::Remote),
+];
+
+impl Config {
+    /// A server with its variables put in; `None` if the configuration does not have it.
+    pub fn mcp_server(&self, name: &str) -> Result<Option<McpServer>, Problems> {
+        let mut problems = Vec::new();
+        let server = self
+            .entry(&["mcpServers", name], &mut problems)
+            .and_then(|entry| self.server(name, &entry, &mut problems));
+        Problems::none_of(problems)?;
+        Ok(server)
+    }
+
+    pub fn mcp_server_names(&self) -> Vec<&str> {
+        self.names("mcpServers")
+    }
+
+    fn server(
+        &self,
+        name: &str,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<McpServer> {
+        let transport = transport(entry, problems);
+        let probes = [
+            ("ping", HealthProbe::Ping),
+            ("listTools", HealthProbe::ListTools),
+        ];
+        let health_probe = entry.word("healthProbe", &probes, problems);
+        Some(McpServer {
+            name: name.into(),
+            transport: transport?,
+            enabled: entry.flag("enabled").unwrap_or(true),
+            tools_allowed: entry.texts("toolsAllowed"),
+            tools_denied: entry.texts("toolsDenied"),
+            queue: self.queue_of(entry, problems),
+            shared: entry.flag("shared").unwrap_or(true),
+            health_probe,
+            request_timeout_ms: entry.whole("requestTimeoutMs"),
+            required: entry.flag("required"),
+        })
+    }
+
+    /// The queue that an entry is bound to.
+    pub(super) fn queue_of(&self, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> String {
+        let Some(queue) = entry.text("queue") else {
+            return DEFAULT_QUEUE.into();
+        };
+        let path = entry.path.child("queue");
+        problems.extend(self.unknown_queue(&queue, path, entry.file("queue")));
+        queue
+    }
+}
+
+fn transport(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
+    let url = entry.text("url");
+    let said = match entry.text("type") {
+        Some(_) => Some(entry.word("type", &KINDS, problems)?),
+        None => None,
+    };
+    let has_command = !entry.texts("command").is_empty();
+    let kind = match (said, &url) {
+        (Some(kind), _) => kind,
+        (None, _) if has_command => Kind::Stdio,
+        (None, Some(url)) if url.starts_with("ws://") || url.starts_with("wss://") => {
+            Kind::Websocket
+        }
+        (None, Some(_)) => Kind::Remote,
+        (None, None) => {
+            problems.push(entry.unusable("it needs a command or a url"));
+            return None;
+        }
+    };
+    if let Kind::Stdio = kind {
+        return stdio(entry, problems);
+    }
+    let Some(url) = url.filter(|url| !url.is_empty()) else {
+        problems.push(entry.unusable("it needs a url"));
+        return None;
+    };
+    let is_sse = url.contains("/sse");
+    let headers = entry.secrets("headers");
+    let endpoint = McpEndpoint { url, headers };
+    Some(match kind {
+        Kind::Websocket => McpTransport::Websocket(endpoint),
+        Kind::Sse => McpTransport::Sse(endpoint),
+        Kind::Remote if is_sse => McpTransport::Sse(endpoint),
+        Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
+    })
+}
+
+/// A command is a program, or a list of a program and its first arguments.
+fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
+    let mut command = entry.texts("command").into_iter();
+    let Some(program) = command.next().filter(|program| !program.is_empty()) else {
+        problems.push(entry.unusable("it needs a command"));
+        return None;
+    };
+    Some(McpTransport::Stdio {
+        program,
+        args: command.chain(entry.texts("args")).collect(),
+        env: entry.secrets("env"),
+        cwd: entry.text("cwd"),
+    })
+}

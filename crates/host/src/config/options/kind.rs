@@ -1,0 +1,194 @@
+//! The kinds of option values. Each has one parser, whichever source the value came from: text from the
+//! command line or a variable, JSON from the configuration, YAML from an agent file.
+
+use serde_json::Value;
+
+use super::Source;
+use super::reasoning::ReasoningLevel;
+use super::values::ModelRef;
+
+/// For a value that may be absent: do not send it.
+pub const UNSET_WORDS: [&str; 5] = ["none", "off", "unset", "default", "null"];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Whole {
+        min: u64,
+        max: u64,
+        nullable: bool,
+    },
+    /// Always nullable.
+    Real {
+        min: f64,
+        max: f64,
+    },
+    List,
+    /// A list of `PROVIDER/MODEL`.
+    Models,
+    /// Words as they may be written, and the word that each means.
+    Choice(&'static [(&'static str, &'static str)]),
+    Reasoning,
+    ReasoningTokens,
+    Flag,
+    Text,
+}
+
+/// What a source says about an option.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Parsed {
+    /// It leaves the question to the next source.
+    Nothing,
+    /// It wants the value not to be sent, or the thing to be off.
+    Unset,
+    Whole(u64),
+    Real(f64),
+    List(Vec<String>),
+    Word(&'static str),
+    Level(ReasoningLevel),
+    Flag(bool),
+    Text(String),
+}
+
+/// Reads a value, or says what was expected instead.
+pub(crate) fn parse(kind: Kind, value: &Value, source: Source) -> Result<Parsed, String> {
+    let parsed = match kind {
+        Kind::Reasoning => reasoning(value, source),
+        Kind::ReasoningTokens => reasoning_tokens(value),
+        Kind::Whole { nullable: true, .. } | Kind::Real { .. } if is_unset(value) => {
+            Some(Parsed::Unset)
+        }
+        _ if value.is_null() => Some(Parsed::Nothing),
+        Kind::Whole { min, max, .. } => whole(value)
+            .filter(|whole| (min..=max).contains(whole))
+            .map(Parsed::Whole),
+        Kind::Real { min, max } => real(value)
+            .filter(|real| (min..=max).contains(real))
+            .map(Parsed::Real),
+        Kind::List => list(value).map(Parsed::List),
+        Kind::Models => list(value)
+            .filter(|names| names.iter().all(|name| ModelRef::parse(name).is_some()))
+            .map(Parsed::List),
+        Kind::Choice(words) => choice(value, words),
+        Kind::Flag => flag(value).map(Parsed::Flag),
+        Kind::Text => value
+            .as_str()
+            .filter(|text| !text.is_empty())
+            .map(|text| Parsed::Text(text.to_owned())),
+    };
+    parsed.ok_or_else(|| expected(kind))
+}
+
+/// What a value of this kind looks like, for a message.
+fn expected(kind: Kind) -> String {
+    match kind {
+        Kind::Whole { min, max, nullable } => {
+            let or_none = if nullable { ", or none" } else { "" };
+            format!("a whole number from {min} to {max}{or_none}")
+        }
+        Kind::Real { min, max } if max == f64::MAX => format!("a number from {min} up, or none"),
+        Kind::Real { min, max } => format!("a number from {min} to {max}, or none"),
+        Kind::List => "a list of names, or names with commas between".into(),
+        Kind::Models => "PROVIDER/MODEL, or a list of them".into(),
+        Kind::Choice(words) => {
+            let words: Vec<&str> = words
+                .iter()
+                .filter(|(written, meant)| written == meant)
+                .map(|(word, _)| *word)
+                .collect();
+            format!("one of {}", words.join(", "))
+        }
+        Kind::Reasoning => "none, minimal, low, medium or high".into(),
+        Kind::ReasoningTokens => "a whole number of tokens, or none".into(),
+        Kind::Flag => "true or false".into(),
+        Kind::Text => "a text".into(),
+    }
+}
+
+fn is_unset(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => one_of(text, &UNSET_WORDS),
+        _ => false,
+    }
+}
+
+fn one_of(text: &str, words: &[&str]) -> bool {
+    let text = text.trim();
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// Text counts too, because the command line and variables have nothing else.
+fn whole(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+fn real(value: &Value) -> Option<f64> {
+    let real: f64 = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    real.is_finite().then_some(real)
+}
+
+fn list(value: &Value) -> Option<Vec<String>> {
+    let items: Vec<&str> = match value {
+        Value::String(text) => text.split(',').collect(),
+        Value::Array(items) => items.iter().map(Value::as_str).collect::<Option<_>>()?,
+        _ => return None,
+    };
+    let trimmed = items.into_iter().map(str::trim);
+    Some(
+        trimmed
+            .filter(|item| !item.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
+}
+
+fn choice(value: &Value, words: &[(&str, &'static str)]) -> Option<Parsed> {
+    let text = value.as_str()?.trim();
+    let (_, meant) = words
+        .iter()
+        .find(|(written, _)| written.eq_ignore_ascii_case(text))?;
+    Some(Parsed::Word(meant))
+}
+
+fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) if one_of(text, &["true", "yes", "on", "1"]) => Some(true),
+        Value::String(text) if one_of(text, &["false", "no", "off", "0"]) => Some(false),
+        _ => None,
+    }
+}
+
+/// An agent that writes `reasoning: unset` wants none. A default or an override that says `unset` says
+/// nothing: only `none` and `off` switch reasoning off from outside.
+fn reasoning(value: &Value, source: Source) -> Option<Parsed> {
+    let own_words = matches!(source, Source::CommandLine | Source::FrontMatter);
+    match value {
+        Value::String(text) if one_of(text, &["none", "off"]) => Some(Parsed::Unset),
+        _ if is_unset(value) && own_words => Some(Parsed::Unset),
+        _ if is_unset(value) => Some(Parsed::Nothing),
+        // The only level that YAML or JSON could write otherwise is none, as false.
+        Value::Bool(false) => Some(Parsed::Unset),
+        Value::String(text) => ReasoningLevel::parse(text.trim()).map(Parsed::Level),
+        _ => None,
+    }
+}
+
+fn reasoning_tokens(value: &Value) -> Option<Parsed> {
+    match value {
+        Value::String(text) if one_of(text, &["disabled"]) => Some(Parsed::Unset),
+        _ if is_unset(value) => Some(Parsed::Unset),
+        _ => match whole(value)? {
+            0 => Some(Parsed::Unset),
+            tokens => Some(Parsed::Whole(tokens)),
+        },
+    }
+}

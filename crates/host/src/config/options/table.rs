@@ -1,0 +1,296 @@
+//! The table itself. One row is one option.
+
+use super::kind::Kind;
+
+/// What is known of an option.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow {
+    pub key: &'static str,
+    /// With its dashes; `None` for an option that has no flag of its own.
+    pub flag: Option<&'static str>,
+    /// Other spellings of the flag.
+    pub flag_aliases: &'static [&'static str],
+    /// Whether an agent file may set it.
+    pub front_matter: bool,
+    /// Whether `--override` may set it.
+    pub overridable: bool,
+    /// Where the configuration may set it; the first path that is there counts.
+    pub config: &'static [&'static str],
+    /// The built-in value as one would type it; `None` where absence means something of its own.
+    pub default: Option<&'static str>,
+    pub kind: Kind,
+    /// One line for the help text.
+    pub help: &'static str,
+}
+
+const ROW: OptionRow = OptionRow {
+    key: "",
+    flag: None,
+    flag_aliases: &[],
+    front_matter: false,
+    overridable: false,
+    config: &[],
+    default: None,
+    kind: Kind::Flag,
+    help: "",
+};
+
+/// An option of an agent: front matter and `--override` may set it.
+const fn agent(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+    OptionRow {
+        key,
+        flag: Some(flag),
+        front_matter: true,
+        overridable: true,
+        kind,
+        ..ROW
+    }
+}
+
+/// An option of the process: the command line sets it, and perhaps the configuration.
+const fn process(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+    OptionRow {
+        key,
+        flag: Some(flag),
+        kind,
+        ..ROW
+    }
+}
+
+/// A flag that is off unless it is given.
+const fn switch(key: &'static str, flag: &'static str, help: &'static str) -> OptionRow {
+    process(key, flag, Kind::Flag).with(&[], Some("false"), help)
+}
+
+impl OptionRow {
+    const fn with(
+        self,
+        config: &'static [&'static str],
+        default: Option<&'static str>,
+        help: &'static str,
+    ) -> Self {
+        Self {
+            config,
+            default,
+            help,
+            ..self
+        }
+    }
+}
+
+const fn whole(min: u64, max: u64) -> Kind {
+    Kind::Whole {
+        min,
+        max,
+        nullable: false,
+    }
+}
+
+const fn whole_or_none(min: u64, max: u64) -> Kind {
+    Kind::Whole {
+        min,
+        max,
+        nullable: true,
+    }
+}
+
+/// Limits count in 32 bits; of milliseconds that is seven weeks.
+const BITS_32: u64 = u32::MAX as u64;
+/// More than any machine or model has.
+const TERA: u64 = 1 << 40;
+const MS: Kind = whole(1, BITS_32);
+const COUNT: Kind = whole(1, BITS_32);
+const COUNT_OR_NONE: Kind = whole_or_none(1, BITS_32);
+const BYTES: Kind = whole(1, TERA);
+const TOKENS: Kind = whole(0, TERA);
+const WINDOW: Kind = whole_or_none(1, TERA);
+
+const fn real(min: f64, max: f64) -> Kind {
+    Kind::Real { min, max }
+}
+
+const CACHING: Kind = Kind::Choice(&[("full", "full"), ("none", "none")]);
+const TRANSPORT: Kind = Kind::Choice(&[
+    ("native", "native"),
+    ("xml", "xml"),
+    ("xml-final", "xml-final"),
+]);
+const FORMAT: Kind = Kind::Choice(&[
+    ("markdown", "markdown"),
+    ("markdown+mermaid", "markdown+mermaid"),
+    ("slack-block-kit", "slack-block-kit"),
+    ("tty", "tty"),
+    ("pipe", "pipe"),
+    ("json", "json"),
+    ("sub-agent", "sub-agent"),
+    ("text", "pipe"),
+    ("plain", "pipe"),
+    ("plaintext", "pipe"),
+    ("plain-text", "pipe"),
+    ("ansi", "tty"),
+    ("terminal", "tty"),
+]);
+
+/// Every option.
+pub const TABLE: &[OptionRow] = &[
+    agent("models", "--models", Kind::Models).with(
+        &[],
+        Some(""),
+        "models to ask in this order, as PROVIDER/MODEL with commas between",
+    ),
+    OptionRow {
+        flag_aliases: &["--tool", "--mcp-tool", "--mcp-tools"],
+        ..agent("tools", "--tools", Kind::List).with(
+            &[],
+            Some(""),
+            "tools to offer, with commas between",
+        )
+    },
+    agent("agents", "--agents", Kind::List).with(
+        &[],
+        Some(""),
+        "agent files to offer as tools, with commas between",
+    ),
+    agent("llmTimeout", "--llm-timeout-ms", MS).with(
+        &["defaults.llmTimeout"],
+        Some("600000"),
+        "milliseconds until a model that says nothing has failed",
+    ),
+    agent("toolTimeout", "--tool-timeout-ms", MS).with(
+        &["defaults.toolTimeout"],
+        Some("300000"),
+        "milliseconds until a tool is stopped",
+    ),
+    agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES).with(
+        &["defaults.toolResponseMaxBytes"],
+        Some("12288"),
+        "longer tool output is cut at this many bytes",
+    ),
+    agent("temperature", "--temperature", real(0.0, 2.0)).with(
+        &["defaults.temperature"],
+        Some("0"),
+        "sampling temperature, 0 to 2, or none",
+    ),
+    agent("topP", "--top-p", real(0.0, 1.0)).with(
+        &["defaults.topP"],
+        Some("none"),
+        "nucleus sampling, 0 to 1, or none",
+    ),
+    agent("topK", "--top-k", COUNT_OR_NONE).with(
+        &["defaults.topK"],
+        Some("none"),
+        "how many tokens are sampled from, or none",
+    ),
+    agent("repeatPenalty", "--repeat-penalty", real(0.0, f64::MAX)).with(
+        &["defaults.repeatPenalty"],
+        Some("none"),
+        "penalty on repetition, or none",
+    ),
+    agent("reasoning", "--reasoning", Kind::Reasoning).with(
+        &[],
+        None,
+        "how much the model reasons: none, minimal, low, medium or high",
+    ),
+    process("defaultReasoning", "--default-reasoning", Kind::Reasoning).with(
+        &["defaults.reasoning"],
+        None,
+        "the same for agents that do not say it themselves",
+    ),
+    agent(
+        "reasoningTokens",
+        "--reasoning-tokens",
+        Kind::ReasoningTokens,
+    )
+    .with(
+        &["defaults.reasoningValue"],
+        None,
+        "tokens for reasoning, or 0 for none",
+    ),
+    agent("maxOutputTokens", "--max-output-tokens", COUNT).with(
+        &["defaults.maxOutputTokens"],
+        Some("4096"),
+        "most tokens in a reply",
+    ),
+    agent("maxRetries", "--max-retries", COUNT).with(
+        &["defaults.maxRetries"],
+        Some("3"),
+        "most attempts in a turn, the first one counted",
+    ),
+    agent("maxTurns", "--max-turns", COUNT).with(
+        &["defaults.maxTurns"],
+        Some("10"),
+        "most turns of a run",
+    ),
+    agent("maxToolCallsPerTurn", "--max-tool-calls-per-turn", COUNT).with(
+        &["defaults.maxToolCallsPerTurn"],
+        Some("10"),
+        "most tool calls in a turn",
+    ),
+    agent("caching", "--caching", CACHING).with(
+        &[],
+        Some("full"),
+        "whether the provider caches the prompt: full or none",
+    ),
+    OptionRow {
+        overridable: true,
+        ..process("toolingTransport", "--tooling-transport", TRANSPORT).with(
+            &["tooling.transport"],
+            Some("xml-final"),
+            "how a model writes calls: native, xml or xml-final",
+        )
+    },
+    process("stream", "--stream", Kind::Flag).with(
+        &["defaults.stream"],
+        Some("false"),
+        "have replies streamed",
+    ),
+    switch(
+        "traceLLM",
+        "--trace-llm",
+        "log what goes to and comes from models",
+    ),
+    switch(
+        "traceMCP",
+        "--trace-mcp",
+        "log what goes to and comes from MCP servers",
+    ),
+    switch(
+        "traceTools",
+        "--trace-tools",
+        "keep whole tool outputs that were cut",
+    ),
+    switch("verbose", "--verbose", "say more while it runs"),
+    switch("quiet", "--quiet", "say nothing while it runs"),
+    OptionRow {
+        key: "contextWindow",
+        overridable: true,
+        kind: WINDOW,
+        default: Some("none"),
+        help: "the context window in tokens, whatever the model's own is",
+        ..ROW
+    },
+    OptionRow {
+        key: "contextWindowBufferTokens",
+        overridable: true,
+        config: &["defaults.contextWindowBufferTokens"],
+        kind: TOKENS,
+        default: Some("256"),
+        help: "tokens of the context window that stay free",
+        ..ROW
+    },
+    process("sessionsDir", "--sessions-dir", Kind::Text).with(
+        &["persistence.sessionsDir"],
+        None,
+        "where snapshots of runs go",
+    ),
+    process("billingFile", "--billing-file", Kind::Text).with(
+        &["persistence.billingFile", "accounting.file"],
+        None,
+        "where the ledger goes",
+    ),
+    process("format", "--format", FORMAT).with(
+        &["defaults.outputFormat"],
+        None,
+        "the format of the result",
+    ),
+];

@@ -1,0 +1,241 @@
+//! The providers of the configuration.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::entry::Entry;
+use super::{Config, ConfigError, Problems, Secret};
+
+/// The dialect that a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderKind {
+    Openai,
+    Anthropic,
+    Google,
+    Openrouter,
+    Ollama,
+    Lmstudio,
+    Vllm,
+    Llamacpp,
+}
+
+pub(super) const KINDS: [(&str, ProviderKind); 8] = [
+    ("openai", ProviderKind::Openai),
+    ("anthropic", ProviderKind::Anthropic),
+    ("google", ProviderKind::Google),
+    ("openrouter", ProviderKind::Openrouter),
+    ("ollama", ProviderKind::Ollama),
+    ("lmstudio", ProviderKind::Lmstudio),
+    ("vllm", ProviderKind::Vllm),
+    ("llamacpp", ProviderKind::Llamacpp),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenaiMode {
+    Responses,
+    Chat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    Auto,
+    Required,
+}
+
+/// What the reasoning levels mean to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReasoningMap {
+    /// The model has none.
+    Off,
+    /// One value whatever the level.
+    Value(Value),
+    /// One value each for minimal, low, medium and high.
+    Levels([Value; 4]),
+}
+
+/// A value that overrides another one: sent, or left out of the request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sent<T> {
+    Value(T),
+    LeftOut,
+}
+
+/// Sampling values that win over those of the run. `None` leaves the run's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sampling {
+    pub temperature: Option<Sent<f64>>,
+    pub top_p: Option<Sent<f64>>,
+    pub top_k: Option<Sent<u64>>,
+    pub repeat_penalty: Option<Sent<f64>>,
+}
+
+impl Sampling {
+    fn or(self, other: Self) -> Self {
+        Self {
+            temperature: self.temperature.or(other.temperature),
+            top_p: self.top_p.or(other.top_p),
+            top_k: self.top_k.or(other.top_k),
+            repeat_penalty: self.repeat_penalty.or(other.repeat_penalty),
+        }
+    }
+}
+
+/// What is said of a model, or of all models of a provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelConfig {
+    pub overrides: Sampling,
+    pub reasoning: Option<ReasoningMap>,
+    pub tool_choice: Option<ToolChoice>,
+    pub context_window_tokens: Option<u64>,
+    pub tokenizer: Option<String>,
+    pub context_window_buffer_tokens: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderConfig {
+    pub name: String,
+    pub kind: ProviderKind,
+    pub api_key: Option<Secret>,
+    pub base_url: Option<String>,
+    pub headers: BTreeMap<String, Secret>,
+    /// Handed to the provider as it is.
+    pub custom: Map<String, Value>,
+    pub openai_mode: Option<OpenaiMode>,
+    /// What holds for all models.
+    pub every_model: ModelConfig,
+    pub models: BTreeMap<String, ModelConfig>,
+}
+
+impl ProviderConfig {
+    /// What holds for a model: its own settings, then those of the provider.
+    pub fn model(&self, name: &str) -> ModelConfig {
+        let every = self.every_model.clone();
+        let Some(own) = self.models.get(name).cloned() else {
+            return every;
+        };
+        ModelConfig {
+            overrides: own.overrides.or(every.overrides),
+            reasoning: own.reasoning.or(every.reasoning),
+            tool_choice: own.tool_choice.or(every.tool_choice),
+            context_window_tokens: own.context_window_tokens.or(every.context_window_tokens),
+            tokenizer: own.tokenizer.or(every.tokenizer),
+            context_window_buffer_tokens: own
+                .context_window_buffer_tokens
+                .or(every.context_window_buffer_tokens),
+        }
+    }
+}
+
+impl Config {
+    /// A provider with its variables put in; `None` if the configuration does not have it.
+    pub fn provider(&self, name: &str) -> Result<Option<ProviderConfig>, Problems> {
+        let mut problems = Vec::new();
+        let provider = self
+            .entry(&["providers", name], &mut problems)
+            .and_then(|entry| provider(name, &entry, &mut problems));
+        Problems::none_of(problems)?;
+        Ok(provider)
+    }
+}
+
+fn provider(
+    name: &str,
+    entry: &Entry<'_>,
+    problems: &mut Vec<ConfigError>,
+) -> Option<ProviderConfig> {
+    let kind = kind(name, entry, problems);
+    let modes = [
+        ("responses", OpenaiMode::Responses),
+        ("chat", OpenaiMode::Chat),
+    ];
+    let openai_mode = entry.word("openaiMode", &modes, problems);
+    let base_url = entry.text("baseUrl");
+    let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+    if base_url.as_ref().is_some_and(|url| !is_web(url)) {
+        // The URL is not shown: it may hold a password.
+        problems.push(entry.unusable("its baseUrl must begin with http:// or https://"));
+    }
+    let all = entry.below("models");
+    let named = entry.object("models");
+    let models = named
+        .iter()
+        .filter(|(_, settings)| settings.is_object())
+        .map(|(model, _)| (model.clone(), settings(&all.below(model), problems)))
+        .collect();
+    Some(ProviderConfig {
+        name: name.into(),
+        kind: kind?,
+        api_key: entry.secret("apiKey"),
+        base_url,
+        headers: entry.secrets("headers"),
+        custom: entry.object("custom"),
+        openai_mode,
+        every_model: settings(entry, problems),
+        models,
+    })
+}
+
+fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<ProviderKind> {
+    match entry.text("type").as_deref() {
+        Some("test-llm") => {
+            let message = "the type test-llm is not supported; use script:FILE as the model";
+            problems.push(entry.unusable(message));
+            None
+        }
+        Some(_) => entry.word("type", &KINDS, problems),
+        None => {
+            let known = KINDS.iter().find(|(known, _)| *known == name);
+            if known.is_none() {
+                let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+                let names = names.join(", ");
+                problems.push(entry.unusable(format!("it needs a type: one of {names}")));
+            }
+            known.map(|(_, kind)| *kind)
+        }
+    }
+}
+
+fn settings(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
+    let choices = [
+        ("auto", ToolChoice::Auto),
+        ("required", ToolChoice::Required),
+    ];
+    ModelConfig {
+        overrides: sampling(&entry.below("overrides")),
+        reasoning: reasoning(entry),
+        tool_choice: entry.word("toolChoice", &choices, problems),
+        context_window_tokens: entry.whole("contextWindow"),
+        tokenizer: entry.text("tokenizer"),
+        context_window_buffer_tokens: entry.whole("contextWindowBufferTokens"),
+    }
+}
+
+fn sampling(entry: &Entry<'_>) -> Sampling {
+    let real = |field| sent(entry.value(field), Value::as_f64);
+    Sampling {
+        temperature: real("temperature"),
+        top_p: real("topP"),
+        top_k: sent(entry.value("topK"), Value::as_u64),
+        repeat_penalty: real("repeatPenalty"),
+    }
+}
+
+/// A null takes the value out of the request.
+fn sent<T>(value: Option<&Value>, read: fn(&Value) -> Option<T>) -> Option<Sent<T>> {
+    match value? {
+        Value::Null => Some(Sent::LeftOut),
+        value => read(value).map(Sent::Value),
+    }
+}
+
+fn reasoning(entry: &Entry<'_>) -> Option<ReasoningMap> {
+    match entry.value("reasoning")? {
+        Value::Null => Some(ReasoningMap::Off),
+        Value::Array(levels) => {
+            let levels: [Value; 4] = levels.clone().try_into().ok()?;
+            Some(ReasoningMap::Levels(levels))
+        }
+        value => Some(ReasoningMap::Value(value.clone())),
+    }
+}

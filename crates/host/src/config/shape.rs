@@ -1,0 +1,221 @@
+//! What a layer must look like: the types of known keys, and a word about unknown ones.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::explain::is_secret;
+use super::known::{ALIASES, ROOT};
+use super::layer::Layer;
+use super::options::{Source, TABLE, parse};
+use super::{ConfigError, KeyPath, Warning};
+use crate::config::nearest::nearest;
+use crate::config::value_text::found;
+
+/// The shape of a value. Null is allowed everywhere: it takes back what a lower layer says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape {
+    Any,
+    Text,
+    Bool,
+    /// A number of any size.
+    Number,
+    /// A number that is not negative.
+    Price,
+    /// A whole number, at least 1.
+    Count,
+    /// A whole number, at least 0.
+    Size,
+    TextList,
+    TextOrList,
+    /// A number, a word, or four of them from minimal to high.
+    Reasoning,
+    AnyObject,
+    /// An object with these keys.
+    Object(&'static [(&'static str, Shape)]),
+    /// An object with keys that the person chooses.
+    Map(&'static Shape),
+    /// The keys of the options that the configuration may set.
+    Defaults,
+    /// Known, and without effect here.
+    Unsupported(&'static str),
+}
+
+impl Shape {
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Any | Self::Unsupported(_) => "anything",
+            Self::Text => "a text",
+            Self::Bool => "true or false",
+            Self::Number => "a number",
+            Self::Price => "a number from 0 up",
+            Self::Count => "a whole number from 1 up",
+            Self::Size => "a whole number from 0 up",
+            Self::TextList => "a list of texts",
+            Self::TextOrList => "a text or a list of texts",
+            Self::Reasoning => "a number, a word, or a list of four for minimal, low, medium, high",
+            Self::AnyObject | Self::Object(_) | Self::Map(_) | Self::Defaults => "an object",
+        }
+    }
+
+    /// Whether the value itself fits; what lies inside an object is looked at on its own.
+    fn fits(self, value: &Value) -> bool {
+        let is_text_list = |value: &Value| {
+            let items = value.as_array();
+            items.is_some_and(|items| items.iter().all(Value::is_string))
+        };
+        let is_scalar = |value: &Value| value.is_number() || value.is_string() || value.is_null();
+        match self {
+            Self::Any | Self::Unsupported(_) => true,
+            Self::Text => value.is_string(),
+            Self::Bool => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::Price => value.as_f64().is_some_and(|price| price >= 0.0),
+            Self::Count => value.as_u64().is_some_and(|count| count >= 1),
+            Self::Size => value.is_u64(),
+            Self::TextList => is_text_list(value),
+            Self::TextOrList => value.is_string() || is_text_list(value),
+            Self::Reasoning => match value {
+                Value::Array(levels) => levels.len() == 4 && levels.iter().all(is_scalar),
+                value => is_scalar(value),
+            },
+            Self::AnyObject | Self::Object(_) | Self::Map(_) | Self::Defaults => value.is_object(),
+        }
+    }
+}
+
+/// Checks a layer, and writes its aliases as the keys that they stand for.
+pub(super) fn check_layer(
+    layer: &mut Layer,
+    problems: &mut Vec<ConfigError>,
+    warnings: &mut Vec<Warning>,
+) {
+    let mut checker = Checker {
+        file: &layer.file,
+        problems,
+        warnings,
+    };
+    checker.rename_aliases(&mut layer.value, &KeyPath::root());
+    if layer.value.is_null() {
+        checker.wrong(&KeyPath::root(), ROOT.expected(), &layer.value);
+    }
+    checker.check(ROOT, &layer.value, &KeyPath::root());
+}
+
+struct Checker<'c> {
+    file: &'c Path,
+    problems: &'c mut Vec<ConfigError>,
+    warnings: &'c mut Vec<Warning>,
+}
+
+impl Checker<'_> {
+    fn check(&mut self, shape: Shape, value: &Value, path: &KeyPath) {
+        if value.is_null() {
+            return;
+        }
+        if !shape.fits(value) {
+            return self.wrong(path, shape.expected(), value);
+        }
+        match (shape, value) {
+            (Shape::Object(fields), Value::Object(object)) => self.object(fields, object, path),
+            (Shape::Map(inside), Value::Object(object)) => {
+                for (key, value) in object {
+                    self.check(*inside, value, &path.child(key));
+                }
+            }
+            (Shape::Defaults, Value::Object(object)) => self.defaults(object, path),
+            (Shape::Unsupported(why), _) => self.warn(path.clone(), why.to_owned(), None),
+            _ => {}
+        }
+    }
+
+    fn object(
+        &mut self,
+        fields: &'static [(&'static str, Shape)],
+        object: &Map<String, Value>,
+        path: &KeyPath,
+    ) {
+        for (key, value) in object {
+            match fields.iter().find(|(name, _)| name == key) {
+                Some((_, shape)) => self.check(*shape, value, &path.child(key)),
+                None => self.unknown(key, path, fields.iter().map(|(name, _)| *name)),
+            }
+        }
+    }
+
+    /// The option table knows these keys and what their values may be.
+    fn defaults(&mut self, object: &Map<String, Value>, path: &KeyPath) {
+        const WITHOUT_EFFECT: [&str; 2] = ["formats", "mcpInitConcurrency"];
+        for (key, value) in object {
+            let child = path.child(key);
+            let dotted = format!("defaults.{key}");
+            let row = TABLE
+                .iter()
+                .find(|row| row.config.contains(&dotted.as_str()));
+            match row {
+                // What a variable holds is not known yet; it is read when the options are resolved.
+                Some(_) if value.as_str().is_some_and(|text| text.contains("${")) => {}
+                Some(row) => {
+                    if let Err(expected) = parse(row.kind, value, Source::Config) {
+                        self.wrong(&child, &expected, value);
+                    }
+                }
+                None if WITHOUT_EFFECT.contains(&key.as_str()) => {
+                    self.warn(child, "this has no effect here".into(), None);
+                }
+                None => {
+                    let paths = TABLE.iter().flat_map(|row| row.config);
+                    let known = paths.filter_map(|path| path.strip_prefix("defaults."));
+                    self.unknown(key, path, known);
+                }
+            }
+        }
+    }
+
+    fn unknown<'k>(&mut self, key: &str, path: &KeyPath, known: impl Iterator<Item = &'k str>) {
+        let nearest = nearest(key, known).map(str::to_owned);
+        self.warn(path.child(key), "unknown key".into(), nearest);
+    }
+
+    fn warn(&mut self, key_path: KeyPath, message: String, nearest: Option<String>) {
+        self.warnings.push(Warning {
+            file: self.file.into(),
+            key_path,
+            message,
+            nearest,
+        });
+    }
+
+    fn wrong(&mut self, path: &KeyPath, expected: &str, value: &Value) {
+        self.problems.push(ConfigError::WrongValue {
+            file: self.file.into(),
+            key_path: path.clone(),
+            expected: expected.into(),
+            found: match is_secret(path, value) {
+                true => "what is there".into(),
+                false => found(value),
+            },
+        });
+    }
+
+    /// One key, one name: otherwise two layers could set the same thing beside each other.
+    fn rename_aliases(&mut self, value: &mut Value, path: &KeyPath) {
+        let Value::Object(object) = value else {
+            return;
+        };
+        for alias in ALIASES.iter().filter(|alias| alias.stands_at(path)) {
+            let Some(given) = object.remove(alias.written) else {
+                continue;
+            };
+            if object.contains_key(alias.meant) {
+                let expected = format!("left out beside {}", alias.meant);
+                self.wrong(&path.child(alias.written), &expected, &given);
+            } else {
+                object.insert(alias.meant.to_owned(), given);
+            }
+        }
+        for (key, value) in object {
+            self.rename_aliases(value, &path.child(key));
+        }
+    }
+}

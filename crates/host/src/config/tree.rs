@@ -1,0 +1,98 @@
+//! The merged layers: objects merge key by key, everything else comes whole from the highest layer.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::KeyPath;
+use super::layer::Layer;
+
+pub(super) enum Node {
+    Leaf {
+        value: Value,
+        layer: usize,
+    },
+    Object {
+        children: BTreeMap<String, Node>,
+        /// The highest layer that has this object.
+        layer: usize,
+    },
+}
+
+impl Node {
+    fn new(value: &Value, layer: usize) -> Self {
+        match value {
+            Value::Object(object) => Self::Object {
+                children: object
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::new(value, layer)))
+                    .collect(),
+                layer,
+            },
+            value => Self::Leaf {
+                value: value.clone(),
+                layer,
+            },
+        }
+    }
+
+    pub(super) fn layer(&self) -> usize {
+        match self {
+            Self::Leaf { layer, .. } | Self::Object { layer, .. } => *layer,
+        }
+    }
+
+    /// A null takes back what lower layers say.
+    pub(super) fn is_null(&self) -> bool {
+        matches!(
+            self,
+            Self::Leaf {
+                value: Value::Null,
+                ..
+            }
+        )
+    }
+
+    pub(super) fn at(&self, path: &KeyPath) -> Option<&Self> {
+        path.keys().iter().try_fold(self, |node, key| match node {
+            Self::Object { children, .. } => children.get(key),
+            Self::Leaf { .. } => None,
+        })
+    }
+
+    /// Fills in what a lower layer has and this does not.
+    fn fill(&mut self, lower: Self) {
+        let (
+            Self::Object { children, .. },
+            Self::Object {
+                children: lower, ..
+            },
+        ) = (self, lower)
+        else {
+            return;
+        };
+        for (key, value) in lower {
+            match children.get_mut(&key) {
+                Some(child) => child.fill(value),
+                None => {
+                    children.insert(key, value);
+                }
+            }
+        }
+    }
+}
+
+/// Merges the layers, which are in order, the highest first.
+pub(super) fn merge(layers: &[Layer]) -> Node {
+    let mut merged = Node::Object {
+        children: BTreeMap::new(),
+        layer: 0,
+    };
+    // From below, so that a null takes back everything that lies under it.
+    for (index, layer) in layers.iter().enumerate().rev() {
+        let mut higher = Node::new(&layer.value, index);
+        higher.fill(merged);
+        merged = higher;
+    }
+    merged
+}

@@ -1,0 +1,13 @@
+//! Agent files, layers of configuration and options, from files in directories that the tests make.
+
+mod agent_file;
+mod explain;
+mod hostile;
+mod include;
+mod layers;
+mod mcp;
+mod options;
+mod providers;
+mod reasoning;
+mod variables;
+mod world;

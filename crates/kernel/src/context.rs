@@ -1,0 +1,103 @@
+//! The context guard: what the next request will hold, and whether the models' windows take it.
+
+use crate::config::{RunConfig, Target};
+use crate::model::{Message, Usage};
+use crate::tokens::{CALL_TOKENS, MESSAGE_TOKENS, estimate};
+
+/// What the model is shown for a result that no window has room for.
+pub(crate) const DROPPED: &str = "(tool failed: context window budget exceeded)";
+
+/// What the model is shown for a refused call where the reason has no room.
+pub(crate) const REFUSED: &str = "(tool failed: not executed)";
+
+/// A reply that calls a tool is seldom shorter.
+const REPLY_TOKENS_MIN: u64 = 64;
+
+/// The counters of a run's context, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    /// Committed by the last reply, as its provider counted.
+    current: u64,
+    /// Said since then.
+    pending: u64,
+}
+
+/// What one request holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Projection {
+    pub(crate) current: u64,
+    pub(crate) pending: u64,
+    pub(crate) schema: u64,
+}
+
+impl Projection {
+    pub(crate) fn tokens(&self) -> u64 {
+        self.current
+            .saturating_add(self.pending)
+            .saturating_add(self.schema)
+    }
+}
+
+impl Context {
+    pub(crate) fn said(&mut self, tokens: u64) {
+        self.pending = self.pending.saturating_add(tokens);
+    }
+
+    /// A reply came: what the provider counted replaces every estimate.
+    pub(crate) fn counted(&mut self, usage: &Usage) {
+        self.current = usage.total();
+        self.pending = 0;
+    }
+
+    pub(crate) fn project(&self, more: u64, schema: u64) -> Projection {
+        Projection {
+            current: self.current,
+            pending: self.pending.saturating_add(more),
+            schema,
+        }
+    }
+}
+
+/// The tokens that a request to this target may hold; `None` where its window is not known. Negative
+/// where the reply alone is larger than the window.
+pub(crate) fn limit(target: &Target, config: &RunConfig) -> Option<i64> {
+    let window = target.window?;
+    let whole = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let reply = i64::from(config.output_tokens_max);
+    let usable = whole(window.tokens).saturating_sub(whole(window.buffer));
+    Some(usable.saturating_sub(reply))
+}
+
+pub(crate) fn is_guarded(config: &RunConfig) -> bool {
+    config.targets.iter().any(|target| target.window.is_some())
+}
+
+/// Too short a reply is not worth the request.
+pub(crate) fn least_reply(config: &RunConfig) -> u64 {
+    u64::from(config.output_tokens_max).min(REPLY_TOKENS_MIN)
+}
+
+/// What a message adds to the next request.
+pub(crate) fn message_tokens(message: &Message) -> u64 {
+    MESSAGE_TOKENS
+        + match message {
+            Message::User { text } | Message::Tool { text, .. } => estimate(text),
+            Message::Assistant {
+                text,
+                reasoning,
+                signed,
+                calls,
+            } => {
+                let calls = calls
+                    .iter()
+                    .map(|call| CALL_TOKENS + estimate(&call.tool) + estimate(&call.arguments));
+                let signed = signed.as_ref().map_or(0, |it| estimate(it));
+                estimate(text) + estimate(reasoning) + signed + calls.sum::<u64>()
+            }
+        }
+}
+
+/// What a text adds to the next request as a message of its own.
+pub(crate) fn text_tokens(text: &str) -> u64 {
+    MESSAGE_TOKENS + estimate(text)
+}

@@ -1,0 +1,125 @@
+//! The report of an agent: taken from its call, from its text as a last resort, or made where it gave none.
+
+use serde_json::{Value, json};
+
+use super::Stepper;
+use crate::agent::AgentConfig;
+use crate::decode::xml::Slot;
+use crate::event::{Call, Outcome};
+use crate::report::{
+    self, Report, ReportFault, ReportSource, ReportWarning, Shortfall, SyntheticReason,
+};
+use crate::termination::{Termination, TerminationKind};
+use crate::text::Text;
+
+/// The model is told as much of what is wrong with its report; the last turn has room for it.
+const FAULT_CHARS_MAX: usize = 300;
+
+impl Stepper<'_> {
+    /// Reads the report of a call. A good one ends the run, a bad one is answered.
+    pub(super) fn take_report(&mut self, calls: &[Call], at: usize, call: &Call) {
+        let Some(agent) = self.run.config().agent.clone() else {
+            return;
+        };
+        match read(&agent, call) {
+            Ok((report, warnings)) => {
+                self.answered(at, call, Outcome::Ok, accepted(&warnings));
+                self.skip_later(calls, at);
+                self.end_with(&report, TerminationKind::Done);
+            }
+            Err(fault) => {
+                let fault: String = fault.to_string().chars().take(FAULT_CHARS_MAX).collect();
+                let output = format!("(tool failed: {fault})");
+                self.answered(at, call, Outcome::Failed, output);
+                self.advance();
+            }
+        }
+    }
+
+    /// The turns are used up. What stood in a text is better than nothing; else the run says itself that
+    /// it has failed.
+    pub(super) fn end_without_report(&mut self, cause: Option<&Text>) {
+        if let Some(report) = self.run.reporting.fallback.clone() {
+            return self.end_with(&report, TerminationKind::Done);
+        }
+        let turns = self.run.turn;
+        let Some(agent) = &self.run.config().agent else {
+            let reason = format!("{turns} turns were used without a call of done");
+            return self.end(TerminationKind::TurnsExhausted, reason);
+        };
+        let reason = if self.run.reporting.failed_in == Some(turns) {
+            SyntheticReason::FinalReportToolFailed
+        } else if self.run.is_forced() {
+            SyntheticReason::ContextOverflow
+        } else {
+            SyntheticReason::MaxTurnsExhausted
+        };
+        let report = self.synthetic(agent, reason, cause.map(Text::as_str));
+        self.end_with(&report, TerminationKind::TurnsExhausted);
+    }
+
+    /// The report that a run delivers which a limit has ended.
+    pub(super) fn report_of_limit(&self, kind: TerminationKind, cause: &str) -> Option<Text> {
+        let agent = self.run.config().agent.as_ref()?;
+        let reason = match kind {
+            TerminationKind::NoProgress
+            | TerminationKind::BudgetExhausted
+            | TerminationKind::TimedOut => SyntheticReason::LimitReached,
+            _ => return None,
+        };
+        Some(written(&self.synthetic(agent, reason, Some(cause))))
+    }
+
+    fn synthetic(
+        &self,
+        agent: &AgentConfig,
+        reason: SyntheticReason,
+        cause: Option<&str>,
+    ) -> Report {
+        report::synthetic(
+            &agent.report,
+            &Shortfall {
+                reason,
+                turns_completed: self.run.turn,
+                report_attempts: self.run.reporting.attempts,
+                last_stop_reason: self.run.reporting.last_stop.as_deref(),
+                cause,
+            },
+        )
+    }
+
+    fn end_with(&mut self, report: &Report, kind: TerminationKind) {
+        let said = report.content.clone().unwrap_or_else(|| {
+            let messages = report.messages.as_ref().map(Value::to_string);
+            messages.unwrap_or_default().into()
+        });
+        self.end_quietly(Termination::new(kind, said), Some(written(report)));
+    }
+}
+
+fn read(agent: &AgentConfig, call: &Call) -> Result<(Report, Vec<ReportWarning>), ReportFault> {
+    if let Some(tag) = &call.tag
+        && Slot::of_id(&call.id) == Slot::Final
+    {
+        return report::from_xml(&agent.report, tag.format.as_deref(), &call.arguments);
+    }
+    let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let (mut report, warnings) = report::from_call(&agent.report, &arguments)?;
+    if call.tag.is_some() {
+        report.source = ReportSource::Xml;
+    }
+    Ok((report, warnings))
+}
+
+fn accepted(warnings: &[ReportWarning]) -> String {
+    if warnings.is_empty() {
+        return json!({ "ok": true }).to_string();
+    }
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    json!({ "ok": true, "warnings": warnings }).to_string()
+}
+
+fn written(report: &Report) -> Text {
+    let text = serde_json::to_string(report).expect("a report holds texts and JSON values");
+    text.into()
+}

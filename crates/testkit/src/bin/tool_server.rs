@@ -1,0 +1,234 @@
+//! A small MCP server on stdin and stdout, for tests: some of its tools behave, and some misbehave on purpose.
+//!
+//! Variables steer it: `START_DELAY_MS` waits before it answers `initialize`, `PAGE` lists so many tools on a
+//! page, `NOISE` prints lines that are no messages, `EXTRA_TOOLS` is a JSON array of tools that are listed
+//! too, `IGNORE_TERM` starts a child that outlives SIGTERM, `STAY` does not end with its stdin, `COUNT_FILE`
+//! and `LOG_FILE` are files that executions and notifications are appended to.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead as _, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+pub(crate) fn main() -> Result<(), Fault> {
+    if std::env::var_os("IGNORE_TERM").is_some() {
+        start_stubborn_child()?;
+    }
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line?)?;
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        if message["id"].is_null() {
+            append("LOG_FILE", &format!("{method} {}", message["params"]))?;
+            continue;
+        }
+        match (method.as_str(), message["params"]["name"].as_str()) {
+            // Blocks the loop, so that nothing is answered any more.
+            ("tools/call", Some("hang")) => sleep(u64::MAX),
+            // Each call has its own thread: a slow one holds up nobody.
+            ("tools/call", _) => drop(std::thread::spawn(move || answer_call(&message))),
+            _ => answer(&message["id"], &method_result(&method, &message["params"]))?,
+        }
+    }
+    if std::env::var_os("STAY").is_some() {
+        sleep(u64::MAX);
+    }
+    Ok(())
+}
+
+fn sleep(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Appends a line to the file that a variable names, if it names one.
+fn append(variable_name: &str, line: &str) -> Result<(), Fault> {
+    if let Some(path) = variable(variable_name) {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        file.write_all(format!("{line}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A child in the same group that only SIGKILL ends. Its number is told on stderr.
+fn start_stubborn_child() -> Result<(), Fault> {
+    let script = "trap '' TERM; while :; do sleep 1000 & wait; done";
+    let child = Command::new("sh")
+        .args(["-c", script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    append("LOG_FILE", &format!("child {}", child.id()))
+}
+
+/// `Ok` is a result, `Err` the message of an error.
+fn method_result(method: &str, params: &Value) -> Result<Value, String> {
+    match method {
+        "initialize" => {
+            sleep(variable("START_DELAY_MS").map_or(0, |ms| ms.parse().unwrap_or(0)));
+            Ok(json!({
+                "protocolVersion": params["protocolVersion"],
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "tool_server", "version": "1" },
+            }))
+        }
+        "ping" => Ok(json!({})),
+        "tools/list" => Ok(list(params["cursor"].as_str())),
+        other => Err(format!("there is no method {other:?}")),
+    }
+}
+
+fn list(cursor: Option<&str>) -> Value {
+    let mut tools = tools();
+    if let Some(Ok(Value::Array(extra))) = variable("EXTRA_TOOLS").map(|text| text.parse()) {
+        tools.extend(extra);
+    }
+    let from = cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0));
+    let page = variable("PAGE").map_or(usize::MAX, |page| page.parse().unwrap_or(1));
+    let until = tools.len().min(from + page.min(tools.len()));
+    let mut result = json!({ "tools": tools[from.min(until)..until] });
+    if until < tools.len() {
+        result["nextCursor"] = json!(until.to_string());
+    }
+    result
+}
+
+fn tools() -> Vec<Value> {
+    let takes = |field: &str, kind: &str| {
+        json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "properties": { field: { "type": kind } },
+            "required": [field],
+        })
+    };
+    let nothing = json!({ "type": "object", "properties": {} });
+    let tool = |name: &str, schema: &Value, hints: Value| {
+        let description = format!("The tool {name} of the tests.");
+        json!({ "name": name, "description": description, "inputSchema": schema, "annotations": hints })
+    };
+    let read = json!({ "readOnlyHint": true });
+    vec![
+        tool("test", &takes("text", "string"), read.clone()),
+        tool(
+            "test-summary",
+            &takes("value", "string"),
+            json!({ "idempotentHint": true }),
+        ),
+        tool("slow", &takes("ms", "integer"), read.clone()),
+        tool("count", &nothing, json!({})),
+        tool("crash", &nothing, json!({})),
+        tool("hang", &nothing, json!({})),
+        tool("flood", &takes("kind", "string"), json!({})),
+        tool("env", &nothing, read.clone()),
+        tool("pid", &nothing, read.clone()),
+        tool("picture", &nothing, read.clone()),
+        tool("meta", &nothing, read),
+    ]
+}
+
+fn answer_call(message: &Value) {
+    let arguments = &message["params"]["arguments"];
+    let name = message["params"]["name"].as_str().unwrap_or_default();
+    let result = call(name, arguments, &message["params"]["_meta"]);
+    // If stdout is closed, nobody waits for the answer.
+    let _ = answer(&message["id"], &result);
+}
+
+fn call(name: &str, arguments: &Value, meta: &Value) -> Result<Value, String> {
+    let text = |text: String| Ok(json!({ "content": [{ "type": "text", "text": text }] }));
+    match name {
+        "test" => test(arguments["text"].as_str().unwrap_or_default()),
+        "test-summary" => text(format!(
+            "summary: {}",
+            arguments["value"].as_str().unwrap_or_default()
+        )),
+        "slow" => {
+            let ms = arguments["ms"].as_u64().unwrap_or_default();
+            sleep(ms);
+            text(format!("slept {ms} ms"))
+        }
+        "count" => {
+            append("COUNT_FILE", "executed").map_err(|fault| fault.to_string())?;
+            let path = variable("COUNT_FILE").ok_or("COUNT_FILE is not set")?;
+            let lines = std::fs::read_to_string(path).map_err(|fault| fault.to_string())?;
+            text(lines.lines().count().to_string())
+        }
+        "crash" => {
+            let _ = writeln!(std::io::stderr(), "it is time to crash");
+            std::process::abort()
+        }
+        "flood" => flood(arguments["kind"].as_str().unwrap_or_default()),
+        "env" => {
+            let variables: std::collections::BTreeMap<String, String> = std::env::vars().collect();
+            Ok(json!({ "content": [], "structuredContent": variables }))
+        }
+        "pid" => text(std::process::id().to_string()),
+        "picture" => Ok(json!({ "content": [
+            { "type": "image", "mimeType": "image/png", "data": "A".repeat(4000) },
+        ] })),
+        "meta" => text(meta.to_string()),
+        other => Err(format!("there is no tool {other:?}")),
+    }
+}
+
+/// Echoes, unless the text is one of the triggers.
+fn test(text: &str) -> Result<Value, String> {
+    let mut is_error = false;
+    let answer = match text {
+        "trigger-mcp-failure" => {
+            is_error = true;
+            "the failure that was asked for".into()
+        }
+        "trigger-timeout" => {
+            sleep(1500);
+            text.into()
+        }
+        "long-output" => "#".repeat(3200),
+        "context-guard-600" => "@".repeat(1200),
+        "nothing" => return Ok(json!({ "content": [] })),
+        echoed => echoed.into(),
+    };
+    Ok(json!({ "content": [{ "type": "text", "text": answer }], "isError": is_error }))
+}
+
+/// Prints more than anybody wants: one endless line, endless lines, or endless requests.
+fn flood(kind: &str) -> Result<Value, String> {
+    let piece = match kind {
+        "line" => "x".repeat(1 << 16),
+        "lines" => format!("{}\n", "x".repeat(1 << 12)).repeat(16),
+        _ => format!(
+            "{}\n",
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })
+        )
+        .repeat(1000),
+    };
+    let mut stdout = std::io::stdout().lock();
+    while stdout.write_all(piece.as_bytes()).is_ok() {}
+    Err("nobody reads any more".into())
+}
+
+fn answer(id: &Value, result: &Result<Value, String>) -> Result<(), Fault> {
+    let message = match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(why) => {
+            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": why } })
+        }
+    };
+    let noise = if std::env::var_os("NOISE").is_some() {
+        "Debugger listening\n"
+    } else {
+        ""
+    };
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(format!("{noise}{message}\n").as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! A running tool server, a registry of its tools, and calls made by the kernel.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bonded_kernel::{
+    Effect, Input, Invocation, Limits, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
+    RunStarted, Target, ToolOutput, start, step,
+};
+use bonded_tools::mcp::{McpServer, McpServers, McpTools, StdioCommand};
+use bonded_tools::{Queues, Registry};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) struct World {
+    pub(crate) temp: TempDir,
+    pub(crate) pool: McpServers,
+    pub(crate) registry: Registry,
+    pub(crate) limits: Limits,
+}
+
+impl World {
+    /// A world with the server `srv`, which is steered by variables.
+    pub(crate) async fn new(env: &[(&str, &str)]) -> Self {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let pool = pool(4);
+        let server = server("srv", &temp, env);
+        let started = pool.start(&[server]).await.expect("it starts");
+        assert!(started.warnings.is_empty(), "{started:?}");
+        Self {
+            temp,
+            pool,
+            registry: registry(started),
+            limits: Limits::default(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    /// The lines that the server has written to a file of its own.
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.path(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        let call = invocation(
+            &self.registry,
+            &self.limits,
+            &format!("srv__{tool}"),
+            &arguments,
+        );
+        self.registry.invoke(&call).await
+    }
+
+    pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert_eq!(output.outcome, Outcome::Ok, "{}", output.text);
+        output.text
+    }
+
+    /// The reason of a call that must fail.
+    pub(crate) async fn fault(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments).await;
+        assert_eq!(output.outcome, Outcome::Failed, "{}", output.text);
+        let reason = output.text.strip_prefix("(tool failed: ");
+        let reason = reason.and_then(|reason| reason.strip_suffix(')'));
+        reason.expect("a failure says so").to_owned()
+    }
+
+    pub(crate) async fn pid(&self) -> String {
+        self.ok("pid", json!({})).await
+    }
+}
+
+pub(crate) fn pool(starts_max: usize) -> McpServers {
+    let lookup = |name: &str| (name == "LOOKED_UP").then(|| "found".to_owned());
+    let queues = Queues::new([("narrow".into(), 1)]).expect("they are usable");
+    McpServers::new(Arc::new(lookup), Arc::new(queues), starts_max)
+}
+
+pub(crate) fn command(temp: &TempDir, env: &[(&str, &str)]) -> StdioCommand {
+    let file = |name: &str| temp.path().join(name).display().to_string();
+    let mut all = BTreeMap::from([
+        ("COUNT_FILE".to_owned(), file("count")),
+        ("LOG_FILE".to_owned(), file("log")),
+    ]);
+    all.extend(
+        env.iter()
+            .map(|(name, value)| ((*name).into(), (*value).into())),
+    );
+    StdioCommand {
+        command: env!("CARGO_BIN_EXE_tool_server").into(),
+        env: all,
+        ..StdioCommand::default()
+    }
+}
+
+pub(crate) fn server(name: &str, temp: &TempDir, env: &[(&str, &str)]) -> McpServer {
+    McpServer::stdio(name, command(temp, env))
+}
+
+pub(crate) fn registry(started: McpTools) -> Registry {
+    Registry::new(started.tools).expect("the specs are usable")
+}
+
+/// A call that the kernel has decoded, checked and logged.
+pub(crate) fn invocation(
+    registry: &Registry,
+    limits: &Limits,
+    tool: &str,
+    arguments: &Value,
+) -> Invocation {
+    let config = RunConfig {
+        limits: limits.clone(),
+        ..RunConfig::new("/", vec![Target::new("script", "none", "none")])
+    };
+    let started = RunStarted::new(
+        "goal".into(),
+        "system".into(),
+        config,
+        registry.catalog().clone(),
+    );
+    let id = RunId::new("test").expect("it is a run id");
+    let (mut run, first) = start(id, Millis(0), started);
+    let head = first.after();
+    let Effect::Ask { turn, attempt } = first.release(head).expect("it is durable") else {
+        panic!("the run asks first");
+    };
+    let call = ReplyCall {
+        id: "c1".into(),
+        tool: tool.into(),
+        arguments: arguments.to_string(),
+    };
+    let reply = Box::new(Reply {
+        calls: vec![call],
+        ..Reply::default()
+    });
+    let next = step(
+        &mut run,
+        Millis(1),
+        Input::Reply {
+            turn,
+            attempt,
+            reply,
+        },
+    );
+    let head = next.after();
+    match next.release(head).expect("it is durable") {
+        Effect::Invoke(invocation) => invocation,
+        other => panic!("{tool} {arguments} was not let through: {other:?}"),
+    }
+}
+
+/// Whether a process lives. One that nobody has reaped yet is dead.
+pub(crate) fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
+/// Waits until something is so, which must be soon.
+pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "it is never so: {what}"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

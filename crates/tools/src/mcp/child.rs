@@ -1,0 +1,215 @@
+//! A server's process: its group is ended as a whole, and nothing of it outlives us.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+
+use super::witness::Witness;
+use crate::process::Group;
+
+/// How long a process may take to end by itself once it was asked to.
+const GRACE_MS: u64 = 2000;
+
+/// How long stderr is still read once every process of the group is dead.
+const DRAIN_MS: u64 = 500;
+
+/// How many processes of a server there are. It is used to wait for the end of them all.
+#[derive(Clone, Debug)]
+pub(super) struct Living(watch::Sender<usize>);
+
+impl Default for Living {
+    fn default() -> Self {
+        Self(watch::channel(0).0)
+    }
+}
+
+impl Living {
+    fn born(&self) -> Born {
+        self.0.send_modify(|living| *living += 1);
+        Born(self.0.clone())
+    }
+
+    pub(super) async fn all_dead(&self) {
+        let mut living = self.0.subscribe();
+        // The sender is ours, so that the channel is never closed.
+        let _ = living.wait_for(|living| *living == 0).await;
+    }
+}
+
+struct Born(watch::Sender<usize>);
+
+impl Drop for Born {
+    fn drop(&mut self) {
+        self.0.send_modify(|living| *living -= 1);
+    }
+}
+
+/// A running child. Dropping it asks the child to end, and makes it end.
+#[derive(Debug)]
+pub(super) struct Process {
+    stop: watch::Sender<bool>,
+    ended: watch::Receiver<Option<String>>,
+}
+
+impl Process {
+    /// Starts the command in a process group of its own.
+    pub(super) fn spawn(
+        command: &mut Command,
+        witness: Arc<Witness>,
+        living: &Living,
+    ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let group = Group::of(&child);
+        let guardian = child.id().and_then(Guardian::over);
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stop, stopped) = watch::channel(false);
+        let (tell_ended, ended) = watch::channel(None);
+        let kept = Kept {
+            guardian,
+            group,
+            child,
+            _born: living.born(),
+        };
+        tokio::spawn(async move {
+            let end = keep(kept, stopped, stderr, &witness).await;
+            tell_ended.send_replace(Some(end));
+        });
+        let piped = "it was spawned with pipes";
+        let (stdin, stdout) = (stdin.expect(piped), stdout.expect(piped));
+        Ok((Self { stop, ended }, stdin, stdout))
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
+    /// How the process ended, if it does so within the time.
+    pub(super) async fn end_within(&self, wait: Duration) -> Option<String> {
+        let mut ended = self.ended.clone();
+        let end = tokio::time::timeout(wait, ended.wait_for(Option::is_some)).await;
+        end.ok()?.ok()?.clone()
+    }
+}
+
+/// What is dropped together when the runtime goes away. The group is killed before its leader is reaped,
+/// and the guardian is the first to go, so that it never aims at a number that somebody else has got.
+struct Kept {
+    guardian: Option<Guardian>,
+    group: Group,
+    child: Child,
+    _born: Born,
+}
+
+/// Waits for the end of a child, or brings it about. Returns how it ended, as the end of a sentence.
+async fn keep(
+    mut kept: Kept,
+    mut stopped: watch::Receiver<bool>,
+    stderr: Option<ChildStderr>,
+    witness: &Witness,
+) -> String {
+    let drain = drain(stderr, witness);
+    tokio::pin!(drain);
+    let mut drained = false;
+    let status = loop {
+        tokio::select! {
+            status = kept.child.wait() => break status,
+            () = asked_to_stop(&mut stopped) => break end(&mut kept).await,
+            () = &mut drain, if !drained => drained = true,
+        }
+    };
+    kept.group.kill();
+    if let Some(guardian) = kept.guardian.take() {
+        guardian.dismiss().await;
+    }
+    if !drained {
+        let _ = tokio::time::timeout(Duration::from_millis(DRAIN_MS), drain).await;
+    }
+    describe(status)
+}
+
+async fn asked_to_stop(stopped: &mut watch::Receiver<bool>) {
+    // An error says that nobody holds the process any more.
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+async fn end(kept: &mut Kept) -> io::Result<ExitStatus> {
+    kept.group.terminate();
+    let grace = Duration::from_millis(GRACE_MS);
+    match tokio::time::timeout(grace, kept.child.wait()).await {
+        Ok(status) => status,
+        Err(_) => {
+            kept.group.kill();
+            kept.child.wait().await
+        }
+    }
+}
+
+fn describe(status: io::Result<ExitStatus>) -> String {
+    match status.map(|status| (status.code(), status.signal())) {
+        Ok((Some(code), _)) => format!("exited with code {code}"),
+        Ok((None, Some(signal))) => format!("was ended by signal {signal}"),
+        Ok((None, None)) => "ended".into(),
+        Err(error) => format!("ended in an unknown way ({error})"),
+    }
+}
+
+async fn drain(stderr: Option<ChildStderr>, witness: &Witness) {
+    let Some(mut stderr) = stderr else { return };
+    let mut chunk = vec![0; 8 * 1024];
+    while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
+        witness.stderr(&chunk[..length]);
+    }
+}
+
+/// A shell that waits for the end of its stdin, which only this process holds, and then kills the server's
+/// group. So a server dies with us even if we are killed in a way that lets us do nothing, and even if it
+/// would not notice that its own stdin has ended. Without a shell there is no guardian.
+struct Guardian {
+    shell: Child,
+    _stdin: Option<ChildStdin>,
+}
+
+impl Guardian {
+    fn over(leader: u32) -> Option<Self> {
+        let script = "trap '' HUP INT TERM; read -r line; kill -s KILL -- \"-$1\"";
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", script, "sh", &leader.to_string()])
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .ok()?;
+        // Waiting for a child closes its stdin, and that is what it must not see.
+        let stdin = shell.stdin.take();
+        Some(Self {
+            shell,
+            _stdin: stdin,
+        })
+    }
+
+    async fn dismiss(mut self) {
+        // It fails only if the shell is gone already.
+        let _ = self.shell.kill().await;
+    }
+}

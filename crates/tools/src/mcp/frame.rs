@@ -1,0 +1,279 @@
+//! What a server prints, taken apart: lines, and the messages in them. Pure and bounded.
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CustomResult, ErrorCode, ErrorData, InitializeResult, JsonRpcMessage, RequestId, ServerResult,
+};
+use rmcp::service::RxJsonRpcMessage;
+use serde_json::{Map, Value};
+
+/// No message is longer.
+pub(super) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What is kept allocated between messages.
+const KEPT_BYTES: usize = 256 * 1024;
+
+/// Lines out of chunks. Holds no more than one line and one chunk.
+#[derive(Debug)]
+pub(super) struct Lines {
+    held: Vec<u8>,
+    begin: usize,
+    searched: usize,
+    bytes_max: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    Whole(&'a [u8]),
+    /// The line is not complete yet: push another chunk.
+    More,
+    Overlong,
+}
+
+impl Lines {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self {
+            held: Vec::new(),
+            begin: 0,
+            searched: 0,
+            bytes_max,
+        }
+    }
+
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        self.held.drain(..self.begin);
+        self.searched -= self.begin;
+        self.begin = 0;
+        if self.held.len() < KEPT_BYTES {
+            self.held.shrink_to(KEPT_BYTES);
+        }
+        self.held.extend_from_slice(chunk);
+    }
+
+    /// The next line without its end. Called until it asks for more.
+    pub(super) fn next_line(&mut self) -> Line<'_> {
+        let found = self.held[self.searched..].iter().position(|b| *b == b'\n');
+        let begin = self.begin;
+        let end = found.map_or(self.held.len(), |at| self.searched + at);
+        self.searched = end + usize::from(found.is_some());
+        if end - begin > self.bytes_max {
+            return Line::Overlong;
+        }
+        if found.is_none() {
+            return Line::More;
+        }
+        self.begin = self.searched;
+        Line::Whole(&self.held[begin..end])
+    }
+}
+
+/// What a line is.
+#[derive(Debug)]
+pub(super) enum Frame {
+    Message(Box<RxJsonRpcMessage<RoleClient>>),
+    /// An empty line, or a notification: nothing here depends on one.
+    Ignored,
+    /// No message: something that was meant for a log.
+    Noise,
+}
+
+pub(super) fn parse(line: &[u8]) -> Frame {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Frame::Ignored;
+    }
+    if !line.starts_with(b"{") {
+        return Frame::Noise;
+    }
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(fields)) if is_version_2(&fields) => message(fields),
+        _ => Frame::Noise,
+    }
+}
+
+fn is_version_2(fields: &Map<String, Value>) -> bool {
+    fields.get("jsonrpc").and_then(Value::as_str) == Some("2.0")
+}
+
+fn message(mut fields: Map<String, Value>) -> Frame {
+    let id = fields.get("id").filter(|id| !id.is_null()).cloned();
+    if fields.contains_key("method") {
+        if id.is_none() {
+            return Frame::Ignored;
+        }
+        return match serde_json::from_value(Value::Object(fields)) {
+            Ok(request) => Frame::Message(Box::new(request)),
+            Err(_) => Frame::Noise,
+        };
+    }
+    let Some(id) = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok()) else {
+        return Frame::Noise;
+    };
+    let message = match (fields.remove("result"), fields.remove("error")) {
+        (Some(result), _) => JsonRpcMessage::response(result_of(result), id),
+        (None, Some(error)) => JsonRpcMessage::error(error_of(&error), Some(id)),
+        (None, None) => return Frame::Noise,
+    };
+    Frame::Message(Box::new(message))
+}
+
+/// Only the answer to `initialize` is taken apart here. The library would guess what any other result is
+/// from its fields, and lose what it does not know.
+fn result_of(result: Value) -> ServerResult {
+    if result.get("protocolVersion").is_some()
+        && let Ok(initialized) = serde_json::from_value::<InitializeResult>(result.clone())
+    {
+        return ServerResult::InitializeResult(initialized);
+    }
+    ServerResult::CustomResult(CustomResult(result))
+}
+
+/// An error that is not shaped like one is still an error.
+fn error_of(error: &Value) -> ErrorData {
+    let code = error.get("code").and_then(Value::as_i64);
+    let code = code.and_then(|code| i32::try_from(code).ok());
+    let message = error.get("message").and_then(Value::as_str);
+    ErrorData {
+        code: code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode),
+        message: message
+            .map_or_else(|| error.to_string(), str::to_owned)
+            .into(),
+        data: error.get("data").cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn lines_of(chunks: &[&[u8]], bytes_max: usize) -> Option<Vec<Vec<u8>>> {
+        let mut lines = Lines::new(bytes_max);
+        let mut seen = vec![];
+        for chunk in chunks {
+            lines.push(chunk);
+            loop {
+                match lines.next_line() {
+                    Line::Whole(line) => seen.push(line.to_vec()),
+                    Line::More => break,
+                    Line::Overlong => return None,
+                }
+            }
+            assert!(lines.held.len() - lines.begin <= bytes_max, "it is bounded");
+        }
+        Some(seen)
+    }
+
+    proptest! {
+        #[test]
+        fn lines_do_not_depend_on_how_they_were_chunked(
+            bytes in prop::collection::vec(prop::sample::select(b"ab\n{}\"".to_vec()), 0..200),
+            size in 1..20usize,
+        ) {
+            let chunks: Vec<&[u8]> = bytes.chunks(size).collect();
+            let mut expected: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            let unfinished = expected.pop().map_or(0, |line| line.len());
+            let longest = expected.iter().map(Vec::len).max().unwrap_or(0).max(unfinished);
+            prop_assert_eq!(lines_of(&chunks, longest), Some(expected));
+            if longest > 0 {
+                prop_assert_eq!(lines_of(&chunks, longest - 1), None);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken_apart(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+            parse(&bytes);
+        }
+
+        #[test]
+        fn any_fields_are_taken_apart(
+            fields in prop::collection::btree_map(
+                prop::sample::select(vec!["id", "method", "params", "result", "error", "x"]),
+                prop::sample::select(vec![
+                    json!(null), json!(1), json!(-1.5), json!("s"), json!([]), json!({}),
+                    json!({ "code": 1, "message": "m" }), json!({ "protocolVersion": "1" }), json!("ping"),
+                ]),
+                0..6,
+            ),
+        ) {
+            let mut fields = json!(fields);
+            fields["jsonrpc"] = json!("2.0");
+            parse(fields.to_string().as_bytes());
+        }
+    }
+
+    /// A frame in a few words: its kind, and for answers the id and what they say.
+    fn told(line: &[u8]) -> String {
+        match parse(line) {
+            Frame::Ignored => "ignored".into(),
+            Frame::Noise => "noise".into(),
+            Frame::Message(message) => match *message {
+                JsonRpcMessage::Response(answer) => {
+                    format!("answer {}: {}", answer.id, json!(answer.result))
+                }
+                JsonRpcMessage::Error(error) => {
+                    format!("error {}: {}", error.error.code.0, error.error.message)
+                }
+                _ => "other".into(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_line_is_a_message_or_noise_or_nothing() {
+        for (line, frame) in [
+            ("", "ignored"),
+            (" \r", "ignored"),
+            ("Server listening", "noise"),
+            ("{", "noise"),
+            (r#"{"level":"info","msg":"up"}"#, "noise"),
+            (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, "noise"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "noise"),
+            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, "noise"),
+            (r#"{"jsonrpc":"2.0","method":"x","params":3}"#, "ignored"),
+            (
+                "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"tools\":1}}\r",
+                r#"answer 7: {"tools":1}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+                "answer 1: null",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"x"}}"#,
+                r#"answer 1: {"protocolVersion":"x"}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-3,"message":"m"}}"#,
+                "error -3: m",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":"bad"}"#,
+                "error -32603: \"bad\"",
+            ),
+        ] {
+            assert_eq!(told(line.as_bytes()), frame, "{line}");
+        }
+        assert_eq!(told("[".repeat(100_000).as_bytes()), "noise");
+        assert_eq!(told("{\"a\":".repeat(100_000).as_bytes()), "noise");
+    }
+
+    #[test]
+    fn requests_of_the_server_and_its_first_answer_reach_the_library() {
+        let ping = br#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let Frame::Message(message) = parse(ping) else {
+            panic!("a ping is a message");
+        };
+        assert!(matches!(*message, JsonRpcMessage::Request(_)));
+        let first = br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18",
+            "capabilities":{},"serverInfo":{"name":"n","version":"1"}}}"#;
+        let Frame::Message(message) = parse(first) else {
+            panic!("it is a message");
+        };
+        let result = message.into_response().map(|(result, _)| result);
+        assert!(matches!(result, Some(ServerResult::InitializeResult(_))));
+    }
+}

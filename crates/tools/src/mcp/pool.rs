@@ -1,0 +1,207 @@
+//! The servers of a process. Each is started at most once, and all of them are ended.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::{OnceCell, Semaphore};
+
+use super::environment::Lookup;
+use super::error::McpError;
+use super::link::start_error;
+use super::listing::{list, offered};
+use super::settings::McpServer;
+use super::tool::McpTool;
+use super::upkeep::Upkeep;
+use crate::queue::{Queue, Queues};
+use crate::tool::Tool;
+
+/// The running servers. `start` gives their tools, to many runs if need be; `stop` ends them. Dropping the
+/// pool ends them too, without waiting; the tools fail from then on.
+pub struct McpServers {
+    lookup: Lookup,
+    queues: Arc<Queues>,
+    starting: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    slots: BTreeMap<String, Arc<Slot>>,
+    is_stopped: bool,
+}
+
+/// A server that is being started, or was.
+struct Slot {
+    upkeep: Arc<Upkeep>,
+    tools: OnceCell<McpTools>,
+}
+
+impl Slot {
+    /// Whether the server did not start, and nobody is starting it. Its settings may change then.
+    fn is_idle(self: &Arc<Self>) -> bool {
+        self.tools.get().is_none() && Arc::strong_count(self) == 1
+    }
+}
+
+/// The tools of servers, and what a person should know about those that are not among them.
+#[derive(Clone, Default)]
+pub struct McpTools {
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub warnings: Vec<String>,
+}
+
+impl McpServers {
+    /// `lookup` gives the values of `${VAR}`; at most `starts_max` servers are started at the same time.
+    pub fn new(lookup: Lookup, queues: Arc<Queues>, starts_max: usize) -> Self {
+        Self {
+            lookup,
+            queues,
+            starting: Semaphore::new(starts_max.clamp(1, Semaphore::MAX_PERMITS)),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Starts the servers that do not run yet, and gives the tools of them all. A server that is not
+    /// required and cannot be started is a warning.
+    pub async fn start(&self, servers: &[McpServer]) -> Result<McpTools, McpError> {
+        let started = join_all(servers.iter().map(|server| self.start_one(server))).await;
+        let mut all = McpTools::default();
+        for (server, started) in servers.iter().zip(started) {
+            match started {
+                Ok(McpTools { tools, warnings }) => {
+                    all.tools.extend(tools);
+                    all.warnings.extend(warnings);
+                }
+                Err(error) if server.required => return Err(error),
+                Err(error) => all.warnings.push(format!("{error}; it is left out")),
+            }
+        }
+        refuse_same_names(&all.tools)?;
+        Ok(all)
+    }
+
+    async fn start_one(&self, server: &McpServer) -> Result<McpTools, McpError> {
+        server.check()?;
+        let queue = self.queues.get(server.queue.as_deref());
+        let queue = queue.map_err(|source| McpError::Queue {
+            server: server.name.clone(),
+            source,
+        })?;
+        let slot = self.slot(server)?;
+        let starting = slot.tools.get_or_try_init(async || {
+            let _place = self.starting.acquire().await.expect("it is never closed");
+            Box::pin(bring_up(&slot.upkeep, &queue)).await
+        });
+        match starting.await {
+            Ok(tools) => Ok(tools.clone()),
+            Err(error) => {
+                slot.upkeep.let_fall();
+                slot.upkeep.ended().await;
+                Err(error)
+            }
+        }
+    }
+
+    fn slot(&self, server: &McpServer) -> Result<Arc<Slot>, McpError> {
+        let mut state = self.lock();
+        if state.is_stopped {
+            return Err(McpError::Stopped);
+        }
+        match state.slots.get(&server.name) {
+            Some(slot) if slot.upkeep.server() == server => return Ok(Arc::clone(slot)),
+            Some(slot) if !slot.is_idle() => {
+                let server = server.name.clone();
+                return Err(McpError::OtherSettings { server });
+            }
+            _ => {}
+        }
+        let upkeep = Upkeep::new(server.clone(), Arc::clone(&self.lookup));
+        let slot = Arc::new(Slot {
+            upkeep: Arc::new(upkeep),
+            tools: OnceCell::new(),
+        });
+        state.slots.insert(server.name.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Ends every server and waits until none of their processes is left.
+    pub async fn stop(&self) {
+        join_all(self.stop_all().iter().map(|upkeep| upkeep.ended())).await;
+    }
+
+    fn stop_all(&self) -> Vec<Arc<Upkeep>> {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        let upkeeps = state.slots.values().map(|slot| Arc::clone(&slot.upkeep));
+        let upkeeps: Vec<_> = upkeeps.collect();
+        upkeeps.iter().for_each(|upkeep| upkeep.stop());
+        upkeeps
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is whole by itself.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for McpServers {
+    fn drop(&mut self) {
+        self.stop_all();
+    }
+}
+
+/// Starts a server and makes its tools.
+async fn bring_up(upkeep: &Arc<Upkeep>, queue: &Arc<Queue>) -> Result<McpTools, McpError> {
+    let server = upkeep.server();
+    let link = upkeep.open().await?;
+    let timeout = Duration::from_millis(server.start_timeout_ms);
+    let listed = match tokio::time::timeout(timeout, list(&link)).await {
+        Ok(listed) => listed,
+        Err(_) => Err(format!(
+            "did not list its tools within {} ms{}",
+            server.start_timeout_ms,
+            link.remarks()
+        )),
+    };
+    let listed = listed.map_err(|why| start_error(server, why))?;
+    let (offered, warnings) = offered(server, &listed)?;
+    let tools = offered.into_iter().map(|offered| {
+        let (upkeep, queue) = (Arc::clone(upkeep), Arc::clone(queue));
+        Arc::new(McpTool::new(upkeep, queue, offered)) as Arc<dyn Tool>
+    });
+    let tools = tools.collect();
+    Ok(McpTools { tools, warnings })
+}
+
+/// The names of one server's tools differ; those of two servers may still be the same.
+fn refuse_same_names(tools: &[Arc<dyn Tool>]) -> Result<(), McpError> {
+    let mut names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(McpError::SameName {
+            name: pair[0].into(),
+            first: "one of a server".into(),
+            second: "one of another server".into(),
+        }),
+    }
+}
+
+impl fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.lock().slots.keys()).finish()
+    }
+}
+
+impl fmt::Debug for McpTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.tools.iter().map(|tool| &tool.spec().name);
+        f.debug_struct("McpTools")
+            .field("tools", &names.collect::<Vec<_>>())
+            .field("warnings", &self.warnings)
+            .finish()
+    }
+}

@@ -1,0 +1,158 @@
+//! What a person says about a server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use super::error::McpError;
+
+/// A server and which of its tools may be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpServer {
+    /// Letters, digits, `_` and `-`. The names of its tools begin with it.
+    pub name: String,
+    pub transport: McpTransport,
+    /// Names as the server gives them, in any case; `*` or `any` is all of them.
+    pub tools_allowed: Vec<String>,
+    /// As `tools_allowed`; what is named in both is denied.
+    pub tools_denied: Vec<String>,
+    /// How long the server may take until its tools are known.
+    pub start_timeout_ms: u64,
+    /// How long any one call may take at most. The call's own timeout counts too.
+    pub request_timeout_ms: Option<u64>,
+    /// Whether nothing works without it. A server that is not required is left out with a warning.
+    pub required: bool,
+    /// The queue that its calls wait in; without one, the default queue.
+    pub queue: Option<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum McpTransport {
+    Stdio(StdioCommand),
+}
+
+/// The command that is a server.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct StdioCommand {
+    pub command: String,
+    pub args: Vec<String>,
+    /// What the server sees besides the few variables that every program needs. `${VAR}` is replaced when
+    /// the server is started.
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+}
+
+impl McpServer {
+    /// A server with all of its tools and the usual limits.
+    pub fn stdio(name: &str, command: StdioCommand) -> Self {
+        Self {
+            name: name.into(),
+            transport: McpTransport::Stdio(command),
+            tools_allowed: vec!["*".into()],
+            tools_denied: vec![],
+            start_timeout_ms: 30_000,
+            request_timeout_ms: None,
+            required: true,
+            queue: None,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), McpError> {
+        let usable = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        if self.name.is_empty() || !self.name.bytes().all(usable) {
+            let name = self.name.clone();
+            return Err(McpError::BadName { name });
+        }
+        Ok(())
+    }
+
+    pub(super) fn lets_through(&self, tool: &str) -> bool {
+        names(&self.tools_allowed, tool) && !names(&self.tools_denied, tool)
+    }
+
+    /// What a person knows it by.
+    pub(super) fn address(&self) -> &str {
+        match &self.transport {
+            McpTransport::Stdio(stdio) => &stdio.command,
+        }
+    }
+}
+
+pub(super) fn is_all(pattern: &str) -> bool {
+    pattern == "*" || pattern.eq_ignore_ascii_case("any")
+}
+
+fn names(patterns: &[String], tool: &str) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| is_all(pattern) || pattern.to_lowercase() == tool.to_lowercase())
+}
+
+/// Arguments and values may hold secrets, so that only names are shown.
+impl fmt::Debug for StdioCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioCommand")
+            .field("command", &self.command)
+            .field("args", &self.args.len())
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_made_of_letters_digits_underscores_and_dashes() {
+        for (name, usable) in [
+            ("a", true),
+            ("GitHub-2_x", true),
+            ("", false),
+            ("a b", false),
+            ("a.b", false),
+            ("ä", false),
+        ] {
+            let server = McpServer::stdio(name, StdioCommand::default());
+            assert_eq!(server.check().is_ok(), usable, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_let_through_when_it_is_allowed_and_not_denied() {
+        for (allowed, denied, tool, through) in [
+            (&["*"][..], &[][..], "read", true),
+            (&["Any"], &[], "read", true),
+            (&["READ"], &[], "read", true),
+            (&["rea"], &[], "read", false),
+            (&["read*"], &[], "reader", false),
+            (&[], &[], "read", false),
+            (&["*"], &["Read"], "rEAD", false),
+            (&["read"], &["*"], "read", false),
+            (&["read"], &["any"], "read", false),
+            (&["*"], &["write"], "read", true),
+        ] {
+            let mut server = McpServer::stdio("s", StdioCommand::default());
+            server.tools_allowed = allowed.iter().map(|name| (*name).into()).collect();
+            server.tools_denied = denied.iter().map(|name| (*name).into()).collect();
+            let case = format!("{tool} of {allowed:?} without {denied:?}");
+            assert_eq!(server.lets_through(tool), through, "{case}");
+        }
+    }
+
+    #[test]
+    fn no_argument_and_no_value_is_shown() {
+        let command = StdioCommand {
+            command: "npx".into(),
+            args: vec!["--key=hunter2".into()],
+            env: BTreeMap::from([("KEY".into(), "hunter2".into())]),
+            cwd: None,
+        };
+        let shown = format!("{:?}", McpServer::stdio("s", command));
+        assert!(shown.contains("KEY") && shown.contains("npx"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What was seen of a server besides its messages: what an error says about it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How much of stderr is kept: its end.
+const STDERR_BYTES_MAX: usize = 8 * 1024;
+
+/// How much of a line is shown.
+const SHOWN_CHARS_MAX: usize = 200;
+
+#[derive(Debug, Default)]
+pub(super) struct Witness(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    stderr: VecDeque<u8>,
+    noise: Option<String>,
+    noise_lines: u64,
+    broken: Option<String>,
+}
+
+impl Witness {
+    pub(super) fn stderr(&self, bytes: &[u8]) {
+        let mut seen = self.lock();
+        let bytes = &bytes[bytes.len().saturating_sub(STDERR_BYTES_MAX)..];
+        let over = (seen.stderr.len() + bytes.len()).saturating_sub(STDERR_BYTES_MAX);
+        seen.stderr.drain(..over);
+        seen.stderr.extend(bytes);
+    }
+
+    /// A line on stdout that is no message.
+    pub(super) fn noise(&self, line: &[u8]) {
+        let mut seen = self.lock();
+        seen.noise_lines += 1;
+        if seen.noise.is_none() {
+            let line = &line[..line.len().min(4 * SHOWN_CHARS_MAX)];
+            let shown = String::from_utf8_lossy(line);
+            seen.noise = Some(shown.chars().take(SHOWN_CHARS_MAX).collect());
+        }
+    }
+
+    /// Why nothing more is read from the server. The first reason counts.
+    pub(super) fn broken(&self, why: String) {
+        self.lock().broken.get_or_insert(why);
+    }
+
+    pub(super) fn why_broken(&self) -> Option<String> {
+        self.lock().broken.clone()
+    }
+
+    /// What else a person should know, to be put behind what happened.
+    pub(super) fn remarks(&self) -> String {
+        let mut seen = self.lock();
+        let mut remarks = String::new();
+        if let Some(noise) = &seen.noise {
+            let lines = seen.noise_lines;
+            remarks = format!(
+                "; {lines} of its lines on stdout are no JSON-RPC messages, the first is {noise:?}"
+            );
+        }
+        let stderr = String::from_utf8_lossy(seen.stderr.make_contiguous());
+        match stderr.trim() {
+            "" => remarks.push_str("; it said nothing on stderr"),
+            stderr => {
+                remarks.push_str("; the end of its stderr is:\n");
+                remarks.push_str(stderr);
+                remarks.push('\n');
+            }
+        }
+        remarks
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        // Every change is whole by itself.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_stderr_is_kept_however_it_came() {
+        let witness = Witness::default();
+        witness.stderr(&vec![b'x'; 1_000_000]);
+        for number in 0..10_000 {
+            witness.stderr(format!("{number}\n").as_bytes());
+        }
+        assert_eq!(witness.lock().stderr.len(), STDERR_BYTES_MAX);
+        assert!(witness.remarks().ends_with("\n9998\n9999\n"));
+    }
+
+    #[test]
+    fn the_first_noise_is_shown_shortened_and_counted() {
+        let witness = Witness::default();
+        witness.noise("ä".repeat(5000).as_bytes());
+        witness.noise(b"second");
+        let remarks = witness.remarks();
+        assert!(remarks.contains("2 of its lines"), "{remarks}");
+        assert!(
+            remarks.contains("ääää") && remarks.len() < 1000,
+            "{remarks}"
+        );
+        assert!(!remarks.contains("second"), "{remarks}");
+    }
+}

@@ -1,0 +1,167 @@
+//! Queues: how many calls of the tools that are bound to one may run at once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+/// The queue of every tool that names no other. It exists always.
+pub const DEFAULT_QUEUE: &str = "default";
+
+/// What a tool's calls wait in, first come, first served.
+#[derive(Debug)]
+pub struct Queue {
+    name: String,
+    concurrent: usize,
+    places: Semaphore,
+    measure: Mutex<QueueMeasure>,
+}
+
+/// What a queue has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueMeasure {
+    pub running: usize,
+    pub waiting: usize,
+    pub waiting_max: usize,
+    /// Calls that got their place, ever.
+    pub entered: u64,
+    pub waited_ms_total: u64,
+    pub waited_ms_max: u64,
+}
+
+/// Why queues cannot be set up, or a tool not be bound to one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueueError {
+    #[error("queue {name:?} would let nothing run; set its `concurrent` to 1 or more")]
+    NoPlaces { name: String },
+    #[error("there is no queue {name:?}; the queues are {known}; add it or name one of these")]
+    Unknown { name: String, known: String },
+}
+
+impl Queue {
+    pub fn new(name: &str, concurrent: usize) -> Result<Self, QueueError> {
+        if concurrent == 0 {
+            return Err(QueueError::NoPlaces { name: name.into() });
+        }
+        let concurrent = concurrent.min(Semaphore::MAX_PERMITS);
+        Ok(Self {
+            name: name.into(),
+            concurrent,
+            places: Semaphore::new(concurrent),
+            measure: Mutex::default(),
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn concurrent(&self) -> usize {
+        self.concurrent
+    }
+
+    pub fn measure(&self) -> QueueMeasure {
+        *self.lock()
+    }
+
+    /// Waits for a place, which is given back when it is dropped. Dropping the future leaves the queue.
+    pub async fn enter(&self) -> Place<'_> {
+        let asked = Instant::now();
+        let waiting = Waiting::begin(self);
+        let permit = self
+            .places
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
+        drop(waiting);
+        let waited_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut measure = self.lock();
+        measure.running += 1;
+        measure.entered += 1;
+        measure.waited_ms_total = measure.waited_ms_total.saturating_add(waited_ms);
+        measure.waited_ms_max = measure.waited_ms_max.max(waited_ms);
+        Place {
+            queue: self,
+            _permit: permit,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueMeasure> {
+        // Counters are whole after every line that changes them.
+        self.measure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of the places of a queue.
+#[derive(Debug)]
+pub struct Place<'a> {
+    queue: &'a Queue,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        // Before the permit goes, so that the measure never shows more than may run.
+        self.queue.lock().running -= 1;
+    }
+}
+
+struct Waiting<'a>(&'a Queue);
+
+impl<'a> Waiting<'a> {
+    fn begin(queue: &'a Queue) -> Self {
+        let mut measure = queue.lock();
+        measure.waiting += 1;
+        measure.waiting_max = measure.waiting_max.max(measure.waiting);
+        Self(queue)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.lock().waiting -= 1;
+    }
+}
+
+/// The queues of a process, by name.
+#[derive(Debug)]
+pub struct Queues(BTreeMap<String, Arc<Queue>>);
+
+impl Queues {
+    /// Each queue with its number of places. A name that comes twice gets the larger number; without a
+    /// number of its own, the default queue has twice as many places as there are cores, at most 64.
+    pub fn new(settings: impl IntoIterator<Item = (String, usize)>) -> Result<Self, QueueError> {
+        let mut places = BTreeMap::new();
+        for (name, concurrent) in settings {
+            let largest = places.entry(name).or_insert(concurrent);
+            *largest = concurrent.max(*largest);
+        }
+        let cores = available_parallelism().map_or(1, usize::from);
+        places
+            .entry(DEFAULT_QUEUE.into())
+            .or_insert((2 * cores).min(64));
+        let queues = places.into_iter().map(|(name, concurrent)| {
+            let queue = Queue::new(&name, concurrent)?;
+            Ok((name, Arc::new(queue)))
+        });
+        Ok(Self(queues.collect::<Result<_, QueueError>>()?))
+    }
+
+    /// The queue that a tool is bound to; without a name, the default one.
+    pub fn get(&self, name: Option<&str>) -> Result<Arc<Queue>, QueueError> {
+        let name = name.unwrap_or(DEFAULT_QUEUE);
+        self.0.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            QueueError::Unknown {
+                name: name.into(),
+                known: known.join(", "),
+            }
+        })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Queue>> {
+        self.0.values()
+    }
+}

@@ -1,0 +1,108 @@
+//! Where a request goes: an endpoint, and under it the resource that a dialect uses.
+
+use bonded_kernel::{Dialect, Failure, FailureClass, Target};
+use reqwest::Url;
+
+use crate::failure::failed;
+
+/// The address that a request to a target is sent to.
+pub(crate) fn completion_url(target: &Target) -> Result<Url, Failure> {
+    let endpoint = &target.endpoint;
+    match target.dialect {
+        Dialect::Chat => url_under(endpoint, &["chat", "completions"]),
+        Dialect::Responses => url_under(endpoint, &["responses"]),
+        Dialect::Messages => url_under(endpoint, &["messages"]),
+        Dialect::Gemini => {
+            let model = target.model.as_str();
+            let model = model.strip_prefix("models/").unwrap_or(model);
+            let verb = if target.stream {
+                "streamGenerateContent"
+            } else {
+                "generateContent"
+            };
+            let mut url = url_under(endpoint, &["models", &format!("{model}:{verb}")])?;
+            if target.stream {
+                url.query_pairs_mut().append_pair("alt", "sse");
+            }
+            Ok(url)
+        }
+    }
+}
+
+/// The address of a resource under an endpoint; a query of the endpoint is kept.
+pub(crate) fn url_under(endpoint: &str, path: &[&str]) -> Result<Url, Failure> {
+    let mut url = Url::parse(endpoint).map_err(|error| unusable(&error.to_string()))?;
+    match url.path_segments_mut() {
+        Ok(mut segments) => segments.pop_if_empty().extend(path),
+        Err(()) => return Err(unusable("it is not a base for paths")),
+    };
+    Ok(url)
+}
+
+/// The endpoint itself stays out of the message: it may hold a password.
+pub(crate) fn unusable(why: &str) -> Failure {
+    let message = format!("the endpoint is not a usable http or https URL: {why}");
+    failed(FailureClass::Network, message, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use Dialect::*;
+
+    use super::*;
+
+    #[test]
+    fn each_dialect_has_its_resource_under_the_endpoint() {
+        let gemini = "https://g.example/v1beta";
+        let cases = [
+            (
+                Chat,
+                "http://h/v1",
+                "m",
+                false,
+                "http://h/v1/chat/completions",
+            ),
+            (
+                Chat,
+                "http://h/v1/?a=b",
+                "m",
+                true,
+                "http://h/v1/chat/completions?a=b",
+            ),
+            (Responses, "http://h/v1", "m", true, "http://h/v1/responses"),
+            (Messages, "http://h/v1/", "m", false, "http://h/v1/messages"),
+            (
+                Gemini,
+                gemini,
+                "g-2",
+                false,
+                "https://g.example/v1beta/models/g-2:generateContent",
+            ),
+            (
+                Gemini,
+                gemini,
+                "models/g-2",
+                true,
+                "https://g.example/v1beta/models/g-2:streamGenerateContent?alt=sse",
+            ),
+            (
+                Gemini,
+                gemini,
+                "a/../b?c",
+                false,
+                "https://g.example/v1beta/models/a%2F..%2Fb%3Fc:generateContent",
+            ),
+        ];
+        for (dialect, endpoint, model, stream, expected) in cases {
+            let target = Target {
+                dialect,
+                stream,
+                ..Target::new("p", endpoint, model)
+            };
+            assert_eq!(
+                completion_url(&target).map(String::from),
+                Ok(expected.into())
+            );
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A streamed reply: server-sent events read to their end.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use bonded_kernel::{Failure, FailureClass, Reply};
+use bytes::Bytes;
+use futures_util::stream::{Stream, StreamExt};
+use sse_stream::SseByteStream;
+
+use crate::body::Cut;
+use crate::failure::{ServerError, failed};
+
+/// The end of the body usually arrives together with the last event. Reading it lets the connection be
+/// used again; a server that keeps the body open is not waited for.
+const TAIL_PATIENCE: Duration = Duration::from_millis(20);
+
+/// Puts a streamed reply together: [`push`](Self::push) each event's data, then [`finish`](Self::finish).
+pub trait Accumulate: Default {
+    /// Takes the data of one event. What is not known is passed over.
+    fn push(&mut self, data: &str) -> Result<(), Failure>;
+
+    /// Whether the model has begun to speak, so that it may be billed.
+    fn has_spoken(&self) -> bool;
+
+    /// Whether the reason why the model stopped is known, so that only trimmings can be missing.
+    fn has_reason(&self) -> bool;
+
+    /// Whether the server has said that nothing follows.
+    fn has_ended(&self) -> bool;
+
+    /// The reply, if the stream came to its proper end.
+    fn finish(self) -> Result<Reply, Failure>;
+}
+
+pub(super) async fn read<A, S>(pieces: S) -> Result<Reply, Failure>
+where
+    A: Accumulate,
+    S: Stream<Item = Result<Bytes, Cut>>,
+{
+    let mut events = pin!(SseByteStream::new(pieces));
+    let mut reply = A::default();
+    while let Some(event) = events.next().await {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => match broken(error) {
+                // Only trimmings can be missing once the reason is known why the model stopped.
+                cut if cut.class == FailureClass::Network && reply.has_reason() => break,
+                failure => return Err(failure),
+            },
+        };
+        let Some(data) = event.data else { continue };
+        if event.event.as_deref() == Some("error") {
+            let error = ServerError::from_body(data.as_bytes());
+            return Err(error.into_failure(reply.has_spoken()));
+        }
+        reply.push(&data)?;
+        if reply.has_ended() {
+            // Whether the tail came in time changes nothing about the reply.
+            let tail = async { while let Some(Ok(_)) = events.next().await {} };
+            let _ = tokio::time::timeout(TAIL_PATIENCE, tail).await;
+            break;
+        }
+    }
+    reply.finish()
+}
+
+/// The failure of a stream that ended before the reply did.
+pub(super) fn cut_short() -> Failure {
+    let message = "the connection was cut before the reply ended";
+    failed(FailureClass::Network, message, true)
+}
+
+fn broken(error: sse_stream::Error) -> Failure {
+    let why = error.to_string();
+    match error {
+        sse_stream::Error::Body(cause) => match cause.downcast::<Cut>() {
+            Ok(cut) => cut.into_failure(),
+            Err(_) => Cut::Broken { why }.into_failure(),
+        },
+        _ => failed(
+            FailureClass::Malformed,
+            format!("the stream of events is unreadable: {why}"),
+            true,
+        ),
+    }
+}

@@ -1,0 +1,169 @@
+//! Pieces of a reply put together. Calls never come in pieces here.
+
+use bonded_kernel::{Failure, Finish, Reply, ReplyCall, Usage};
+
+use super::NAME;
+use super::wire::{Candidate, Chunk, Mark, Part, block_reason, finish_of, usage_of};
+use crate::dialect::loose::real_error;
+use crate::dialect::{Accumulate, DONE_MARK, ITEMS_MAX, arguments, events, signed};
+use crate::failure::{ServerError, malformed};
+
+/// A streamed reply as far as it has come.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    text: String,
+    reasoning: String,
+    calls: Vec<ReplyCall>,
+    marks: Vec<Mark>,
+    usage: Option<Usage>,
+    stop_reason: Option<String>,
+    /// The prompt itself was refused.
+    blocked: bool,
+    model: Option<String>,
+    id: Option<String>,
+    /// A candidate has come.
+    spoke: bool,
+    ended: bool,
+}
+
+impl Accumulate for Accumulator {
+    fn push(&mut self, data: &str) -> Result<(), Failure> {
+        let data = data.trim();
+        if data.is_empty() || self.ended {
+            return Ok(());
+        }
+        if data == DONE_MARK {
+            self.ended = true;
+            return Ok(());
+        }
+        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
+            let why = format!("an event of the stream is not generated content ({error})");
+            malformed(&why, data.as_bytes())
+        })?;
+        self.take(chunk, data.as_bytes())
+    }
+
+    fn has_spoken(&self) -> bool {
+        self.spoke
+    }
+
+    fn has_reason(&self) -> bool {
+        self.stop_reason.is_some()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        if !self.ended && self.stop_reason.is_none() {
+            return Err(events::cut_short());
+        }
+        if !self.spoke {
+            return Err(malformed("the stream ended without a message", b"[DONE]"));
+        }
+        let has_marks = self.marks.iter().any(Mark::says_something);
+        let marks = if has_marks { &self.marks[..] } else { &[] };
+        let reason = self.stop_reason.as_deref();
+        let finish = reason.map(|reason| finish_of(reason, !self.calls.is_empty()));
+        Ok(Reply {
+            signed: signed::write(NAME, marks),
+            finish: if self.blocked {
+                Finish::ContentFilter
+            } else {
+                finish.unwrap_or_default()
+            },
+            text: self.text,
+            reasoning: self.reasoning,
+            calls: self.calls,
+            usage: self.usage,
+            stop_reason: self.stop_reason,
+            model: self.model,
+            request_id: self.id,
+            ..Reply::default()
+        })
+    }
+}
+
+impl Mark {
+    fn says_something(&self) -> bool {
+        self.thought_signature.is_some() || self.id.is_some()
+    }
+}
+
+impl Accumulator {
+    /// Notes that nothing follows.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    pub(super) fn take(&mut self, chunk: Chunk, source: &[u8]) -> Result<(), Failure> {
+        if let Some(error) = real_error(chunk.error) {
+            return Err(ServerError::from_value(&error).into_failure(self.spoke));
+        }
+        let filled = |text: &String| !text.is_empty();
+        self.model = self.model.take().or(chunk.model_version).filter(filled);
+        self.id = self.id.take().or(chunk.response_id).filter(filled);
+        let usage = chunk.usage_metadata.as_ref().and_then(usage_of);
+        self.usage = usage.or(self.usage);
+        if let Some(reason) = block_reason(chunk.prompt_feedback.as_ref()) {
+            self.spoke = true;
+            self.blocked = true;
+            self.stop_reason = Some(reason);
+        }
+        // One candidate was asked for; a server that sends more is heard only once.
+        let mut candidates = chunk.candidates.into_iter().flatten();
+        match candidates.find(|candidate| candidate.index.unwrap_or(0) == 0) {
+            Some(candidate) => self.take_candidate(candidate, source),
+            None => Ok(()),
+        }
+    }
+
+    fn take_candidate(&mut self, candidate: Candidate, source: &[u8]) -> Result<(), Failure> {
+        self.spoke = true;
+        let parts = candidate.content.and_then(|content| content.parts);
+        for part in parts.into_iter().flatten() {
+            self.take_part(part, source)?;
+        }
+        let reason = candidate.finish_reason.filter(|reason| !reason.is_empty());
+        self.stop_reason = reason.or(self.stop_reason.take());
+        Ok(())
+    }
+
+    fn take_part(&mut self, part: Part, source: &[u8]) -> Result<(), Failure> {
+        let text = part.text.unwrap_or_default();
+        if part.thought {
+            self.reasoning.push_str(&text);
+        } else {
+            self.text.push_str(&text);
+        }
+        let Some(call) = part.function_call else {
+            return Ok(());
+        };
+        if self.calls.len() == ITEMS_MAX {
+            let why = format!("the reply holds more than {ITEMS_MAX} calls");
+            return Err(malformed(&why, source));
+        }
+        let arguments = arguments::from_wire(call.args.as_deref()).map_err(|error| {
+            let why = format!("the arguments of a call are unreadable ({error})");
+            malformed(&why, source)
+        })?;
+        let filled = |text: &String| !text.is_empty();
+        self.marks.push(Mark {
+            name: call.name.clone(),
+            thought_signature: part.thought_signature.filter(filled),
+            id: call.id.clone().filter(filled),
+        });
+        self.calls.push(ReplyCall {
+            id: call.id.unwrap_or_default(),
+            tool: call.name,
+            // A call without arguments has none on the wire.
+            arguments: if arguments.is_empty() {
+                "{}".into()
+            } else {
+                arguments
+            },
+        });
+        Ok(())
+    }
+}

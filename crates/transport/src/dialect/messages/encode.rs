@@ -1,0 +1,118 @@
+//! A request as bytes.
+
+use bonded_kernel::{Request, ToolChoice};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::thinking::Thinking;
+use super::turns::{CacheControl, Turn, turns};
+
+/// The body of a request, with its tools as they were rendered. While the model thinks, the provider takes
+/// neither a temperature nor a duty to call a tool, so both are left out. It has no penalty for
+/// repetitions.
+pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+    let target = request.target;
+    let sampling = &target.sampling;
+    let thinking = Thinking::of(request);
+    let thinks = matches!(thinking, Some(Thinking::Enabled { .. }));
+    let body = Body {
+        model: &target.model,
+        max_tokens: request.output_tokens_max,
+        system: system(request),
+        messages: turns(request, thinking != Some(Thinking::Disabled)),
+        tools,
+        tool_choice: tools.and_then(|_| tool_choice(request, thinks)),
+        thinking,
+        temperature: finite(request.temperature).filter(|_| !thinks),
+        top_p: finite(sampling.top_p).filter(|_| !thinks),
+        top_k: sampling.top_k.filter(|_| !thinks),
+        stream: target.stream,
+    };
+    serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
+}
+
+pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
+    let mut tools: Vec<ToolOut<'_>> = request
+        .tools()
+        .map(|spec| ToolOut {
+            name: &spec.name,
+            description: &spec.description,
+            input_schema: &spec.schema,
+            cache_control: None,
+        })
+        .collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = CacheControl::when(request.target.sampling.caching);
+    }
+    to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
+
+fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
+    (!request.system.trim().is_empty()).then(|| {
+        [SystemBlock {
+            kind: "text",
+            text: request.system,
+            cache_control: CacheControl::when(request.target.sampling.caching),
+        }]
+    })
+}
+
+fn tool_choice(request: &Request<'_>, thinks: bool) -> Option<Choice> {
+    let kind = match request.tool_choice()? {
+        ToolChoice::Required if !thinks => "any",
+        ToolChoice::Required | ToolChoice::Auto => "auto",
+    };
+    Some(Choice { kind })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[SystemBlock<'a>; 1]>,
+    messages: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct SystemBlock<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+struct Choice {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct ToolOut<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}

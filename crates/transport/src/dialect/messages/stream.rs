@@ -1,0 +1,137 @@
+//! A streamed reply: blocks that begin, grow and end, between the beginning and the end of the message.
+
+use bonded_kernel::{Failure, Reply};
+
+use super::decode::assemble;
+use super::wire::{Block, Counts, Delta, Event, Message};
+use crate::dialect::{Accumulate, DONE_MARK, ITEMS_MAX, events};
+use crate::failure::{ServerError, malformed};
+
+/// A streamed reply as far as it has come.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    message: Message,
+    blocks: Vec<Open>,
+    counts: Counts,
+    /// The message has begun.
+    spoke: bool,
+    /// The server said that nothing follows.
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    index: Option<u64>,
+    block: Block,
+}
+
+impl Accumulate for Accumulator {
+    fn push(&mut self, data: &str) -> Result<(), Failure> {
+        let data = data.trim();
+        if data.is_empty() || self.ended {
+            return Ok(());
+        }
+        if data == DONE_MARK {
+            self.ended = true;
+            return Ok(());
+        }
+        let event: Event = serde_json::from_str(data).map_err(|error| {
+            let why = format!("an event of the stream is not one of a message ({error})");
+            malformed(&why, data.as_bytes())
+        })?;
+        self.take(event, data.as_bytes())
+    }
+
+    fn has_spoken(&self) -> bool {
+        self.spoke
+    }
+
+    fn has_reason(&self) -> bool {
+        self.message.stop_reason.is_some()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        if !self.ended && self.message.stop_reason.is_none() {
+            return Err(events::cut_short());
+        }
+        if !self.spoke {
+            return Err(malformed("the stream ended without a message", b"[DONE]"));
+        }
+        let blocks = self.blocks.into_iter().map(|open| open.block).collect();
+        assemble(self.message, blocks, self.counts, b"")
+    }
+}
+
+impl Accumulator {
+    fn take(&mut self, event: Event, source: &[u8]) -> Result<(), Failure> {
+        match event.kind.as_deref() {
+            Some("error") => {
+                let error = event.error.as_ref().map(ServerError::from_value);
+                let error = error.unwrap_or_else(|| ServerError::from_body(source));
+                return Err(error.into_failure(self.spoke));
+            }
+            Some("message_start") => self.begin(event.message.unwrap_or_default()),
+            Some("content_block_start") => {
+                self.open(event.index, event.content_block.unwrap_or_default(), source)?;
+            }
+            Some("content_block_delta") => self.grow(event.index, event.delta, source)?,
+            Some("message_delta") => {
+                let reason = event.delta.and_then(|delta| delta.stop_reason);
+                self.message.stop_reason = reason.or(self.message.stop_reason.take());
+            }
+            Some("message_stop") => self.ended = true,
+            _ => {}
+        }
+        if let Some(usage) = &event.usage {
+            self.counts.take(usage);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, message: Message) {
+        self.spoke = true;
+        if let Some(usage) = &message.usage {
+            self.counts.take(usage);
+        }
+        self.message.id = message.id;
+        self.message.model = message.model;
+    }
+
+    fn open(&mut self, index: Option<u64>, block: Block, source: &[u8]) -> Result<(), Failure> {
+        self.spoke = true;
+        if self.blocks.len() == ITEMS_MAX {
+            let why = format!("the reply holds more than {ITEMS_MAX} blocks");
+            return Err(malformed(&why, source));
+        }
+        self.blocks.push(Open { index, block });
+        Ok(())
+    }
+
+    fn grow(
+        &mut self,
+        index: Option<u64>,
+        delta: Option<Delta>,
+        source: &[u8],
+    ) -> Result<(), Failure> {
+        let Some(delta) = delta else { return Ok(()) };
+        let mut backwards = self.blocks.iter_mut().rev();
+        let open = backwards.find(|open| open.index == index);
+        let why = "an event adds to a block that has not begun";
+        let open = open.ok_or_else(|| malformed(why, source))?;
+        add(&mut open.block.text, delta.text);
+        add(&mut open.block.thinking, delta.thinking);
+        add(&mut open.block.signature, delta.signature);
+        add(&mut open.block.input_text, delta.partial_json);
+        Ok(())
+    }
+}
+
+fn add(to: &mut Option<String>, piece: Option<String>) {
+    if let Some(piece) = piece {
+        to.get_or_insert_default().push_str(&piece);
+    }
+}

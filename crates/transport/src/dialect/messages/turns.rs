@@ -1,0 +1,182 @@
+//! A conversation as turns of two sides that alternate.
+
+use std::borrow::Cow;
+
+use bonded_kernel::{Message, MessageCall, Request};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::NAME;
+use crate::dialect::arguments::as_object;
+use crate::dialect::{FAILED, signed};
+
+/// The last turn must be the user's. A conversation that ends with the model's own words is closed so.
+const GO_ON: &str = "Continue.";
+
+#[derive(Serialize)]
+pub(super) struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    /// A signed thought, as the provider wrote it.
+    Kept(&'a RawValue),
+    Own {
+        #[serde(flatten)]
+        content: Content<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: Cow<'a, RawValue>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+/// Asks the provider to keep everything up to here for the next request.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl CacheControl {
+    pub(super) fn when(caching: bool) -> Option<Self> {
+        caching.then_some(Self { kind: "ephemeral" })
+    }
+}
+
+/// The conversation, with signed thoughts where they are wanted, and the notices at its end. Notices
+/// change from request to request, so what is kept for the next one ends before them.
+pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
+    for message in request.messages {
+        match message {
+            Message::User { text } => add(&mut turns, "user", said(text.as_str().into())),
+            Message::Tool { call_id, text } => add(&mut turns, "user", Some(result(call_id, text))),
+            Message::Assistant {
+                text,
+                signed,
+                calls,
+                ..
+            } => {
+                let thoughts = signed::items(NAME, signed.as_ref());
+                let thoughts = thoughts.into_iter().filter(|_| with_thoughts);
+                // A thought that nothing follows is refused.
+                let speaks = !text.trim().is_empty() || !calls.is_empty();
+                let blocks = thoughts.filter(|_| speaks).map(Block::Kept);
+                let blocks = blocks.chain(said(text.as_str().into()));
+                let blocks = blocks.chain(calls.iter().map(call_block));
+                add(&mut turns, "assistant", blocks);
+            }
+        }
+    }
+    for turn in &mut turns {
+        turn.results_first();
+    }
+    if request.target.sampling.caching {
+        mark_last(&mut turns);
+    }
+    let notices = request.notices.join("\n");
+    add(&mut turns, "user", said(notices.into()));
+    if turns.last().is_none_or(|turn| turn.role != "user") {
+        add(&mut turns, "user", said(GO_ON.into()));
+    }
+    turns
+}
+
+/// Adds blocks to the last turn if it is of the same side, else begins a turn.
+fn add<'a>(
+    turns: &mut Vec<Turn<'a>>,
+    role: &'static str,
+    blocks: impl IntoIterator<Item = Block<'a>>,
+) {
+    let blocks: Vec<Block<'a>> = blocks.into_iter().collect();
+    match turns.last_mut() {
+        Some(turn) if turn.role == role => turn.content.extend(blocks),
+        _ if blocks.is_empty() => {}
+        _ => turns.push(Turn {
+            role,
+            content: blocks,
+        }),
+    }
+}
+
+impl Turn<'_> {
+    /// The answers to calls must stand before anything else.
+    fn results_first(&mut self) {
+        self.content.sort_by_key(|block| {
+            let is_result = matches!(
+                block,
+                Block::Own {
+                    content: Content::ToolResult { .. },
+                    ..
+                }
+            );
+            self.role == "user" && !is_result
+        });
+    }
+}
+
+fn mark_last(turns: &mut [Turn<'_>]) {
+    let last = turns.last_mut().and_then(|turn| turn.content.last_mut());
+    if let Some(Block::Own { cache_control, .. }) = last {
+        *cache_control = CacheControl::when(true);
+    }
+}
+
+fn own(content: Content<'_>) -> Block<'_> {
+    Block::Own {
+        content,
+        cache_control: None,
+    }
+}
+
+/// A text that says nothing is refused.
+fn said(text: Cow<'_, str>) -> Option<Block<'_>> {
+    (!text.trim().is_empty()).then(|| own(Content::Text { text }))
+}
+
+fn result<'a>(call_id: &'a str, text: &'a str) -> Block<'a> {
+    own(Content::ToolResult {
+        tool_use_id: usable_id(call_id),
+        content: text,
+        is_error: text.starts_with(FAILED),
+    })
+}
+
+fn call_block(call: &MessageCall) -> Block<'_> {
+    own(Content::ToolUse {
+        id: usable_id(&call.id),
+        name: &call.tool,
+        input: as_object(&call.arguments),
+    })
+}
+
+/// The id of a call that another provider named may hold characters that are refused here.
+fn usable_id(id: &str) -> Cow<'_, str> {
+    let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.chars().all(usable) {
+        id.into()
+    } else {
+        id.replace(|c| !usable(c), "_").into()
+    }
+}

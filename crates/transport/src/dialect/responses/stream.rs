@@ -1,0 +1,106 @@
+//! A streamed reply. Its last event carries the whole of it, so that the pieces before need no reading.
+
+use bonded_kernel::{Failure, Reply};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::decode::assemble;
+use super::wire::{Event, Item, Response};
+use crate::dialect::{Accumulate, DONE_MARK, ITEMS_MAX, events};
+use crate::failure::{ServerError, malformed};
+
+/// A streamed reply as far as it has come.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    /// Items that are complete, for servers whose last event leaves them out.
+    items: Vec<Item>,
+    response: Option<Response>,
+    /// An item has begun.
+    spoke: bool,
+    /// The server said that nothing follows.
+    ended: bool,
+}
+
+impl Accumulate for Accumulator {
+    fn push(&mut self, data: &str) -> Result<(), Failure> {
+        let data = data.trim();
+        if data.is_empty() || self.ended {
+            return Ok(());
+        }
+        if data == DONE_MARK {
+            self.ended = true;
+            return Ok(());
+        }
+        let event: Event<'_> = serde_json::from_str(data).map_err(|error| {
+            let why = format!("an event of the stream is not one of a response ({error})");
+            malformed(&why, data.as_bytes())
+        })?;
+        self.take(&event, data.as_bytes())
+    }
+
+    fn has_spoken(&self) -> bool {
+        self.spoke
+    }
+
+    fn has_reason(&self) -> bool {
+        self.response.is_some()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        if !self.ended {
+            return Err(events::cut_short());
+        }
+        if self.response.is_none() && self.items.is_empty() {
+            return Err(malformed("the stream ended without a message", b"[DONE]"));
+        }
+        let mut response = self.response.unwrap_or_default();
+        let left_out = response.output.as_ref().is_none_or(Vec::is_empty);
+        if left_out {
+            response.output = Some(self.items);
+        }
+        assemble(response, self.spoke, b"")
+    }
+}
+
+impl Accumulator {
+    fn take(&mut self, event: &Event<'_>, source: &[u8]) -> Result<(), Failure> {
+        match event.kind.as_deref().unwrap_or_default() {
+            "error" => {
+                let error = event.error.as_ref().map(ServerError::from_value);
+                let error = error.unwrap_or_else(|| ServerError::from_body(source));
+                return Err(error.into_failure(self.spoke));
+            }
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled"
+            | "response.done" => {
+                self.response = Some(read(event.response, source)?);
+                self.ended = true;
+            }
+            "response.output_item.done" => {
+                self.spoke = true;
+                if self.items.len() == ITEMS_MAX {
+                    let why = format!("the reply holds more than {ITEMS_MAX} items");
+                    return Err(malformed(&why, source));
+                }
+                self.items.push(read(event.item, source)?);
+            }
+            "response.output_item.added" => self.spoke = true,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn read<T: DeserializeOwned>(part: Option<&RawValue>, source: &[u8]) -> Result<T, Failure> {
+    let text = part.map_or("null", RawValue::get);
+    serde_json::from_str(text).map_err(|error| {
+        let why = format!("an event of the stream is not one of a response ({error})");
+        malformed(&why, source)
+    })
+}

@@ -1,0 +1,186 @@
+//! One exchange with a server: how long it is waited for, and what each way to fail is called.
+
+use std::error::Error;
+use std::time::{Duration, Instant, SystemTime};
+
+use bonded_kernel::{Dialect, Failure, FailureClass, Reply};
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{RequestBuilder, Response};
+use tokio::time::timeout;
+
+use crate::body::{self, IDLE_MAX};
+use crate::credentials::Credentials;
+use crate::failure::{ServerError, causes, failed};
+use crate::retry_after::retry_after_ms;
+
+/// Longer timeouts are as good as none, and a clock cannot hold all of them.
+const TIMEOUT_MS_MAX: u64 = 366 * 86_400_000;
+const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+const ERROR_BODY_PATIENCE: Duration = Duration::from_secs(5);
+
+/// When a request began and how long it may take.
+pub(crate) struct Clock {
+    begun: Instant,
+    timeout: Duration,
+}
+
+impl Clock {
+    pub(crate) fn start(timeout_ms: u64) -> Self {
+        Self {
+            begun: Instant::now(),
+            timeout: Duration::from_millis(timeout_ms.min(TIMEOUT_MS_MAX)),
+        }
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        self.timeout.saturating_sub(self.begun.elapsed())
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The other side of an exchange, as messages name it.
+pub(crate) struct Peer {
+    pub(crate) provider: String,
+    pub(crate) dialect: Dialect,
+    pub(crate) credentials: Credentials,
+    pub(crate) timeout_ms: u64,
+}
+
+impl Peer {
+    /// Sends a request once and gives the response, if its status is a good one.
+    pub(crate) async fn exchange(
+        &self,
+        request: RequestBuilder,
+        clock: &Clock,
+    ) -> Result<Response, Failure> {
+        let request = request.headers(self.credentials.headers(self.dialect)?);
+        let response = match timeout(clock.left(), request.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(unsent(error)),
+            Err(_) => return Err(self.too_late(clock)),
+        };
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(self.refused(response, clock).await)
+        }
+    }
+
+    /// The failure behind a status that is not a good one.
+    async fn refused(&self, response: Response, clock: &Clock) -> Failure {
+        let status = response.status();
+        let limited = matches!(status.as_u16(), 429 | 503 | 529);
+        let headers_wait_ms = retry_after_ms(response.headers(), limited, SystemTime::now());
+        let request_id = request_id(response.headers());
+        let elsewhere = response.headers().get(LOCATION).cloned();
+        let patience = clock.left().min(ERROR_BODY_PATIENCE);
+        let pieces = body::pieces(response, IDLE_MAX);
+        let body = body::read_some(pieces, ERROR_BODY_BYTES_MAX, patience).await;
+        let error = ServerError::from_body(&body);
+        let class = error.class(Some(status.as_u16()));
+        let mut said = match elsewhere.as_ref().and_then(|to| to.to_str().ok()) {
+            Some(to) if status.is_redirection() => {
+                format!(
+                    "it redirects to {to}, which is not followed; set the endpoint to where the API is"
+                )
+            }
+            _ if error.message.is_empty() => {
+                status.canonical_reason().unwrap_or("no reason").into()
+            }
+            _ => error.message,
+        };
+        if let Some(missing) = self.missing_key(class) {
+            said = format!("{said} ({missing})");
+        }
+        Failure {
+            status: Some(status.as_u16()),
+            retry_after_ms: headers_wait_ms.max(error.retry_after_ms),
+            request_id,
+            ..failed(class, format!("status {}: {said}", status.as_u16()), false)
+        }
+    }
+
+    /// What to tell a person who was refused because nothing was shown.
+    fn missing_key(&self, class: FailureClass) -> Option<&str> {
+        let credentials = &self.credentials;
+        let showed_nothing = credentials.key.is_none() && credentials.headers.is_empty();
+        let missing = credentials.missing.as_deref();
+        missing.filter(|_| class == FailureClass::Auth && showed_nothing)
+    }
+
+    /// Nobody knows whether the model worked on a request that was not answered in time.
+    pub(crate) fn too_late(&self, clock: &Clock) -> Failure {
+        let message = format!("no complete answer within {} ms", clock.timeout.as_millis());
+        failed(FailureClass::Timeout, message, true)
+    }
+
+    /// Adds what only the sender knows, and takes the secrets out of every text.
+    pub(crate) fn finish<T: Timed>(
+        &self,
+        outcome: Result<T, Failure>,
+        clock: &Clock,
+    ) -> Result<T, Failure> {
+        let latency_ms = clock.elapsed_ms();
+        let masked = |text: &str| self.credentials.masked_in(text);
+        match outcome {
+            Ok(mut answer) => {
+                answer.set_latency_ms(latency_ms);
+                Ok(answer)
+            }
+            Err(failure) => Err(Failure {
+                message: masked(&format!("{}: {}", self.provider, failure.message)),
+                request_id: failure.request_id.as_deref().map(masked),
+                latency_ms,
+                ..failure
+            }),
+        }
+    }
+}
+
+/// An answer that may keep how long it took.
+pub(crate) trait Timed {
+    fn set_latency_ms(&mut self, latency_ms: u64);
+}
+
+impl Timed for Reply {
+    fn set_latency_ms(&mut self, latency_ms: u64) {
+        self.latency_ms = latency_ms;
+    }
+}
+
+/// A request that got no response. Only a connection that was never made is surely free of charge.
+fn unsent(error: reqwest::Error) -> Failure {
+    let never_sent = error.is_connect() || error.is_builder();
+    // The origin holds neither a password nor a query.
+    let place = error.url().map(|url| url.origin().ascii_serialization());
+    let place = place.unwrap_or_default();
+    let (class, what) = if error.is_timeout() {
+        (
+            FailureClass::Timeout,
+            format!("no connection to {place} in time"),
+        )
+    } else if error.is_connect() {
+        (FailureClass::Network, format!("cannot connect to {place}"))
+    } else {
+        (
+            FailureClass::Network,
+            format!("the connection to {place} broke before an answer"),
+        )
+    };
+    // The outer layers only repeat that it failed.
+    let error = error.without_url();
+    let cause = error.source().and_then(Error::source);
+    let message = format!("{what}: {}", causes(cause.unwrap_or(&error)));
+    failed(class, message, !never_sent)
+}
+
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    let names = ["x-request-id", "request-id", "x-generation-id"];
+    let found = names
+        .iter()
+        .find_map(|name| headers.get(*name)?.to_str().ok());
+    found.filter(|id| !id.is_empty()).map(Into::into)
+}

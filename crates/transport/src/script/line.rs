@@ -1,0 +1,169 @@
+//! One line of a script.
+
+use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, ReplyCall, Usage};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use crate::failure::failed;
+use crate::money::dollars;
+
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// The ordinal of the first request that this line does not answer any more.
+    pub(super) end: u64,
+    pub(super) delay_ms: u64,
+    pub(super) expect: Vec<String>,
+    /// The calls of a reply that were given no id get one when they are played.
+    pub(super) answer: Result<Reply, Failure>,
+}
+
+#[derive(Deserialize)]
+struct Form {
+    fail: Option<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ReplyLine {
+    text: String,
+    reasoning: String,
+    calls: Vec<CallLine>,
+    usage: Option<UsageLine>,
+    finish: Option<Finish>,
+    stop_reason: Option<String>,
+    signed: Option<Box<RawValue>>,
+    cost: Option<f64>,
+    provider: Option<String>,
+    delay_ms: u64,
+    expect: Vec<String>,
+    repeat: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallLine {
+    tool: String,
+    arguments: Option<Box<RawValue>>,
+    #[serde(default)]
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UsageLine {
+    input: u64,
+    output: u64,
+    #[serde(default)]
+    cached: u64,
+    #[serde(default)]
+    written: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FailLine {
+    fail: FailureClass,
+    message: Option<String>,
+    status: Option<u16>,
+    retry_after_ms: Option<u64>,
+    #[serde(default)]
+    delay_ms: u64,
+    repeat: Option<u64>,
+}
+
+/// Reads one line; `begin` is the ordinal of the first request that it answers.
+pub(super) fn parse_line(text: &str, begin: u64) -> Result<Line, String> {
+    let say = |error: serde_json::Error| error.to_string();
+    let form: Form = serde_json::from_str(text).map_err(say)?;
+    let (line, repeat) = match form.fail {
+        Some(_) => fail_line(serde_json::from_str(text).map_err(say)?)?,
+        None => reply_line(serde_json::from_str(text).map_err(say)?)?,
+    };
+    match repeat {
+        Some(0) => Err("repeat must be at least 1".into()),
+        times => Ok(Line {
+            end: begin.saturating_add(times.unwrap_or(1)),
+            ..line
+        }),
+    }
+}
+
+fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
+    let calls: Result<Vec<ReplyCall>, String> = line.calls.into_iter().map(reply_call).collect();
+    let calls = calls?;
+    let natural = if calls.is_empty() {
+        Finish::Stop
+    } else {
+        Finish::ToolCalls
+    };
+    let reply = Reply {
+        text: line.text,
+        reasoning: line.reasoning,
+        calls,
+        usage: line.usage.map(|usage| Usage {
+            input: usage.input,
+            output: usage.output,
+            cached: usage.cached,
+            written: usage.written,
+        }),
+        finish: line.finish.unwrap_or(natural),
+        stop_reason: line.stop_reason,
+        signed: line.signed.as_deref().map(raw_text).transpose()?,
+        cost: line.cost.map(paid).transpose()?,
+        provider: line.provider,
+        ..Reply::default()
+    };
+    let line_out = Line {
+        end: 0,
+        delay_ms: line.delay_ms,
+        expect: line.expect,
+        answer: Ok(reply),
+    };
+    Ok((line_out, line.repeat))
+}
+
+fn reply_call(call: CallLine) -> Result<ReplyCall, String> {
+    let arguments = call.arguments.as_deref().map(raw_text).transpose()?;
+    Ok(ReplyCall {
+        id: call.id,
+        tool: call.tool,
+        arguments: arguments.unwrap_or_else(|| "{}".into()),
+    })
+}
+
+/// A text is passed on as it is, anything else as it is written.
+fn raw_text(raw: &RawValue) -> Result<String, String> {
+    match raw.get() {
+        text if text.starts_with('"') => {
+            serde_json::from_str(text).map_err(|error| error.to_string())
+        }
+        other => Ok(other.into()),
+    }
+}
+
+fn paid(cost: f64) -> Result<Money, String> {
+    dollars(cost).ok_or_else(|| format!("cost is an amount of dollars such as 0.25, not {cost}"))
+}
+
+fn fail_line(line: FailLine) -> Result<(Line, Option<u64>), String> {
+    if line.fail == FailureClass::Interrupted {
+        return Err("a provider cannot fail as interrupted".into());
+    }
+    // As with a real provider: no answer in time, or one that cannot be read, may have cost something.
+    let billable = matches!(line.fail, FailureClass::Timeout | FailureClass::Malformed);
+    let message = line.message;
+    let message = message.unwrap_or_else(|| format!("scripted failure: {}", line.fail.as_str()));
+    let failure = Failure {
+        status: line.status,
+        retry_after_ms: line.retry_after_ms,
+        ..failed(line.fail, message, billable)
+    };
+    let line_out = Line {
+        end: 0,
+        delay_ms: line.delay_ms,
+        expect: Vec::new(),
+        answer: Err(failure),
+    };
+    Ok((line_out, line.repeat))
+}

@@ -1,0 +1,97 @@
+//! How many tokens a text is for a model whose vocabulary is known.
+//!
+//! The vocabularies weigh some 50 MB and a minute of the compiler's time, so they are there only with the
+//! cargo feature `tokenizers`. Without it nothing is counted, and whoever asks falls back to an estimate.
+
+use bonded_kernel::Vocabulary;
+
+/// The tokens of a text, or `None` where the vocabulary is not at hand.
+///
+/// Long stretches without white space are counted in pieces: the time stays in proportion to the text,
+/// whatever it holds, and the count errs upwards.
+pub fn count(vocabulary: Vocabulary, text: &str) -> Option<u64> {
+    let tokens_of = counter(vocabulary)?;
+    Some(pieces(text).map(tokens_of).sum())
+}
+
+/// Counts the tokens of a short text.
+type Counter = fn(&str) -> u64;
+
+#[cfg(feature = "tokenizers")]
+fn counter(vocabulary: Vocabulary) -> Option<Counter> {
+    match vocabulary {
+        Vocabulary::Unknown => None,
+        Vocabulary::Cl100k => Some(|piece| bpe_openai::cl100k_base().count(piece) as u64),
+        Vocabulary::O200k => Some(|piece| bpe_openai::o200k_base().count(piece) as u64),
+    }
+}
+
+#[cfg(not(feature = "tokenizers"))]
+fn counter(_: Vocabulary) -> Option<Counter> {
+    None
+}
+
+/// A piece is no longer than this many bytes.
+const PIECE_BYTES_MAX: usize = 1024;
+
+/// The text in pieces that end before white space where there is some: vocabularies join white space to
+/// the word after it.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = piece_end(rest);
+        let (piece, tail) = rest.split_at(end);
+        rest = tail;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn piece_end(text: &str) -> usize {
+    if text.len() <= PIECE_BYTES_MAX {
+        return text.len();
+    }
+    let limit = text.floor_char_boundary(PIECE_BYTES_MAX);
+    let gap = text[..limit].rfind(char::is_whitespace);
+    gap.filter(|gap| *gap > 0).unwrap_or(limit)
+}
+
+/// The vocabulary of a model, as far as its name tells.
+pub fn vocabulary_of(model: &str) -> Vocabulary {
+    let model = model.strip_prefix("openai/").unwrap_or(model);
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
+    let newer = ["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4", "chatgpt-4o"];
+    let older = ["gpt-4", "gpt-3.5", "text-embedding-"];
+    if begins(&newer) {
+        Vocabulary::O200k
+    } else if begins(&older) {
+        Vocabulary::Cl100k
+    } else {
+        Vocabulary::Unknown
+    }
+}
+
+/// Why a setting names no vocabulary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{name:?} is no tokenizer; use \"tiktoken:MODEL\", \"o200k_base\", \"cl100k_base\" or \"approximate\""
+)]
+pub struct UnknownTokenizer {
+    pub name: String,
+}
+
+/// The vocabulary that a setting names.
+pub fn vocabulary_named(name: &str) -> Result<Vocabulary, UnknownTokenizer> {
+    let name = name.trim();
+    if let Some(model) = name.strip_prefix("tiktoken:") {
+        return Ok(vocabulary_of(model.trim()));
+    }
+    match name {
+        "o200k_base" => Ok(Vocabulary::O200k),
+        "cl100k_base" => Ok(Vocabulary::Cl100k),
+        "approximate" | "bytes" => Ok(Vocabulary::Unknown),
+        other => Err(UnknownTokenizer { name: other.into() }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
