@@ -7,23 +7,33 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::output;
 
-/// The exit code of a process that was stopped before its run could be ended.
-const STOPPED: i32 = 130;
+/// What a person is told, and how a process ends that is asked twice.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopping {
+    pub(crate) told: &'static str,
+    pub(crate) exit_code: i32,
+}
 
-pub(crate) struct Signals {
+/// For a process that drives runs until they end.
+const RUNS: Stopping = Stopping {
+    told: "cancelling the run; press Ctrl-C again to stop at once",
+    exit_code: 130,
+};
+
+struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    pub(crate) fn new() -> io::Result<Self> {
+    fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
     }
 
-    pub(crate) async fn next(&mut self) {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -33,20 +43,25 @@ impl Signals {
 
 /// Gives a token that the first signal cancels.
 pub(crate) fn cancel_on_signal() -> CancellationToken {
+    stop_on_signal(RUNS)
+}
+
+/// The same for any process; the second signal ends it at once.
+pub(crate) fn stop_on_signal(stopping: Stopping) -> CancellationToken {
     let token = CancellationToken::new();
     // Without handlers a signal ends the process at once, which the log survives as it does any crash.
     if let Ok(mut signals) = Signals::new() {
         let cancelled = token.clone();
         tokio::spawn(async move {
             signals.next().await;
-            output::stderr("cancelling the run; press Ctrl-C again to stop at once");
+            output::stderr(stopping.told);
             cancelled.cancel();
             signals.next().await;
             #[expect(
                 clippy::exit,
                 reason = "the person asked twice; the log is safe at any moment"
             )]
-            std::process::exit(STOPPED);
+            std::process::exit(stopping.exit_code);
         });
     }
     token

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    self as kernel, Effect, Invocation, Limits, Money, Outcome, Parent, ReportFormat, Run, RunId,
-    Spent, SubAgent, TerminationKind, ToolOutput,
+    self as kernel, Effect, Invocation, Outcome, Parent, ReportFormat, Run, RunId, Spent, SubAgent,
+    TerminationKind, ToolOutput,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -93,7 +93,7 @@ impl Children for WorkplaceChildren {
             format: ReportFormat::SubAgent,
             nonce: Host::draw_nonce(),
             now: (self.moment)(),
-            limits: left(caller),
+            limits: caller.limits_left(),
             parent: Some(parent),
         })
     }
@@ -112,19 +112,6 @@ impl Host {
             }
         }
         self.cancel(id, reason).await.map(drop)
-    }
-}
-
-/// What a caller has left: no agent below it may use more.
-fn left(caller: &Run) -> Limits {
-    let limits = &caller.config().limits;
-    let spend = caller.spend();
-    let minus = |max: Option<u64>, used: u64| max.map(|max| max.saturating_sub(used));
-    Limits {
-        elapsed_ms_max: minus(limits.elapsed_ms_max, caller.elapsed_ms()),
-        tokens_max: minus(limits.tokens_max, spend.usage.total()),
-        cost_max: limits.cost_max.map(|max: Money| max.minus(spend.cost)),
-        ..limits.clone()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Tokens and money: what was used, and what the next request may use at most.
 
-use crate::config::RunConfig;
+use crate::config::{Limits, RunConfig};
 use crate::event::{Reserve, Spent};
 use crate::model::{Message, Usage};
 use crate::money::Money;
 use crate::prompt::Conversation;
-use crate::run::Spend;
+use crate::run::{Run, Spend};
 
 /// What a message costs besides its text: role, separators, ids. Generous on purpose.
 const MESSAGE_OVERHEAD_TOKENS: u64 = 16;
@@ -157,4 +157,19 @@ fn message_bytes(message: &Message) -> u64 {
         Message::Tool { call_id, text } => call_id.len() + text.len(),
     };
     bytes as u64
+}
+
+impl Run {
+    /// What is left of the limits: nothing that this run calls may use more.
+    pub fn limits_left(&self) -> Limits {
+        let limits = &self.config().limits;
+        let spend = self.spend();
+        let minus = |max: Option<u64>, used: u64| max.map(|max| max.saturating_sub(used));
+        Limits {
+            elapsed_ms_max: minus(limits.elapsed_ms_max, self.elapsed_ms()),
+            tokens_max: minus(limits.tokens_max, spend.usage.total()),
+            cost_max: limits.cost_max.map(|max| max.minus(spend.cost)),
+            ..limits.clone()
+        }
+    }
 }

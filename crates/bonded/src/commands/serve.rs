@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::CancellationToken;
 use bonded_host::agent::{self, Agent, UnknownWindow, Workplace};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
@@ -15,11 +14,14 @@ use tokio::net::TcpListener;
 use crate::args::ServeArgs;
 use crate::error::{CliError, Code};
 use crate::serve::{self, Settings, Tokens};
-use crate::signals::Signals;
+use crate::signals::{Stopping, stop_on_signal};
 use crate::{agents, output, settings};
 
-/// The exit code of a server that was stopped before its runs could end.
-const STOPPED: i32 = 1;
+/// Runs under way are let go on for a while.
+const STOPPING: Stopping = Stopping {
+    told: "stopping after the runs under way; press Ctrl-C again to stop at once",
+    exit_code: 1,
+};
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
@@ -35,7 +37,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
     let store = settings::open_store(store)?;
     let traces = agents.iter().any(|agent| agent.options.trace_llm);
     let (host, tools) = agents::host(store, workplace, traces);
-    let stop = stop_on_signal();
+    let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, &args.listen).await?;
     let settings = Settings {
         agents,
@@ -128,25 +130,4 @@ async fn listen(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, Cli
     let address = listener.local_addr().map_err(failed)?;
     output::stderr(&format!("listening on http://{address}"));
     Ok(listener)
-}
-
-/// Gives a token that the first signal cancels; the second one ends the process.
-fn stop_on_signal() -> CancellationToken {
-    let token = CancellationToken::new();
-    // Without handlers a signal ends the process at once, which the log survives as it does any crash.
-    if let Ok(mut signals) = Signals::new() {
-        let stop = token.clone();
-        tokio::spawn(async move {
-            signals.next().await;
-            output::stderr("stopping after the runs under way; press Ctrl-C again to stop at once");
-            stop.cancel();
-            signals.next().await;
-            #[expect(
-                clippy::exit,
-                reason = "the person asked twice; the log is safe at any moment"
-            )]
-            std::process::exit(STOPPED);
-        });
-    }
-    token
 }

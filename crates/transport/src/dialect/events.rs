@@ -6,10 +6,12 @@ use std::time::Duration;
 use bonded_kernel::{Failure, FailureClass, Reply};
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
+use serde::Deserialize;
 use sse_stream::SseByteStream;
 
 use crate::body::Cut;
-use crate::failure::{ServerError, failed};
+use crate::dialect::DONE_MARK;
+use crate::failure::{ServerError, failed, malformed};
 
 /// The end of the body usually arrives together with the last event. Reading it lets the connection be
 /// used again; a server that keeps the body open is not waited for.
@@ -17,8 +19,24 @@ const TAIL_PATIENCE: Duration = Duration::from_millis(20);
 
 /// Puts a streamed reply together: [`push`](Self::push) each event's data, then [`finish`](Self::finish).
 pub trait Accumulate: Default {
+    /// Reads the data of one event that says something.
+    fn read_event(&mut self, data: &str) -> Result<(), Failure>;
+
+    /// The server said that nothing follows.
+    fn end(&mut self);
+
     /// Takes the data of one event. What is not known is passed over.
-    fn push(&mut self, data: &str) -> Result<(), Failure>;
+    fn push(&mut self, data: &str) -> Result<(), Failure> {
+        match data.trim() {
+            "" => Ok(()),
+            _ if self.has_ended() => Ok(()),
+            DONE_MARK => {
+                self.end();
+                Ok(())
+            }
+            data => self.read_event(data),
+        }
+    }
 
     /// Whether the model has begun to speak, so that it may be billed.
     fn has_spoken(&self) -> bool;
@@ -63,6 +81,14 @@ where
         }
     }
     reply.finish()
+}
+
+/// The data of an event as what it must be.
+pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str, what: &str) -> Result<T, Failure> {
+    serde_json::from_str(data).map_err(|error| {
+        let why = format!("an event of the stream is not {what} ({error})");
+        malformed(&why, data.as_bytes())
+    })
 }
 
 /// The failure of a stream that ended before the reply did.

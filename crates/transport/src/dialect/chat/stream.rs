@@ -8,7 +8,7 @@ use super::details::Details;
 use super::think::split_thought;
 use super::wire::{Choice, Chunk, Content, Said, cost_of, finish_of, usage_of};
 use crate::dialect::loose::real_error;
-use crate::dialect::{Accumulate, DONE_MARK, events, signed};
+use crate::dialect::{Accumulate, events, signed};
 use crate::failure::{ServerError, failed, malformed};
 
 /// A streamed reply as far as it has come.
@@ -32,20 +32,13 @@ pub struct Accumulator {
 }
 
 impl Accumulate for Accumulator {
-    fn push(&mut self, data: &str) -> Result<(), Failure> {
-        let data = data.trim();
-        if data.is_empty() || self.ended {
-            return Ok(());
-        }
-        if data == DONE_MARK {
-            self.ended = true;
-            return Ok(());
-        }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
-            let why = format!("an event of the stream is not a chat completion chunk ({error})");
-            malformed(&why, data.as_bytes())
-        })?;
+    fn read_event(&mut self, data: &str) -> Result<(), Failure> {
+        let chunk: Chunk = events::parse(data, "a chat completion chunk")?;
         self.take(chunk, data.as_bytes())
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
     }
 
     fn has_spoken(&self) -> bool {

@@ -5,7 +5,7 @@ use bonded_kernel::{Failure, Finish, Reply, ReplyCall, Usage};
 use super::NAME;
 use super::wire::{Candidate, Chunk, Mark, Part, block_reason, finish_of, usage_of};
 use crate::dialect::loose::real_error;
-use crate::dialect::{Accumulate, DONE_MARK, ITEMS_MAX, arguments, events, signed};
+use crate::dialect::{Accumulate, ITEMS_MAX, arguments, events, signed};
 use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
@@ -27,20 +27,13 @@ pub struct Accumulator {
 }
 
 impl Accumulate for Accumulator {
-    fn push(&mut self, data: &str) -> Result<(), Failure> {
-        let data = data.trim();
-        if data.is_empty() || self.ended {
-            return Ok(());
-        }
-        if data == DONE_MARK {
-            self.ended = true;
-            return Ok(());
-        }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
-            let why = format!("an event of the stream is not generated content ({error})");
-            malformed(&why, data.as_bytes())
-        })?;
+    fn read_event(&mut self, data: &str) -> Result<(), Failure> {
+        let chunk: Chunk = events::parse(data, "generated content")?;
         self.take(chunk, data.as_bytes())
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
     }
 
     fn has_spoken(&self) -> bool {

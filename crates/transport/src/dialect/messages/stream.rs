@@ -4,7 +4,7 @@ use bonded_kernel::{Failure, Reply};
 
 use super::decode::assemble;
 use super::wire::{Block, Counts, Delta, Event, Message};
-use crate::dialect::{Accumulate, DONE_MARK, ITEMS_MAX, events};
+use crate::dialect::{Accumulate, ITEMS_MAX, events};
 use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
@@ -26,20 +26,13 @@ struct Open {
 }
 
 impl Accumulate for Accumulator {
-    fn push(&mut self, data: &str) -> Result<(), Failure> {
-        let data = data.trim();
-        if data.is_empty() || self.ended {
-            return Ok(());
-        }
-        if data == DONE_MARK {
-            self.ended = true;
-            return Ok(());
-        }
-        let event: Event = serde_json::from_str(data).map_err(|error| {
-            let why = format!("an event of the stream is not one of a message ({error})");
-            malformed(&why, data.as_bytes())
-        })?;
+    fn read_event(&mut self, data: &str) -> Result<(), Failure> {
+        let event: Event = events::parse(data, "one of a message")?;
         self.take(event, data.as_bytes())
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
     }
 
     fn has_spoken(&self) -> bool {
