@@ -49,6 +49,7 @@ pub(crate) fn host(
     trace_models: bool,
 ) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
+    output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
     let tools = AgentTools::new(environment, Some(workplace.clone()))
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
@@ -63,6 +64,7 @@ pub(crate) fn host(
         },
         tools: tools.clone(),
         clock: Arc::new(SystemClock::new()),
+        secrets: workplace.environment.secrets().clone(),
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
     };
     (host, tools)

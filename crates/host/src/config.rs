@@ -99,6 +99,9 @@ impl Config {
                 Err(problem) => problems.push(problem),
             }
         }
+        for (name, value) in layers.iter().flat_map(|layer| layer.variables.variables()) {
+            environment.secrets().learn_value(name, value);
+        }
         for layer in &mut layers {
             shape::check_layer(layer, &mut problems, &mut warnings);
         }

@@ -141,16 +141,22 @@ impl Driver<'_> {
             return Input::Woke;
         };
         match self.host.transport.send(&request).await {
-            Ok(reply) => Input::Reply {
-                turn,
-                attempt,
-                reply: Box::new(reply),
-            },
-            Err(failure) => Input::Failed {
-                turn,
-                attempt,
-                failure: Box::new(failure),
-            },
+            Ok(mut reply) => {
+                self.host.secrets.mask().reply(&mut reply);
+                Input::Reply {
+                    turn,
+                    attempt,
+                    reply: Box::new(reply),
+                }
+            }
+            Err(mut failure) => {
+                self.host.secrets.mask().failure(&mut failure);
+                Input::Failed {
+                    turn,
+                    attempt,
+                    failure: Box::new(failure),
+                }
+            }
         }
     }
 
@@ -177,7 +183,10 @@ impl Driver<'_> {
                 let called = self.host.call_agent(&self.run, agent, invocation, cancel);
                 Box::pin(called).await
             }
-            None => self.registry.invoke(invocation).await,
+            None => {
+                let mask = self.host.secrets.mask();
+                self.registry.invoke(invocation, &mask).await
+            }
         };
         output.tokens = self.counter.count(&output.text);
         output

@@ -1,5 +1,6 @@
 //! The host: starts, resumes, cancels and forks runs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -20,6 +21,7 @@ use crate::counter::Counter;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
 use crate::load::load_run;
+use crate::secrets::Secrets;
 
 /// Opens the tools for a run's working directory.
 pub trait Toolset: Send + Sync {
@@ -87,6 +89,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Makes the goals of agents that other agents call; without it none can be called.
     pub children: Option<Arc<dyn Children>>,
+    /// What must not enter a log.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Makes the goals of agents that other agents call.
@@ -129,7 +133,15 @@ impl Host {
         if self.store.head(&id).await?.is_none() {
             return self.run(id, goal, cancel).await;
         }
-        self.go_on(&id, Some(&goal.text), cancel).await
+        let text = self.masked(goal.text);
+        self.go_on(&id, Some(&text), cancel).await
+    }
+
+    fn masked(&self, text: Text) -> Text {
+        match self.secrets.mask().text(&text) {
+            Cow::Owned(masked) => masked.into(),
+            Cow::Borrowed(_) => text,
+        }
     }
 
     /// Starts a run under a new id and drives it to its end.
@@ -154,7 +166,8 @@ impl Host {
     ) -> BoxFuture<'a, Result<Run, HostError>> {
         let counter = Counter::of(&goal.config);
         let catalog = registry.catalog().clone();
-        let mut started = RunStarted::new(goal.text, goal.system, goal.config, catalog);
+        let (text, system) = (self.masked(goal.text), self.masked(goal.system));
+        let mut started = RunStarted::new(text, system, goal.config, catalog);
         started.counted = counter.seed(&started, registry.catalog());
         let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
         let driver = Driver {

@@ -17,6 +17,7 @@ mod load;
 mod many;
 mod provider;
 mod result;
+mod secrets;
 
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
@@ -28,4 +29,5 @@ pub use provider::{
     KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
 };
 pub use result::{RunResult, Status};
+pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;

@@ -23,6 +23,7 @@ mod entry;
 mod event;
 mod hash;
 mod id;
+mod mask;
 mod model;
 mod money;
 mod progress;
@@ -55,6 +56,7 @@ pub use event::{
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
+pub use mask::Mask;
 pub use model::{
     Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::{BadCatalog, Catalog, Invocation, Outcome, ReportSpec, ToolOutput};
+use bonded_kernel::{BadCatalog, Catalog, Invocation, Mask, Outcome, ReportSpec, ToolOutput};
 // Its time stands still where a simulation has stopped it, so that logs can be compared.
 use tokio::time::Instant;
 
@@ -43,11 +43,11 @@ impl Registry {
     }
 
     /// Runs a checked call under its queue, its timeout and its byte cap. The time in the queue counts
-    /// neither as the call's time nor against its timeout.
+    /// neither as the call's time nor against its timeout. Secrets are masked before anything is cut.
     ///
     /// A panic of the tool unwinds to the caller. Dropping the future stops the call; a command's whole
     /// process group is killed.
-    pub async fn invoke(&self, call: &Invocation) -> ToolOutput {
+    pub async fn invoke(&self, call: &Invocation, mask: &Mask) -> ToolOutput {
         let tool = self.tools.get(call.tool());
         let _place = match tool.and_then(|tool| tool.queue()) {
             Some(queue) => Some(queue.enter().await),
@@ -61,6 +61,7 @@ impl Registry {
             }
             Err(fault) => (Outcome::Failed, format!("(tool failed: {fault})")),
         };
+        let text = mask.owned(text);
         let is_cut = text.len() as u64 > call.output_bytes_max();
         let original = (is_cut && call.keeps_original()).then(|| text.clone());
         let (text, cut_from_bytes) = cut(text, call.output_bytes_max());

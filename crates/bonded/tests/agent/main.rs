@@ -25,6 +25,7 @@ mod reasoning;
 mod report;
 mod reports;
 mod sampling;
+mod secrets;
 mod smoke;
 mod snapshots;
 mod sub_agents;

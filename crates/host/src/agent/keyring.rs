@@ -29,6 +29,9 @@ impl Keyring {
         if target.secrets_in.is_empty() {
             let named = target.key_env.as_deref();
             let key = named.and_then(|name| self.environment.get(name));
+            if let (Some(name), Some(key)) = (named, key) {
+                self.environment.secrets().learn_key(name, key);
+            }
             let missing = match named {
                 Some(name) => format!("no key was sent: the variable {name} is not set"),
                 None => "no key was sent: nothing says where it is".to_owned(),

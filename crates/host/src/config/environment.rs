@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+
+use crate::secrets::Secrets;
 
 /// A value that is not printed unless it is asked for.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,23 +28,44 @@ impl fmt::Debug for Secret {
 }
 
 /// Variables by name: those of the process, or those of a layer's env file.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, String>);
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    secrets: Arc<Secrets>,
+}
 
 impl Environment {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.variables.get(name).map(String::as_str)
+    }
+
+    /// The secrets that were met in these variables, and in every configuration that is read with them.
+    pub fn secrets(&self) -> &Arc<Secrets> {
+        &self.secrets
+    }
+
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let variables = self.variables.iter();
+        variables.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
 impl FromIterator<(String, String)> for Environment {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        Self(variables.into_iter().collect())
+        let variables: BTreeMap<String, String> = variables.into_iter().collect();
+        let secrets = Secrets::default();
+        for (name, value) in &variables {
+            secrets.learn_named(name, value);
+        }
+        Self {
+            variables,
+            secrets: Arc::new(secrets),
+        }
     }
 }
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.variables.keys()).finish()
     }
 }

@@ -135,6 +135,15 @@ impl Config {
             .entry(&["providers", name], &mut problems)
             .and_then(|entry| provider(name, &entry, &mut problems));
         Problems::none_of(problems)?;
+        let secrets = self.environment.secrets();
+        if let Some(provider) = &provider {
+            if let Some(key) = &provider.api_key {
+                secrets.learn_key(name, key.expose());
+            }
+            for (header, value) in &provider.headers {
+                secrets.learn_named(header, value.expose());
+            }
+        }
         Ok(provider)
     }
 }

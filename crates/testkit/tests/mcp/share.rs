@@ -18,7 +18,12 @@ async fn a_server_is_started_once_however_many_ask_for_it() {
     for started in [first, second, third] {
         let registry = registry(started.expect("it starts"));
         let call = invocation(&registry, &Default::default(), "srv__pid", &json!({}));
-        pids.push(registry.invoke(&call).await.text);
+        pids.push(
+            registry
+                .invoke(&call, &bonded_kernel::Mask::default())
+                .await
+                .text,
+        );
     }
     assert!(pids[0] == pids[1] && pids[1] == pids[2], "{pids:?}");
     let mut other = server("srv", &temp, &[("OTHER", "1")]);
@@ -115,7 +120,13 @@ async fn a_servers_own_limit_times_a_call_out_too() {
         (json!({ "text": "next" }), "next"),
     ] {
         let call = invocation(&registry, &Default::default(), "srv__test", &arguments);
-        assert_eq!(registry.invoke(&call).await.text, text);
+        assert_eq!(
+            registry
+                .invoke(&call, &bonded_kernel::Mask::default())
+                .await
+                .text,
+            text
+        );
     }
 }
 
@@ -133,7 +144,10 @@ async fn calls_of_one_queue_do_not_run_side_by_side() {
         &json!({ "ms": 150 }),
     );
     let begun = Instant::now();
-    let outputs = tokio::join!(registry.invoke(&call), registry.invoke(&call));
+    let outputs = tokio::join!(
+        registry.invoke(&call, &bonded_kernel::Mask::default()),
+        registry.invoke(&call, &bonded_kernel::Mask::default())
+    );
     assert!(begun.elapsed() >= Duration::from_millis(300));
     for output in [outputs.0, outputs.1] {
         assert_eq!(output.text, "slept 150 ms");

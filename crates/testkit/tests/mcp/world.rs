@@ -54,7 +54,9 @@ impl World {
             &format!("srv__{tool}"),
             &arguments,
         );
-        self.registry.invoke(&call).await
+        self.registry
+            .invoke(&call, &bonded_kernel::Mask::default())
+            .await
     }
 
     pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> String {

@@ -222,7 +222,7 @@ async fn dropping_the_call_kills_the_command_with_all_its_children() {
     );
     let opened = tokio::task::spawn_blocking(move || watch.opened.recv_timeout(PATIENCE));
     tokio::select! {
-        output = world.registry.invoke(&invocation) => panic!("it does not end by itself: {output:?}"),
+        output = world.registry.invoke(&invocation, &bonded_kernel::Mask::default()) => panic!("it does not end by itself: {output:?}"),
         opened = opened => assert_eq!(opened.expect("no panic"), Ok(())),
     }
     assert_eq!(watch.dead.recv_timeout(PATIENCE), Ok(()));

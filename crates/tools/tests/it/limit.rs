@@ -92,7 +92,10 @@ async fn a_panic_of_a_tool_unwinds_to_the_caller() {
 async fn a_call_of_a_tool_that_is_not_there_fails() {
     let act = || -> BoxFuture<'static, _> { Box::pin(async { Ok(json!(1).into()) }) };
     let invocation = World::of(vec![fake("elsewhere", act)]).invocation("elsewhere", &json!({}));
-    let output = World::new().registry.invoke(&invocation).await;
+    let output = World::new()
+        .registry
+        .invoke(&invocation, &bonded_kernel::Mask::default())
+        .await;
     assert_eq!(output.outcome, Outcome::Failed);
     assert!(
         output.text.starts_with("(tool failed: unknown_tool: "),

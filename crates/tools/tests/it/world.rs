@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Effect, Input, Invocation, Limits, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
+    Effect, Input, Invocation, Limits, Mask, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
     RunStarted, Target, ToolOutput, start, step,
 };
 use bonded_tools::{Registry, Tool, Workdir, builtin};
@@ -106,7 +106,7 @@ impl World {
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
         self.registry
-            .invoke(&self.invocation(tool, &arguments))
+            .invoke(&self.invocation(tool, &arguments), &Mask::default())
             .await
     }
 
