@@ -117,7 +117,6 @@ impl Outcome {
             .unwrap_or((&self.result, ""));
         let sum = |key| numbers(accounts, key).iter().sum::<u64>();
         let total = |key| last(&numbers(totals, key));
-        let input = total("inputTokens") + total("cachedInputTokens");
         let pairs = [
             (
                 "requests",
@@ -134,7 +133,11 @@ impl Outcome {
                 sum("outputTokens"),
                 heard.output_tokens,
             ),
-            ("input tokens in all", input, heard.input_tokens),
+            (
+                "input tokens in all",
+                total("inputTokens"),
+                heard.input_tokens,
+            ),
             (
                 "output tokens in all",
                 total("outputTokens"),
@@ -148,9 +151,13 @@ impl Outcome {
     }
 }
 
-/// The kinds of a log's entries, in their order.
+/// The kinds of a log's entries, in their order. The data of an entry, which may hold kinds of its own, comes
+/// before its kind.
 fn kinds(log: &str) -> impl Iterator<Item = &str> {
-    log.lines().filter_map(|entry| text(entry, "\"kind\":\""))
+    log.lines().filter_map(|entry| {
+        let (_, rest) = entry.rsplit_once("\"kind\":\"")?;
+        rest.split('"').next()
+    })
 }
 
 /// The most calls that were executed in one turn.
@@ -193,8 +200,8 @@ fn text<'a>(json: &'a str, pattern: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const RESULT: &str = r#"{"accounting":[{"tokens":{"inputTokens":40,"outputTokens":7}},{"tokens":{"inputTokens":60,"outputTokens":5}}],"conversation":[{"content":"\"turns\":99"}],"requests":2,"success":false,"termination":{"kind":"max_turns","reason":"x"},"turns":2,"usage":{"cachedInputTokens":30,"inputTokens":70,"outputTokens":12}}"#;
-    const LOG: &str = "{\"kind\":\"run_started\"}\n{\"kind\":\"decision_made\"}\n{\"kind\":\"tool_invoked\"}\n{\"kind\":\"run_ended\"}\n";
+    const RESULT: &str = r#"{"accounting":[{"tokens":{"inputTokens":40,"outputTokens":7}},{"tokens":{"inputTokens":60,"outputTokens":5}}],"conversation":[{"content":"\"turns\":99"}],"requests":2,"success":false,"termination":{"kind":"max_turns","reason":"x"},"turns":2,"usage":{"cachedInputTokens":30,"inputTokens":100,"outputTokens":12}}"#;
+    const LOG: &str = "{\"kind\":\"run_started\"}\n{\"kind\":\"decision_made\"}\n{\"kind\":\"tool_invoked\"}\n{\"data\":{\"kind\":\"max_turns\"},\"kind\":\"run_ended\"}\n";
 
     fn heard() -> Heard {
         let mut heard = Heard::default();
@@ -239,7 +246,7 @@ mod tests {
             ..outcome()
         };
         let call = "{\"kind\":\"tool_invoked\"}\n";
-        let end = "{\"kind\":\"run_ended\"}\n";
+        let end = "{\"data\":{\"kind\":\"max_turns\"},\"kind\":\"run_ended\"}\n";
         let cases = [
             (changed(|it| it.exit_code = Some(0)), "exit code"),
             (changed(|it| it.exit_code = None), "exit code"),

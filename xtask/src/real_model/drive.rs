@@ -125,7 +125,7 @@ impl<'a> Driver<'a> {
                 heard.output_tokens,
                 found.len()
             );
-            findings.extend(found.into_iter().map(|what| format!("{id}: {what}")));
+            findings.extend(found.iter().map(|what| format!("{id}: {what}")));
             delivered += usize::from(outcome.is_success());
         }
         println!("{delivered} of {runs} runs delivered a report");

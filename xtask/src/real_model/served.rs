@@ -98,8 +98,10 @@ fn free_port() -> Result<u16, Fault> {
     Ok(address.port())
 }
 
+/// One core is left to others: threads that wait for each other are slow on a busy machine.
 fn threads() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    (cores - 1).max(1)
 }
 
 fn is_healthy(port: u16) -> std::io::Result<bool> {
