@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::cage;
 use super::check::Outcome;
 use super::listener::Listener;
 use super::model::Model;
@@ -19,7 +20,7 @@ pub(super) const OUTPUT_TOKENS_MAX: u64 = 256;
 /// A model on a busy machine is slow, and a request that is given up cannot be accounted.
 const TIMEOUT_MS: &str = "600000";
 
-/// A model's commands are run by nobody here: all built-in tools but `run`.
+/// What an agent is given here: all built-in tools but `run`, which starts commands.
 const TOOLS: &str = "append,edit,list,read,search,write";
 
 const GOALS: [&str; 3] = [
@@ -61,9 +62,8 @@ impl fmt::Display for Surface {
 pub(super) struct Driver<'a> {
     model: &'static Model,
     listener: &'a Listener,
-    /// Where the model works, and nothing else lies.
-    desk: PathBuf,
-    store: PathBuf,
+    /// All that the program may write to.
+    scratch: PathBuf,
 }
 
 impl<'a> Driver<'a> {
@@ -78,6 +78,8 @@ impl<'a> Driver<'a> {
         }
         let desk = scratch.join("desk");
         fs::create_dir_all(&desk).map_err(Fault::file(&desk))?;
+        // A place that a link leads to has another name in a cage.
+        let scratch = scratch.canonicalize().map_err(Fault::file(&scratch))?;
         let (name, window) = (model.name, model.context_window);
         let config = format!(
             "{{\"providers\":{{\"local\":{{\"type\":\"llamacpp\",\"baseUrl\":\"{}\",\
@@ -99,13 +101,16 @@ impl<'a> Driver<'a> {
             let path = desk.join(name);
             fs::write(&path, text).map_err(Fault::file(&path))?;
         }
-        let store = scratch.join("store.db");
         Ok(Self {
             model,
             listener,
-            desk,
-            store,
+            scratch,
         })
+    }
+
+    /// Without an agent every built-in tool is offered, also `run`: that needs a cage.
+    pub(super) fn can_drive(&self, surface: Surface) -> bool {
+        !matches!(surface, Surface::Plain) || cage::works(&self.scratch)
     }
 
     /// Makes so many runs, prints what came of each, and tells what does not hold.
@@ -142,7 +147,7 @@ impl<'a> Driver<'a> {
                 run.args(["--agent", "agent.ai", "--tooling-transport", "xml-final"])
             }
             Surface::Plain => run
-                .args(["--model", self.model.name, "--tools", TOOLS])
+                .args(["--model", self.model.name])
                 .args(["--base-url", &self.listener.base_url()]),
         };
         for (flag, max) in [
@@ -154,6 +159,9 @@ impl<'a> Driver<'a> {
             run.arg(flag).arg(max.to_string());
         }
         run.args(["--llm-timeout-ms", TIMEOUT_MS]);
+        if matches!(surface, Surface::Plain) {
+            run = cage::around(&self.scratch, &run);
+        }
         let (exit_code, result) = said(run)?;
         let look = |words: &[&str]| Ok(said(self.bonded(words))?.1);
         Ok(Outcome {
@@ -168,13 +176,14 @@ impl<'a> Driver<'a> {
     /// The program in its directory, and nothing of the settings of the person who runs it.
     fn bonded(&self, words: &[&str]) -> Command {
         let mut command = Command::new(root().join("target/release/bonded"));
+        let desk = self.scratch.join("desk");
         command
             .arg("--store")
-            .arg(&self.store)
+            .arg(self.scratch.join("store.db"))
             .args(words)
-            .current_dir(&self.desk)
+            .current_dir(&desk)
             .env_clear()
-            .env("HOME", &self.desk)
+            .env("HOME", &desk)
             .stdin(Stdio::null());
         command
     }
