@@ -14,7 +14,7 @@ mod program;
 mod served;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::fault::Fault;
 use crate::options::Options;
@@ -34,23 +34,39 @@ pub(crate) fn run(words: &[String]) -> Result<(), Fault> {
     let runs = options.number("--runs")?.unwrap_or(RUNS_DEFAULT);
     let dir = root().join("target/real-model");
     fs::create_dir_all(&dir).map_err(Fault::file(&dir))?;
-    let mut weights = PathBuf::new();
-    stage(&format!("weights of {}", model.name), || {
-        weights = model.install(&dir)?;
-        Ok(())
-    })?;
-    stage("llama.cpp's server", || program::install(&dir))?;
-    stage("release build", || {
-        run_command(cargo(["build", "--release", "--package", "bonded"]))
-    })?;
+    let weights = install(&dir, model)?;
     let served = Served::start(&dir, model, &weights)?;
     let listener = Listener::start(served.port())?;
     let driver = Driver::set_up(&dir, model, &listener)?;
+    let findings = drive(&driver, runs)?;
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Fault::Found { findings })
+    }
+}
+
+/// Fetches what is not there yet; the file of the weights.
+fn install(dir: &Path, model: &Model) -> Result<PathBuf, Fault> {
+    let mut weights = PathBuf::new();
+    stage(&format!("weights of {}", model.name), || {
+        weights = model.install(dir)?;
+        Ok(())
+    })?;
+    stage("llama.cpp's server", || program::install(dir))?;
+    stage("release build", || {
+        run_command(cargo(["build", "--release", "--package", "bonded"]))
+    })?;
+    Ok(weights)
+}
+
+/// Everything that does not hold.
+fn drive(driver: &Driver<'_>, runs: usize) -> Result<Vec<String>, Fault> {
     let mut findings = vec![];
     for surface in Surface::ALL {
         if !driver.can_drive(surface) {
             println!(
-                "left out: {surface}: `bwrap` does not work here, and the model could start commands"
+                "left out: {surface}: the model could start commands, and `bwrap` does not work here"
             );
             continue;
         }
@@ -59,9 +75,5 @@ pub(crate) fn run(words: &[String]) -> Result<(), Fault> {
             Ok(())
         })?;
     }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Fault::Found { findings })
-    }
+    Ok(findings)
 }
