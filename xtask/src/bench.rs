@@ -5,10 +5,15 @@
 //! or are noticed by a person. Each measurement is made several times, ours and the floor's in turn, and
 //! the middle one is taken.
 
+mod agent;
+mod callgrind;
+mod counting;
 mod cpu_per_turn;
+mod desk;
 mod disk;
 mod faults;
 mod figure;
+mod help;
 mod long;
 mod memory;
 mod process;
@@ -27,13 +32,16 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
     ("memory", memory::measure),
     ("disk", disk::measure),
     ("long", long::measure),
+    ("agent", agent::measure),
+    ("help", help::measure),
+    ("counting", counting::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {
@@ -60,10 +68,11 @@ fn chosen(only: Option<&str>) -> Result<Vec<(&'static str, Section)>, Fault> {
     let Some(only) = only else {
         return Ok(SECTIONS.to_vec());
     };
+    let names = SECTIONS.map(|(name, _)| name);
     match SECTIONS.iter().find(|(name, _)| *name == only) {
         Some(section) => Ok(vec![*section]),
         None => Err(Fault::Usage {
-            why: format!("--only {only}: the sections are cpu, faults, start, memory, disk, long"),
+            why: format!("--only {only}: the sections are {}", names.join(", ")),
         }),
     }
 }

@@ -1,9 +1,11 @@
-//! Checks that the docs are true: the contract names tests that exist, every error code has its page, and
-//! the README's table of commands is that of the program.
+//! Checks that the docs are true: the contract and the scenarios name tests that exist, every error code has
+//! its page, and the README's table of commands is that of the program.
 
 mod commands;
 mod contract;
 mod errors;
+mod named_test;
+mod scenarios;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use crate::root;
 
 pub(crate) fn check() -> Result<(), Fault> {
     let mut findings = contract::check(root())?;
+    findings.extend(scenarios::check(root())?);
     findings.extend(errors::check(root())?);
     findings.extend(commands::check(root())?);
     if findings.is_empty() {

@@ -27,6 +27,11 @@ pub(crate) enum Fault {
     Found {
         findings: Vec<String>,
     },
+    /// Something from outside the project could not be had.
+    Uninstallable {
+        what: String,
+        why: String,
+    },
     /// A measurement could not be made.
     Unmeasured {
         why: String,
@@ -37,6 +42,14 @@ impl Fault {
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File { path, source }
+    }
+
+    /// What the process ends with: what is wrong here is told from what is missing here.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Uninstallable { .. } => 2,
+            _ => 1,
+        }
     }
 
     pub(crate) fn unmeasured(why: impl fmt::Display) -> Self {
@@ -61,6 +74,7 @@ impl fmt::Display for Fault {
                     .iter()
                     .try_for_each(|finding| write!(f, "\n  {finding}"))
             }
+            Self::Uninstallable { what, why } => write!(f, "cannot install {what}: {why}"),
             Self::Unmeasured { why } => write!(f, "cannot measure: {why}"),
         }
     }

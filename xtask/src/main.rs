@@ -15,6 +15,7 @@ mod cpu;
 mod docs;
 mod fault;
 mod options;
+mod real_model;
 mod sdk;
 mod soak;
 mod stage;
@@ -36,7 +37,11 @@ cargo xtask COMMAND
   crash [--kills N]             kill a running process again and again, in release
   bench [--only SECTION] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
-                                sections: cpu, faults, start, memory, disk, long
+                                sections: cpu, faults, start, memory, disk, long, agent, help,
+                                counting
+  real-model [--model smol|qwen] [--runs N]
+                                a real small model on this machine, from package registries, and
+                                what must hold whatever it says; exit code 2 if it cannot be had
   build-cost                    CPU time of a release build from nothing, and the binary's size
   help                          this text";
 
@@ -46,7 +51,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("xtask: {fault}");
-            ExitCode::FAILURE
+            ExitCode::from(fault.exit_code())
         }
     }
 }
@@ -63,6 +68,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
         "bench" => bench::run(rest),
+        "real-model" => real_model::run(rest),
         "build-cost" => options::none(rest).and_then(|()| build_cost::run_fresh()),
         "help" | "--help" | "-h" => {
             println!("{HELP}");

@@ -13,6 +13,7 @@
 //! It checks nothing of what it is sent, speaks no TLS, and listens on loopback only.
 
 mod conduct;
+mod ending;
 mod http;
 mod wire;
 

@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cpu;
 use crate::fault::Fault;
 use crate::stage::shown;
+
+/// How often the memory of a process is looked at.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// What a process cost from its start to its end, and what it printed.
 #[derive(Debug)]
@@ -41,6 +45,32 @@ pub(crate) fn measure(mut command: Command) -> Result<Measured, Fault> {
     })
 }
 
+/// Runs a command to its end: the most memory that it occupied, in MB. The system keeps the highest mark,
+/// which is looked at every millisecond, so only a rise in the last one can be missed.
+pub(crate) fn peak_mb(command: Command) -> Result<f64, Fault> {
+    let what = shown(&command);
+    let mut running = Running::spawn(command)?;
+    let mut peak_kb = None;
+    let status = loop {
+        // A process that has just ended has no mark any more.
+        peak_kb = running.kb("VmHWM:").ok().or(peak_kb);
+        let ended = running.0.try_wait().map_err(Fault::unmeasured)?;
+        if let Some(status) = ended {
+            break status;
+        }
+        thread::sleep(LOOK);
+    };
+    if !status.success() {
+        let status = status.to_string();
+        return Err(Fault::Failed {
+            command: what,
+            status,
+        });
+    }
+    let peak_kb = peak_kb.ok_or_else(|| Fault::unmeasured(format!("`{what}` was too short")))?;
+    Ok(peak_kb * 1024.0 / 1e6)
+}
+
 /// A process under way; it is killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Running(Child);
@@ -60,13 +90,18 @@ impl Running {
 
     /// The memory that it occupies now, in KB.
     pub(crate) fn resident_kb(&self) -> Result<f64, Fault> {
+        self.kb("VmRSS:")
+    }
+
+    /// A line of what the system tells about it.
+    fn kb(&self, name: &str) -> Result<f64, Fault> {
         let path = PathBuf::from(format!("/proc/{}/status", self.0.id()));
         let status = fs::read_to_string(&path).map_err(Fault::file(&path))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let number = line.and_then(|line| line.split_whitespace().next());
         number
             .and_then(|number| number.parse().ok())
-            .ok_or_else(|| Fault::unmeasured(format!("{} has no VmRSS", path.display())))
+            .ok_or_else(|| Fault::unmeasured(format!("{} has no {name}", path.display())))
     }
 
     /// Waits for it to end by itself.

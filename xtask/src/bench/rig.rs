@@ -36,6 +36,7 @@ struct Programs {
     bonded: PathBuf,
     floor: PathBuf,
     load_log: PathBuf,
+    bare: PathBuf,
 }
 
 #[derive(Debug)]
@@ -67,6 +68,7 @@ impl Rig {
                 bonded: programs.join("bonded"),
                 floor: programs.join("floor"),
                 load_log: programs.join("load_log"),
+                bare: programs.join("bare"),
             },
             scratch,
             appends: String::new(),
@@ -123,13 +125,25 @@ impl Rig {
         Ok(dir.join("store.db"))
     }
 
-    fn bonded(&self, store: &Path) -> Command {
+    /// The measured program on a store, and nothing of the settings of the person who measures.
+    pub(crate) fn bonded(&self, store: &Path) -> Command {
         let mut command = Command::new(&self.programs.bonded);
         for name in ["BONDED_MODEL", "BONDED_BASE_URL", "BONDED_KEY_ENV"] {
             command.env_remove(name);
         }
         command.arg("--store").arg(store);
         command
+    }
+
+    pub(crate) fn help(&self) -> Command {
+        let mut command = Command::new(&self.programs.bonded);
+        command.arg("--help");
+        command
+    }
+
+    /// A program that only prints a line.
+    pub(crate) fn bare(&self) -> Command {
+        Command::new(&self.programs.bare)
     }
 
     fn run_options(&self, command: &mut Command, model: &str) {

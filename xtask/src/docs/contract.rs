@@ -1,9 +1,8 @@
-//! `docs/contract.md`: a table row for each clause, which names in backticks the tests that hold it, as
-//! `crate::path::test` or `crates/x/tests/file.rs::test`.
+//! `docs/contract.md`: a table row for each clause, which names in backticks the tests that hold it.
 
 use std::path::Path;
 
-use super::{files_below, read};
+use super::{named_test, read};
 use crate::fault::Fault;
 
 /// The clauses that must be listed, each with a test: family and last number.
@@ -21,7 +20,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>, Fault> {
         .collect();
     for row in &rows {
         for test in &row.tests {
-            if !exists(root, test)? {
+            if !named_test::exists(root, test)? {
                 findings.push(format!(
                     "docs/contract.md: {}: there is no test `{test}`",
                     row.id
@@ -46,43 +45,10 @@ fn rows(page: &str) -> Vec<Row<'_>> {
         let is_clause = !family.is_empty()
             && family.bytes().all(|byte| byte.is_ascii_uppercase())
             && number.parse::<u32>().is_ok();
-        // Every second piece between backticks is inside a pair.
-        let quoted = cells.split('`').skip(1).step_by(2);
-        let tests = quoted.filter(|word| word.contains("::")).collect();
+        let tests = named_test::quoted(cells);
         is_clause.then_some(Row { id, tests })
     });
     rows.collect()
-}
-
-/// Whether the sources hold a function of the test's name, where the test is said to be.
-fn exists(root: &Path, test: &str) -> Result<bool, Fault> {
-    let Some((place, name)) = test.rsplit_once("::") else {
-        return Ok(false);
-    };
-    let sources = if place.ends_with(".rs") {
-        vec![root.join(place)]
-    } else {
-        let package = place.split("::").next().unwrap_or(place).replace('_', "-");
-        let short = package.strip_prefix("bonded-").unwrap_or(&package);
-        let dir = root.join("crates").join(short);
-        if !dir.is_dir() {
-            return Ok(false);
-        }
-        files_below(&dir, ".rs")?
-    };
-    for source in sources.iter().filter(|source| source.is_file()) {
-        if defines(&read(source)?, name) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn defines(source: &str, name: &str) -> bool {
-    source.split("fn ").skip(1).any(|rest| {
-        rest.strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with('('))
-    })
 }
 
 #[cfg(test)]
@@ -106,13 +72,5 @@ mod tests {
             },
         ];
         assert_eq!(rows(page), expected);
-    }
-
-    #[test]
-    fn a_function_is_found_by_its_whole_name() {
-        let source = "#[test]\nfn the_log_is_kept() {}";
-        assert!(defines(source, "the_log_is_kept"));
-        assert!(!defines(source, "the_log"));
-        assert!(!defines(source, "log_is_kept"));
     }
 }

@@ -9,11 +9,17 @@
 //! | `not-json`, `empty`, `cut` | at every turn, one page of HTML, one empty reply, one connection cut within the body |
 //! | `bad-args`, `unknown-tool` | before every good turn, one whose call cannot be accepted |
 //! | `all` | all of the above, `429x2` and `500x2` |
+//! | `report` | ends with an agent's report instead of `done` |
 //! | `hang`, `hang-at-N` | no answer at all, or none from the turn after N outputs on, until released |
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::ending;
+
 const TURNS_DEFAULT: u32 = 10;
+
+/// The tool that ends a plain run.
+pub(super) const DONE: &str = "done";
 
 /// A fault of the request: it is answered with something that is not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +48,8 @@ pub struct Conduct {
     pub call_faults: Vec<CallFault>,
     /// From so many tool messages on, nothing is answered.
     pub hang_at: Option<u32>,
+    /// Whether it ends with an agent's report.
+    pub report: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +75,8 @@ pub(super) struct Asked {
     pub(super) stream: bool,
     /// The same for every request of one conversation: from the model and the first user message.
     pub(super) key: u64,
+    /// Of the tag that an agent's report is to be written in.
+    pub(super) nonce: Option<String>,
 }
 
 /// Where a conversation stands, and how often it was heard there.
@@ -102,6 +112,7 @@ impl Conduct {
             request_faults: vec![],
             call_faults: vec![],
             hang_at: None,
+            report: false,
         };
         for part in model.split('+') {
             conduct.take(part);
@@ -121,6 +132,7 @@ impl Conduct {
             "bad-args" => self.call_faults.push(CallFault::BadArguments),
             "unknown-tool" => self.call_faults.push(CallFault::UnknownTool),
             "hang" => self.hang_at = Some(0),
+            "report" => self.report = true,
             "all" => {
                 let all = "429x2+500x2+not-json+empty+cut+bad-args+unknown-tool";
                 all.split('+').for_each(|part| self.take(part));
@@ -185,7 +197,7 @@ impl Conduct {
         } else {
             let turns = self.turns;
             CallMade {
-                tool: "done",
+                tool: DONE,
                 arguments: format!("{{\"reason\":\"all {turns} notes are read\"}}"),
             }
         }
@@ -200,9 +212,11 @@ impl Asked {
         let goal = string_after(body, "\"role\":\"user\",\"content\":\"").unwrap_or_default();
         let mut hasher = DefaultHasher::new();
         (model, goal).hash(&mut hasher);
+        let conduct = Conduct::of(model);
         Self {
             model: model.to_owned(),
-            conduct: Conduct::of(model),
+            nonce: conduct.report.then(|| ending::nonce(body)).flatten(),
+            conduct,
             outputs: body.matches("\"role\":\"tool\"").count() as u32,
             stream: body.contains("\"stream\":true"),
             key: hasher.finish(),
@@ -241,6 +255,7 @@ mod tests {
                 request_faults: vec![],
                 call_faults: vec![],
                 hang_at: None,
+                report: false,
             };
             assert_eq!(Conduct::of(model), plain, "{model:?}");
         }

@@ -126,6 +126,23 @@ async fn a_hanging_request_is_counted_and_answered_when_released() {
 }
 
 #[tokio::test]
+async fn an_agent_ends_with_its_report_as_the_request_asks_for_it() {
+    let server = server().await;
+    let mut client = Client::connect(&server).await;
+    client.ask("turns-0+report", "goal", 0).await;
+    assert_eq!(client.call().await.0, "agent__final_report");
+    let explained = r#"write <ai-agent-1a2b-FINAL tool=\"agent__final_report\">"#;
+    client.ask("turns-0+report", explained, 0).await;
+    let (_, body) = client.receive().await;
+    let reply: Value = serde_json::from_str(&body).expect("JSON");
+    let message = &reply["choices"][0]["message"];
+    let tag = r#"<ai-agent-1a2b-FINAL tool="agent__final_report" format="pipe">"#;
+    let text = message["content"].as_str().expect("a text");
+    assert!(text.starts_with(tag), "{text}");
+    assert!(message["tool_calls"].is_null());
+}
+
+#[tokio::test]
 async fn what_was_seen_is_told_over_http() {
     let server = server().await;
     let mut client = Client::connect(&server).await;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Stats;
 use super::conduct::{Asked, CallMade};
+use super::ending::Ending;
 
 /// Rough, and never more than a client reserves.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -75,6 +76,13 @@ pub(super) fn html() -> Vec<u8> {
 }
 
 pub(super) fn reply(call: &CallMade, asked: &Asked, bytes_in: u64) -> Vec<u8> {
+    match Ending::of(call, asked) {
+        Ending::Call(call) => call_reply(&call, asked, bytes_in),
+        Ending::Text(text) => text_reply(&text, asked, bytes_in),
+    }
+}
+
+fn call_reply(call: &CallMade, asked: &Asked, bytes_in: u64) -> Vec<u8> {
     let id = format!("call_{}", asked.outputs);
     if asked.stream {
         return stream_call(call, &id, asked, bytes_in);
@@ -91,14 +99,18 @@ pub(super) fn reply(call: &CallMade, asked: &Asked, bytes_in: u64) -> Vec<u8> {
     completion(&message, "tool_calls", asked, bytes_in)
 }
 
+/// A reply without a call. A streamed one comes in one piece.
+fn text_reply(text: &str, asked: &Asked, bytes_in: u64) -> Vec<u8> {
+    let message = json!({ "role": "assistant", "content": text });
+    if asked.stream {
+        return stream(&[message], "stop", asked, bytes_in);
+    }
+    completion(&message, "stop", asked, bytes_in)
+}
+
 /// A reply without text, reasoning or call.
 pub(super) fn empty(asked: &Asked, bytes_in: u64) -> Vec<u8> {
-    if asked.stream {
-        let delta = json!({ "role": "assistant", "content": "" });
-        return stream(&[delta], "stop", asked, bytes_in);
-    }
-    let message = json!({ "role": "assistant", "content": "" });
-    completion(&message, "stop", asked, bytes_in)
+    text_reply("", asked, bytes_in)
 }
 
 fn completion(message: &Value, finish: &str, asked: &Asked, bytes_in: u64) -> Vec<u8> {
