@@ -64,6 +64,7 @@ pub(crate) fn host(
         tools: tools.clone(),
         clock: Arc::new(SystemClock::new()),
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
+        live: None,
     };
     (host, tools)
 }

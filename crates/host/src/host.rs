@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::counter::Counter;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
+use crate::live::LiveSink;
 use crate::load::load_run;
 
 /// Opens the tools for a run's working directory.
@@ -87,6 +88,8 @@ pub struct Host {
     pub clock: Arc<dyn Clock>,
     /// Makes the goals of agents that other agents call; without it none can be called.
     pub children: Option<Arc<dyn Children>>,
+    /// Is told what models say while they say it, if anybody wants to know.
+    pub live: Option<Arc<dyn LiveSink>>,
 }
 
 /// Makes the goals of agents that other agents call.

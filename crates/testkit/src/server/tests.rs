@@ -158,6 +158,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         tools: Arc::new(WorkdirTools::default()),
         clock: Arc::new(SystemClock::new()),
         children: None,
+        live: None,
     };
     let target = Target {
         stream,

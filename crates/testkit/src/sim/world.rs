@@ -100,6 +100,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         tools: Arc::new(SimTools::new(process.clone())),
         clock: Arc::new(process.shared.clock.clone()),
         children: None,
+        live: None,
     };
     let mut driving = pin!(drive(&host, process));
     let mut meddling = pin!(meddle(process).fuse());
@@ -190,6 +191,7 @@ async fn meddle(process: &Process) {
         tools: Arc::new(SimTools::new(outsider)),
         clock: Arc::new(shared.clock.clone()),
         children: None,
+        live: None,
     };
     shared.ledger().tally.cancels += 1;
     match host.cancel(&shared.run, "cancelled from outside").await {
