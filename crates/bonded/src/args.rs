@@ -119,8 +119,8 @@ pub(crate) struct RunArgs {
 
     /// With --stream-json: print also what models are saying, while they say it; implies --stream
     ///
-    /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory: nothing of them is kept,
-    /// a reply may still be rejected, and another attempt says it again.
+    /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory: nothing of them is kept, a
+    /// reply may still be rejected, and another attempt says it again.
     #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
     pub(crate) live: bool,
 }

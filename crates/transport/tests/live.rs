@@ -166,6 +166,18 @@ async fn a_piece_is_heard_before_the_next_one_has_come_and_a_letter_is_heard_who
     assert_eq!(*lock(&ear.heard), ["Gr", "ö", "🦀"]);
 }
 
+#[test]
+fn a_request_that_waits_is_small_whether_or_not_somebody_hears_it() {
+    let conversation = Conversation::with("local", "http://127.0.0.1:1/v1");
+    let providers = Providers::from_variables(|_| None);
+    let silent = providers.send(&conversation.request());
+    let heard = providers.send_live(&conversation.request(), Box::<Ear>::default());
+    for future in [&*silent, &*heard] {
+        let bytes = size_of_val(future);
+        assert!(bytes <= 3 * 1024, "{bytes} bytes");
+    }
+}
+
 /// Events that are almost those of a dialect.
 fn event() -> impl Strategy<Value = String> {
     let kinds = [

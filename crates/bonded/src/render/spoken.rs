@@ -106,11 +106,8 @@ impl JsonLines {
     pub(crate) fn show(&mut self, entry: &Entry) {
         self.speak(&entry.run);
         output::stdout(&json::entry(entry));
-        match entry.event {
-            Event::AttemptStarted { attempt, .. } => self.asked = (entry.turn, attempt),
-            // Nothing follows, so nothing waits for its entry.
-            Event::RunEnded(_) => self.asked = (u32::MAX, u32::MAX),
-            _ => {}
+        if let Event::AttemptStarted { attempt, .. } = entry.event {
+            self.asked = (entry.turn, attempt);
         }
     }
 

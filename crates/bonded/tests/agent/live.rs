@@ -29,6 +29,10 @@ fn run(world: &World, flags: &[&str]) -> Outcome {
 
 fn lines(outcome: &Outcome) -> Vec<Value> {
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    parsed(outcome)
+}
+
+fn parsed(outcome: &Outcome) -> Vec<Value> {
     let parse = |line| serde_json::from_str(line).expect("each line is JSON");
     outcome.stdout.lines().map(parse).collect()
 }
@@ -39,7 +43,7 @@ fn said(lines: &[Value], turn: u32, attempt: u32) -> String {
     let of_attempt = live.filter(|live| live["turn"] == turn && live["attempt"] == attempt);
     of_attempt
         .map(|live| {
-            assert_eq!(live["run"], "own");
+            assert_eq!(live["run"], lines[0]["runId"]);
             live["text"].as_str().expect("a text")
         })
         .collect()
@@ -95,13 +99,18 @@ fn what_is_no_report_is_not_shown_and_is_said_again_by_the_next_attempt() {
 }
 
 #[test]
-fn an_agent_without_tags_is_shown_as_it_speaks() {
+fn who_writes_no_tags_is_shown_as_it_speaks() {
+    let aloud = "thinking aloud: 🦀 <b> <ai-agent-00000000-FINAL>";
     let native = ["--tooling-transport", "native", "--max-turns", "1"];
-    let world = World::new().then_always(streamed_text("thinking aloud: 🦀 <b>", 1));
-    let outcome = run(&world, &[&LIVE[..], &native].concat());
-    let parse = |line| serde_json::from_str(line).expect("each line is JSON");
-    let lines: Vec<Value> = outcome.stdout.lines().map(parse).collect();
-    assert_eq!(said(&lines, 1, 1), "thinking aloud: 🦀 <b>", "{outcome:#?}");
+    let world = World::new().then_always(streamed_text(aloud, 1));
+    let agent = run(&world, &[&LIVE[..], &native].concat());
+    let url = world.base_url();
+    let model = ["--model", "m", "--base-url", &url, "--max-turns", "1"];
+    let fixed = ["run", "--id", "plain", "do it"];
+    let plain = world.bonded(&[&fixed[..], &LIVE, &model].concat());
+    for outcome in [agent, plain] {
+        assert_eq!(said(&parsed(&outcome), 1, 1), aloud, "{outcome:#?}");
+    }
 }
 
 #[test]
@@ -217,7 +226,8 @@ fn a_terminal_shows_the_end_of_what_is_said_on_one_line_and_takes_it_away() {
     );
     let (drawn, after) = shown.rsplit_once("␛[31m").expect("it was shown");
     // Each drawing fills two lines of 50 columns, which the terminal wraps by itself.
-    let before = drawn.rsplit("\u{1b}[1A").next().unwrap_or_default();
+    let before = drawn.rsplit('\u{1b}').next().unwrap_or_default();
+    let before = before.trim_start_matches("[1A").trim_start_matches("[2K");
     let rest = after.split('\u{1b}').next().unwrap_or_default();
     let drawing = format!("{before}␛[31m{rest}");
     let columns = |letter: char| if "日本語".contains(letter) { 2 } else { 1 };
@@ -225,4 +235,6 @@ fn a_terminal_shows_the_end_of_what_is_said_on_one_line_and_takes_it_away() {
     assert_eq!(columns, 100, "{drawing:?}");
     let erased = "\u{1b}[1A\r\u{1b}[2K\u{1b}[1B\r\u{1b}[2K\u{1b}[1A";
     assert!(after.contains(erased), "{after:?}");
+    let (_, later) = after.split_once("decided").expect("the entry is shown");
+    assert!(!later.contains('␛'), "it stays erased: {later:?}");
 }
