@@ -66,6 +66,7 @@ pub(crate) fn host(
         clock: Arc::new(SystemClock::new()),
         secrets: workplace.environment.secrets().clone(),
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
+        live: None,
     };
     (host, tools)
 }

@@ -116,6 +116,13 @@ pub(crate) struct RunArgs {
     /// Print each entry of the log as a line of JSON, as it is made
     #[arg(long)]
     pub(crate) stream_json: bool,
+
+    /// With --stream-json: print also what models are saying, while they say it; implies --stream
+    ///
+    /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory: nothing of them is kept, a
+    /// reply may still be rejected, and another attempt says it again.
+    #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
+    pub(crate) live: bool,
 }
 
 #[derive(Debug, Args)]

@@ -101,6 +101,7 @@ fn arg(row: &'static OptionRow) -> Arg {
 fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
     match row.kind {
         Kind::Flag if matches.get_flag(row.key) => Some("true".into()),
+        Kind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
         Kind::Flag if row.key == "stream" && matches.get_flag("no-stream") => Some("false".into()),
         Kind::Flag => None,
         _ => {
@@ -111,6 +112,11 @@ fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
             Some(values.join(","))
         }
     }
+}
+
+/// Only a reply that is streamed can be heard while it is said. Not every command has the flag.
+fn is_live(matches: &ArgMatches) -> bool {
+    matches!(matches.try_get_one("live"), Ok(Some(true)))
 }
 
 /// Reads every `--override KEY=VALUE`.

@@ -14,7 +14,8 @@ pub(crate) fn mask_with(secrets: &Arc<Secrets>) {
     let _set = SECRETS.set(secrets.clone());
 }
 
-fn masked(line: &str) -> std::borrow::Cow<'_, str> {
+/// A line as it may be shown.
+pub(crate) fn masked(line: &str) -> std::borrow::Cow<'_, str> {
     match SECRETS.get() {
         // The mask is taken, not lent: it must not be held while a slow reader is waited for.
         Some(secrets) => secrets.mask().text(line).into_owned().into(),

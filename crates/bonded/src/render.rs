@@ -4,5 +4,7 @@ pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod progress;
 pub(crate) mod result;
+mod spoken;
+mod tail;
 pub(crate) mod text;
 pub(crate) mod trace;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Failure, Reply, Request};
-use bonded_transport::{BoxFuture, Transport};
+use bonded_transport::{BoxFuture, Live, Transport};
 use serde_json::{Value, json};
 
 use crate::output;
@@ -14,15 +14,29 @@ pub(crate) struct Traced(pub(crate) Arc<dyn Transport>);
 
 impl Transport for Traced {
     fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
-        let name = format!("{}/{}", request.target.provider, request.target.model);
-        output::stderr(&format!("trace: to {name}: {}", request_value(request)));
-        let sent = self.0.send(request);
-        Box::pin(async move {
-            let answer = sent.await;
-            output::stderr(&format!("trace: from {name}: {}", answer_value(&answer)));
-            answer
-        })
+        traced(request, self.0.send(request))
     }
+
+    fn send_live(
+        &self,
+        request: &Request<'_>,
+        live: Box<dyn Live>,
+    ) -> BoxFuture<'static, Result<Reply, Failure>> {
+        traced(request, self.0.send_live(request, live))
+    }
+}
+
+fn traced(
+    request: &Request<'_>,
+    sent: BoxFuture<'static, Result<Reply, Failure>>,
+) -> BoxFuture<'static, Result<Reply, Failure>> {
+    let name = format!("{}/{}", request.target.provider, request.target.model);
+    output::stderr(&format!("trace: to {name}: {}", request_value(request)));
+    Box::pin(async move {
+        let answer = sent.await;
+        output::stderr(&format!("trace: from {name}: {}", answer_value(&answer)));
+        answer
+    })
 }
 
 fn request_value(request: &Request<'_>) -> Value {

@@ -15,6 +15,7 @@ use crate::accounting::child_id;
 use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
+use crate::live::Telling;
 
 /// How often a step that was not committed is offered to the store again.
 const APPEND_TRIES: u32 = 4;
@@ -140,7 +141,15 @@ impl Driver<'_> {
         let Some(request) = kernel::request(&self.run) else {
             return Input::Woke;
         };
-        match self.host.transport.send(&request).await {
+        let transport = &self.host.transport;
+        let sending = match &self.host.live {
+            None => transport.send(&request),
+            Some(sink) => {
+                let live = Telling::new(sink.clone(), &self.run, turn, attempt);
+                transport.send_live(&request, live)
+            }
+        };
+        match sending.await {
             Ok(mut reply) => {
                 self.host.secrets.mask().reply(&mut reply);
                 Input::Reply {

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::counter::Counter;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
+use crate::live::LiveSink;
 use crate::load::load_run;
 use crate::secrets::Secrets;
 
@@ -91,6 +92,8 @@ pub struct Host {
     pub children: Option<Arc<dyn Children>>,
     /// What must not enter a log.
     pub secrets: Arc<Secrets>,
+    /// Is told what models say while they say it, if anybody wants to know.
+    pub live: Option<Arc<dyn LiveSink>>,
 }
 
 /// Makes the goals of agents that other agents call.

@@ -13,6 +13,7 @@ mod counter;
 mod driver;
 mod error;
 mod host;
+mod live;
 mod load;
 mod many;
 mod provider;
@@ -23,6 +24,7 @@ pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;
 pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
+pub use live::{LivePiece, LiveSink};
 pub use load::load_run;
 pub use many::{Many, many};
 pub use provider::{

@@ -23,6 +23,7 @@ use serde_json::value::RawValue;
 pub use events::Accumulate;
 pub use tools::ToolsCache;
 
+use crate::Live;
 use crate::body::Cut;
 
 /// More calls or blocks than any reply holds; it bounds the search for the one that a piece belongs to.
@@ -77,10 +78,22 @@ pub async fn read_events<S>(dialect: Dialect, pieces: S) -> Result<Reply, Failur
 where
     S: Stream<Item = Result<Bytes, Cut>>,
 {
+    read_live_events(dialect, pieces, None).await
+}
+
+/// Reads a streamed reply, and lets somebody hear its text meanwhile: no thought, no call.
+pub async fn read_live_events<S>(
+    dialect: Dialect,
+    pieces: S,
+    live: Option<&mut (dyn Live + 'static)>,
+) -> Result<Reply, Failure>
+where
+    S: Stream<Item = Result<Bytes, Cut>>,
+{
     match dialect {
-        Dialect::Chat => events::read::<chat::Accumulator, S>(pieces).await,
-        Dialect::Responses => events::read::<responses::Accumulator, S>(pieces).await,
-        Dialect::Messages => events::read::<messages::Accumulator, S>(pieces).await,
-        Dialect::Gemini => events::read::<gemini::Accumulator, S>(pieces).await,
+        Dialect::Chat => events::read::<chat::Accumulator, S>(pieces, live).await,
+        Dialect::Responses => events::read::<responses::Accumulator, S>(pieces, live).await,
+        Dialect::Messages => events::read::<messages::Accumulator, S>(pieces, live).await,
+        Dialect::Gemini => events::read::<gemini::Accumulator, S>(pieces, live).await,
     }
 }

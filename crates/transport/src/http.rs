@@ -7,13 +7,13 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
-use crate::BoxFuture;
 use crate::address::{completion_url, unusable};
 use crate::body::{self, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Lookup;
 use crate::dialect::{self, ToolsCache};
 use crate::exchange::{Clock, Peer, request_id};
+use crate::{BoxFuture, Live};
 
 /// Sends requests in the dialect that each target names.
 pub(crate) struct Http {
@@ -74,7 +74,11 @@ impl Http {
         }
     }
 
-    pub(crate) fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
+    pub(crate) fn send(
+        &self,
+        request: &Request<'_>,
+        live: Option<Box<dyn Live>>,
+    ) -> BoxFuture<'static, Result<Reply, Failure>> {
         let target = request.target;
         let tools = self.tools.tools(request);
         let body = dialect::encode_with_tools(request, tools.as_deref());
@@ -84,25 +88,42 @@ impl Http {
             credentials: (self.credentials)(target),
             timeout_ms: target.timeout_ms,
         };
-        let url = self.url(target);
-        let streams = target.stream;
+        let ask = Ask {
+            url: self.url(target),
+            body,
+            streams: target.stream,
+            live,
+        };
         let clients = Arc::clone(&self.clients);
         Box::pin(async move {
             let clock = Clock::start(peer.timeout_ms);
-            let outcome = complete(&clients, &peer, url, body, streams, &clock).await;
+            let outcome = complete(&clients, &peer, ask, &clock).await;
             peer.finish(outcome, &clock)
         })
     }
 }
 
+/// A request that is ready to be sent.
+struct Ask {
+    url: Result<Url, Failure>,
+    body: Vec<u8>,
+    /// Whether the reply is asked for as a stream of events.
+    streams: bool,
+    live: Option<Box<dyn Live>>,
+}
+
 async fn complete(
     clients: &Clients,
     peer: &Peer,
-    url: Result<Url, Failure>,
-    body: Vec<u8>,
-    streams: bool,
+    ask: Ask,
     clock: &Clock,
 ) -> Result<Reply, Failure> {
+    let Ask {
+        url,
+        body,
+        streams,
+        mut live,
+    } = ask;
     let url = url?;
     let client = clients.for_url(&url).map_err(|why| unusable(&why))?;
     let accept = if streams {
@@ -121,7 +142,7 @@ async fn complete(
     let pieces = body::pieces(response, IDLE_MAX);
     let read = async {
         if as_events {
-            dialect::read_events(peer.dialect, pieces).await
+            dialect::read_live_events(peer.dialect, pieces, live.as_deref_mut()).await
         } else {
             let whole = body::read_whole(pieces).await;
             dialect::decode(peer.dialect, &whole.map_err(body::Cut::into_failure)?)

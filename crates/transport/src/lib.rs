@@ -15,6 +15,7 @@ pub mod dialect;
 mod exchange;
 mod failure;
 mod http;
+mod live;
 mod money;
 mod probe;
 mod providers;
@@ -30,6 +31,7 @@ use bonded_kernel::{Failure, Reply, Request};
 
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
+pub use live::Live;
 pub use probe::probe;
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};
@@ -43,4 +45,15 @@ pub trait Transport: Send + Sync {
     /// Serialises the request now; the future sends it and waits for the answer. Each future sends at
     /// most one request. Dropping it aborts the request.
     fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>>;
+
+    /// Sends like [`send`](Self::send), and lets somebody hear the text while it arrives. A transport whose
+    /// replies come whole has nothing to be heard.
+    fn send_live(
+        &self,
+        request: &Request<'_>,
+        live: Box<dyn Live>,
+    ) -> BoxFuture<'static, Result<Reply, Failure>> {
+        drop(live);
+        self.send(request)
+    }
 }

@@ -7,7 +7,7 @@ use bonded_kernel::{Failure, Reply, Request, Target};
 use crate::credentials::Credentials;
 use crate::http::Http;
 use crate::scripted::Scripts;
-use crate::{BoxFuture, Transport};
+use crate::{BoxFuture, Live, Transport};
 
 /// The provider whose endpoint is a file; see [`Script`](crate::Script).
 const SCRIPT: &str = "script";
@@ -49,7 +49,20 @@ impl Transport for Providers {
         if request.target.provider == SCRIPT {
             self.scripts.send(request)
         } else {
-            self.http.send(request)
+            self.http.send(request, None)
+        }
+    }
+
+    /// A script plays each reply whole.
+    fn send_live(
+        &self,
+        request: &Request<'_>,
+        live: Box<dyn Live>,
+    ) -> BoxFuture<'static, Result<Reply, Failure>> {
+        if request.target.provider == SCRIPT {
+            self.scripts.send(request)
+        } else {
+            self.http.send(request, Some(live))
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{output, settings, signals};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
-    let (host, tools) = settings::host(store.clone());
+    let (mut host, tools) = settings::host(store.clone());
     let cancel = signals::cancel_on_signal();
     let runs = match &args.run {
         Some(named) => vec![settings::find_run(&*store, named).await?],
@@ -27,7 +27,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     }
     let mut all_succeeded = true;
     for id in runs {
-        let run = one(args, &host, &store, id, cancel.clone()).await?;
+        let run = one(args, &mut host, &store, id, cancel.clone()).await?;
         all_succeeded &= run == ExitCode::SUCCESS;
     }
     tools.stop().await;
@@ -40,7 +40,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
 
 async fn one(
     args: &ResumeArgs,
-    host: &Host,
+    host: &mut Host,
     store: &Arc<dyn Store>,
     id: RunId,
     cancel: bonded_host::CancellationToken,
@@ -49,8 +49,9 @@ async fn one(
     if !args.show.quiet {
         output::stderr(&format!("run {id}"));
     }
-    let sink = Sink::for_stderr(args.show.quiet);
+    let sink = Sink::for_stderr(args.show.quiet, &id);
     let watcher = Watcher::new(store.clone(), id.clone(), after, sink);
+    host.live = watcher.live_sink();
     let run = run::watched(watcher, host.resume(&id, cancel)).await?;
     run::conclude(&**store, &run, args.json, false).await
 }

@@ -23,13 +23,8 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     let quiet = prepared.options.quiet;
     let store = settings::open_store(store)?;
     let options = prepared.options;
-    let (host, tools) = agents::host(store.clone(), prepared.workplace, options.trace_llm);
+    let (mut host, tools) = agents::host(store.clone(), prepared.workplace, options.trace_llm);
     let cancel = signals::cancel_on_signal();
-    let sink = if args.stream_json {
-        Sink::Json
-    } else {
-        Sink::for_stderr(quiet)
-    };
     let (id, after) = match &chosen {
         Some(id) => (id.clone(), store.head(id).await?.map_or(0, |head| head.seq)),
         None => (Host::draw_id(), 0),
@@ -41,8 +36,13 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
             .for_each(|warning| output::stderr(&format!("warning: {warning}")));
         output::stderr(&format!("run {id}"));
     }
+    let sink = match args.stream_json {
+        true => Sink::json(args.live),
+        false => Sink::for_stderr(quiet, &id),
+    };
     let watcher = Watcher::new(store.clone(), id.clone(), after, sink)
         .tracing(Trace::new(options.verbose, options.trace_mcp));
+    host.live = watcher.live_sink();
     let goal = prepared.goal;
     let driven = match chosen {
         Some(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_host::{RunResult, Status};
+use bonded_host::{LivePiece, RunResult, Status};
 use bonded_kernel::{Entry, Event};
 use bonded_state::{Ends, Listed};
 use serde::Serialize;
@@ -112,6 +112,17 @@ pub(crate) fn entry(entry: &Entry) -> String {
         "hash": entry.hash,
     })
     .to_string()
+}
+
+/// What a model is saying, as one line.
+pub(crate) fn live(piece: &LivePiece<'_>) -> String {
+    let live = json!({
+        "run": piece.run.as_str(),
+        "turn": piece.turn,
+        "attempt": piece.attempt,
+        "text": piece.text,
+    });
+    json!({ "live": live }).to_string()
 }
 
 /// The fields that the log leaves out where they have their usual value. Who reads this need not know.

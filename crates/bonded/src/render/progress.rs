@@ -1,35 +1,56 @@
-//! Progress on stderr, read from the log: what is shown is what is durable.
+//! Progress on stderr, read from the log: what is shown is what is durable. Only what a model is saying just now
+//! comes from the run itself, and goes when its entry is there.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bonded_host::LiveSink;
 use bonded_kernel::{Entry, Event, Money, RunId, Usage};
 use bonded_state::{Store, StoreError};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use super::line;
+use super::spoken::JsonLines;
+use super::tail::Tail;
 use super::text::{brief, cost, tokens};
 use super::trace::Trace;
-use super::{json, line};
 use crate::output;
 
 /// Where the entries of a run go while it is driven.
 pub(crate) enum Sink {
     Quiet,
-    /// One live line on a terminal.
+    /// One live line on a terminal, and one of what is being said.
     Live(Box<Live>),
     /// Plain lines on stderr.
     Lines,
     /// One JSON object a line on stdout.
-    Json,
+    Json(JsonLines),
 }
 
 impl Sink {
     /// A live line on a terminal, plain lines elsewhere.
-    pub(crate) fn for_stderr(quiet: bool) -> Self {
+    pub(crate) fn for_stderr(quiet: bool, run: &RunId) -> Self {
         match (quiet, output::stderr_is_terminal()) {
             (true, _) => Self::Quiet,
-            (false, true) => Self::Live(Box::new(Live::new())),
+            (false, true) => Self::Live(Box::new(Live::new(run))),
             (false, false) => Self::Lines,
+        }
+    }
+
+    /// Entries as JSON, and with `live` also what is being said.
+    pub(crate) fn json(live: bool) -> Self {
+        Self::Json(match live {
+            true => JsonLines::with_live(),
+            false => JsonLines::default(),
+        })
+    }
+
+    /// Resolves when something was said that is to be printed.
+    async fn news(&self) {
+        match self {
+            Self::Json(lines) => lines.news().await,
+            _ => std::future::pending().await,
         }
     }
 
@@ -42,7 +63,7 @@ impl Sink {
                     output::stderr(&line);
                 }
             }
-            Self::Json => output::stdout(&json::entry(entry)),
+            Self::Json(lines) => lines.show(entry),
         }
     }
 }
@@ -50,6 +71,7 @@ impl Sink {
 /// The live line: turn, tool, tokens, cost, elapsed.
 pub(crate) struct Live {
     bar: ProgressBar,
+    tail: Arc<Tail>,
     usage: Usage,
     cost: Money,
     prices: Vec<Option<bonded_kernel::Price>>,
@@ -57,13 +79,23 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    fn new() -> Self {
+    fn new(run: &RunId) -> Self {
         let bar = ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        let tail = Arc::new(Tail::new(run.clone()));
+        let said = tail.clone();
+        // A last line without anything on it is not drawn at all.
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{said}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let style = style.with_key("said", move |_: &ProgressState, line: &mut dyn Write| {
+            let (_, columns) = console::Term::stderr().size();
+            // The line is written to memory.
+            let _written = line.write_str(&said.line(columns.into()));
+        });
+        bar.set_style(style);
         bar.enable_steady_tick(Duration::from_millis(120));
         Self {
             bar,
+            tail,
             usage: Usage::default(),
             cost: Money::default(),
             prices: vec![],
@@ -97,6 +129,9 @@ impl Live {
             )),
             _ => None,
         };
+        if ends_attempt(&entry.event) {
+            self.tail.end_turn(entry.turn);
+        }
         if let Some(line) = line::of(entry) {
             self.bar.println(line);
         }
@@ -130,6 +165,16 @@ impl Drop for Live {
     }
 }
 
+fn ends_attempt(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::DecisionMade(_)
+            | Event::ReplyRejected { .. }
+            | Event::AttemptFailed(_)
+            | Event::RunEnded(_)
+    )
+}
+
 /// Follows the log of one run.
 pub(crate) struct Watcher {
     store: Arc<dyn Store>,
@@ -160,12 +205,37 @@ impl Watcher {
         self
     }
 
+    /// Who is to be told what models are saying.
+    pub(crate) fn live_sink(&self) -> Option<Arc<dyn LiveSink>> {
+        match &self.sink {
+            Sink::Live(live) => Some(live.tail.clone()),
+            Sink::Json(lines) => Some(lines.spoken()?.clone()),
+            Sink::Quiet | Sink::Lines => None,
+        }
+    }
+
     /// Shows entries as they come, until the run has ended.
     pub(crate) async fn follow(&mut self) -> Result<(), StoreError> {
         loop {
-            self.store.changed(&self.run, self.after).await?;
+            self.entries_come().await?;
             if self.catch_up().await? {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Waits for entries, and prints what is said meanwhile.
+    async fn entries_come(&self) -> Result<(), StoreError> {
+        let mut changed = self.store.changed(&self.run, self.after);
+        loop {
+            tokio::select! {
+                biased;
+                changed = &mut changed => return changed,
+                () = self.sink.news() => {
+                    if let Sink::Json(lines) = &self.sink {
+                        lines.speak(&self.run);
+                    }
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ mod endings;
 mod failures;
 mod hostile;
 mod layers;
+mod live;
 mod options;
 mod output;
 mod queues;

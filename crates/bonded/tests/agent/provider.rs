@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::reply::{Reply, refusal};
+use crate::reply::{Reply, Streamed, refusal};
 
 /// A request as it arrived. Indexing looks into the body.
 #[derive(Clone, Debug)]
@@ -148,6 +148,9 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     };
     thread::sleep(reply.delay);
     let body = with_nonce(&reply.body, nonce.as_deref());
+    if let Some(streamed) = reply.streamed {
+        return serve_events(&mut stream, &String::from_utf8_lossy(&body), streamed);
+    }
     let mut head = format!("HTTP/1.1 {} Scripted\r\n", reply.status);
     for (name, value) in &reply.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -165,6 +168,26 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     }
     let until = if reply.is_cut { length / 2 } else { length };
     stream.write_all(&body[..until])
+}
+
+/// Says a text as events. Every byte is written by itself, so that letters are cut, too.
+fn serve_events(stream: &mut TcpStream, said: &str, streamed: Streamed) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let head =
+        "HTTP/1.1 200 Scripted\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes())?;
+    let letters: Vec<char> = said.chars().collect();
+    let pieces = letters.chunks(streamed.letters).map(String::from_iter);
+    let said = pieces.map(|piece| (json!({ "content": piece }), Value::Null));
+    for (delta, finish) in said.chain([(json!({}), json!("stop"))]) {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        let chunk = json!({ "id": "c", "model": "answered", "choices": [choice] });
+        for byte in format!("data: {chunk}\n\n").as_bytes() {
+            stream.write_all(&[*byte])?;
+        }
+        thread::sleep(streamed.pause);
+    }
+    stream.write_all(b"data: [DONE]\n\n")
 }
 
 /// Bytes that are no text have no place for a nonce.

@@ -16,6 +16,17 @@ pub(crate) struct Reply {
     pub(crate) is_cut: bool,
     /// Whether the body is said again and again, as long as somebody listens.
     pub(crate) is_endless: bool,
+    /// The body is the text of a reply, which is said as a stream.
+    pub(crate) streamed: Option<Streamed>,
+}
+
+/// How a reply is streamed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streamed {
+    /// How many letters each event has.
+    pub(crate) letters: usize,
+    /// How long each event is held back.
+    pub(crate) pause: Duration,
 }
 
 /// An answer that says something else than a completion.
@@ -27,6 +38,7 @@ pub(crate) fn raw(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Reply {
         delay: Duration::ZERO,
         is_cut: false,
         is_endless: false,
+        streamed: None,
     }
 }
 
@@ -51,6 +63,18 @@ pub(crate) fn message(message: &Value, finish: &str) -> Reply {
 /// Plain text without a call.
 pub(crate) fn text(said: &str) -> Reply {
     message(&json!({ "role": "assistant", "content": said }), "stop")
+}
+
+/// Plain text as a stream of events with so many letters each, cut through tags, nonce and all.
+pub(crate) fn streamed_text(said: &str, letters: usize) -> Reply {
+    let streamed = Streamed {
+        letters,
+        pause: Duration::ZERO,
+    };
+    Reply {
+        streamed: Some(streamed),
+        ..raw(200, "text/event-stream", said)
+    }
 }
 
 /// Reasoning, and perhaps text after it.
@@ -123,6 +147,14 @@ impl Reply {
 
     pub(crate) fn delayed_ms(mut self, ms: u64) -> Self {
         self.delay = Duration::from_millis(ms);
+        self
+    }
+
+    /// Holds each event of a stream back.
+    pub(crate) fn paused_ms(mut self, ms: u64) -> Self {
+        if let Some(streamed) = &mut self.streamed {
+            streamed.pause = Duration::from_millis(ms);
+        }
         self
     }
 

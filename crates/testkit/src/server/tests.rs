@@ -176,6 +176,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         clock: Arc::new(SystemClock::new()),
         children: None,
         secrets: Arc::default(),
+        live: None,
     };
     let target = Target {
         stream,

@@ -101,6 +101,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         clock: Arc::new(process.shared.clock.clone()),
         children: None,
         secrets: Arc::default(),
+        live: None,
     };
     let mut driving = pin!(drive(&host, process));
     let mut meddling = pin!(meddle(process).fuse());
@@ -192,6 +193,7 @@ async fn meddle(process: &Process) {
         clock: Arc::new(shared.clock.clone()),
         children: None,
         secrets: Arc::default(),
+        live: None,
     };
     shared.ledger().tally.cancels += 1;
     match host.cancel(&shared.run, "cancelled from outside").await {

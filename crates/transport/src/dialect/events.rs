@@ -1,5 +1,6 @@
 //! A streamed reply: server-sent events read to their end.
 
+use std::borrow::Cow;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use futures_util::stream::{Stream, StreamExt};
 use serde::Deserialize;
 use sse_stream::SseByteStream;
 
+use crate::Live;
 use crate::body::Cut;
 use crate::dialect::DONE_MARK;
 use crate::failure::{ServerError, failed, malformed};
@@ -38,6 +40,10 @@ pub trait Accumulate: Default {
         }
     }
 
+    /// The text that has come since this was asked last, as far as it is surely no thought. `data` is that of
+    /// the event that was just taken. Only a reply that somebody hears is asked, after each event.
+    fn new_text<'a>(&'a mut self, data: &'a str) -> Cow<'a, str>;
+
     /// Whether the model has begun to speak, so that it may be billed.
     fn has_spoken(&self) -> bool;
 
@@ -51,7 +57,10 @@ pub trait Accumulate: Default {
     fn finish(self) -> Result<Reply, Failure>;
 }
 
-pub(super) async fn read<A, S>(pieces: S) -> Result<Reply, Failure>
+pub(super) async fn read<A, S>(
+    pieces: S,
+    mut live: Option<&mut (dyn Live + 'static)>,
+) -> Result<Reply, Failure>
 where
     A: Accumulate,
     S: Stream<Item = Result<Bytes, Cut>>,
@@ -73,6 +82,9 @@ where
             return Err(error.into_failure(reply.has_spoken()));
         }
         reply.push(&data)?;
+        if let Some(live) = live.as_deref_mut() {
+            let_hear(&mut reply, &data, live);
+        }
         if reply.has_ended() {
             // Whether the tail came in time changes nothing about the reply.
             let tail = async { while let Some(Ok(_)) = events.next().await {} };
@@ -80,7 +92,18 @@ where
             break;
         }
     }
-    reply.finish()
+    let reply = reply.finish()?;
+    if let Some(live) = live {
+        live.end();
+    }
+    Ok(reply)
+}
+
+fn let_hear(reply: &mut impl Accumulate, data: &str, live: &mut dyn Live) {
+    let text = reply.new_text(data);
+    if !text.is_empty() {
+        live.hear(&text);
+    }
 }
 
 /// The data of an event as what it must be.

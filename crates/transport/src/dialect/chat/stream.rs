@@ -1,11 +1,13 @@
 //! Pieces of a reply put together.
 
+use std::borrow::Cow;
+
 use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, Usage};
 
 use super::NAME;
 use super::calls::Calls;
 use super::details::Details;
-use super::think::split_thought;
+use super::think::{Heard, split_thought};
 use super::wire::{Choice, Chunk, Content, Said, cost_of, finish_of, usage_of};
 use crate::dialect::loose::real_error;
 use crate::dialect::{Accumulate, events, signed};
@@ -15,6 +17,7 @@ use crate::failure::{ServerError, failed, malformed};
 #[derive(Debug, Default)]
 pub struct Accumulator {
     text: String,
+    heard: Heard,
     reasoning: String,
     details: Details,
     refusal: String,
@@ -39,6 +42,10 @@ impl Accumulate for Accumulator {
 
     fn end(&mut self) {
         self.ended = true;
+    }
+
+    fn new_text<'a>(&'a mut self, _data: &'a str) -> Cow<'a, str> {
+        self.heard.news(&self.text).into()
     }
 
     fn has_spoken(&self) -> bool {

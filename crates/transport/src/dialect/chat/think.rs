@@ -13,6 +13,69 @@ pub(super) fn split_thought(text: String) -> (String, String) {
     (thought.trim().into(), said.trim_start().into())
 }
 
+/// What was heard of a text that still grows.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    place: Place,
+    /// How many bytes need no second look.
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// A thought may still begin.
+    #[default]
+    Start,
+    Thought,
+    /// Between a thought and what is said, where blanks do not count.
+    Between,
+    Said,
+}
+
+impl Heard {
+    /// The part of the text that is new and surely no thought. Put together, these parts are what
+    /// [`split_thought`] leaves of the text.
+    pub(super) fn news<'a>(&mut self, text: &'a str) -> &'a str {
+        while self.place != Place::Said {
+            if !self.advance(text) {
+                return "";
+            }
+        }
+        let from = std::mem::replace(&mut self.bytes, text.len());
+        &text[from..]
+    }
+
+    /// Goes on by one place; false if more text is needed.
+    fn advance(&mut self, text: &str) -> bool {
+        let rest = &text[self.bytes..];
+        let begun = rest.trim_start();
+        let blanks = rest.len() - begun.len();
+        let (place, skipped) = match self.place {
+            Place::Start if OPENING.starts_with(begun) => (Place::Start, blanks),
+            Place::Start if begun.starts_with(OPENING) => (Place::Thought, blanks + OPENING.len()),
+            Place::Start => {
+                // No thought: the blanks are said, too.
+                self.bytes = 0;
+                (Place::Said, 0)
+            }
+            Place::Thought => match rest.find(CLOSING) {
+                Some(at) => (Place::Between, at + CLOSING.len()),
+                // The end of it may be the start of the closing tag.
+                None => (
+                    Place::Thought,
+                    rest.floor_char_boundary(rest.len().saturating_sub(CLOSING.len())),
+                ),
+            },
+            Place::Between if begun.is_empty() => (Place::Between, blanks),
+            Place::Between | Place::Said => (Place::Said, blanks),
+        };
+        self.bytes += skipped;
+        let goes_on = place != self.place;
+        self.place = place;
+        goes_on
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +101,31 @@ mod tests {
         for (text, thought, said) in cases {
             let split = split_thought(text.into());
             assert_eq!(split, (thought.into(), said.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_growing_text_is_heard_without_its_thought_and_each_part_once() {
+        let cases = [
+            ("<think>a</think>b", "b"),
+            ("\n<think>\na é< </thin\n</think>\n\nb\n é", "b\n é"),
+            ("<think>a <think> b</think>c</think>", "c</think>"),
+            ("<think>never closed</thin", ""),
+            ("<thinking>b", "<thinking>b"),
+            ("see <think>a</think>", "see <think>a</think>"),
+            (" \n plain ", " \n plain "),
+            ("  ", ""),
+        ];
+        for (text, wanted) in cases {
+            for size in 1..=text.chars().count() {
+                let (mut grown, mut all) = (String::new(), String::new());
+                let mut heard = Heard::default();
+                for letters in text.chars().collect::<Vec<_>>().chunks(size) {
+                    grown.extend(letters);
+                    all.push_str(heard.news(&grown));
+                }
+                assert_eq!(all, wanted, "{text:?} in pieces of {size}");
+            }
         }
     }
 }

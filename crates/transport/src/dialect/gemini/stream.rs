@@ -1,5 +1,7 @@
 //! Pieces of a reply put together. Calls never come in pieces here.
 
+use std::borrow::Cow;
+
 use bonded_kernel::{Failure, Finish, Reply, ReplyCall, Usage};
 
 use super::NAME;
@@ -12,6 +14,8 @@ use crate::failure::{ServerError, malformed};
 #[derive(Debug, Default)]
 pub struct Accumulator {
     text: String,
+    /// How much of the text was heard.
+    heard_bytes: usize,
     reasoning: String,
     calls: Vec<ReplyCall>,
     marks: Vec<Mark>,
@@ -34,6 +38,11 @@ impl Accumulate for Accumulator {
 
     fn end(&mut self) {
         self.ended = true;
+    }
+
+    fn new_text<'a>(&'a mut self, _data: &'a str) -> Cow<'a, str> {
+        let from = std::mem::replace(&mut self.heard_bytes, self.text.len());
+        self.text[from..].into()
     }
 
     fn has_spoken(&self) -> bool {

@@ -1,5 +1,7 @@
 //! A streamed reply: blocks that begin, grow and end, between the beginning and the end of the message.
 
+use std::borrow::Cow;
+
 use bonded_kernel::{Failure, Reply};
 
 use super::decode::assemble;
@@ -13,6 +15,8 @@ pub struct Accumulator {
     message: Message,
     blocks: Vec<Open>,
     counts: Counts,
+    /// Which block's text the last event has added to, and where.
+    added: Option<(usize, usize)>,
     /// The message has begun.
     spoke: bool,
     /// The server said that nothing follows.
@@ -33,6 +37,14 @@ impl Accumulate for Accumulator {
 
     fn end(&mut self) {
         self.ended = true;
+    }
+
+    fn new_text<'a>(&'a mut self, _data: &'a str) -> Cow<'a, str> {
+        let text = self.added.take().and_then(|(block, from)| {
+            let block = &self.blocks.get(block)?.block;
+            block.text.as_deref()?.get(from..)
+        });
+        text.unwrap_or_default().into()
     }
 
     fn has_spoken(&self) -> bool {
@@ -100,6 +112,7 @@ impl Accumulator {
             let why = format!("the reply holds more than {ITEMS_MAX} blocks");
             return Err(malformed(&why, source));
         }
+        self.added = block.is_text().then_some((self.blocks.len(), 0));
         self.blocks.push(Open { index, block });
         Ok(())
     }
@@ -111,14 +124,17 @@ impl Accumulator {
         source: &[u8],
     ) -> Result<(), Failure> {
         let Some(delta) = delta else { return Ok(()) };
-        let mut backwards = self.blocks.iter_mut().rev();
-        let open = backwards.find(|open| open.index == index);
+        let at = self.blocks.iter().rposition(|open| open.index == index);
         let why = "an event adds to a block that has not begun";
-        let open = open.ok_or_else(|| malformed(why, source))?;
-        add(&mut open.block.text, delta.text);
-        add(&mut open.block.thinking, delta.thinking);
-        add(&mut open.block.signature, delta.signature);
-        add(&mut open.block.input_text, delta.partial_json);
+        let at = at.ok_or_else(|| malformed(why, source))?;
+        let block = &mut self.blocks[at].block;
+        if block.is_text() {
+            self.added = Some((at, block.text.as_ref().map_or(0, String::len)));
+        }
+        add(&mut block.text, delta.text);
+        add(&mut block.thinking, delta.thinking);
+        add(&mut block.signature, delta.signature);
+        add(&mut block.input_text, delta.partial_json);
         Ok(())
     }
 }

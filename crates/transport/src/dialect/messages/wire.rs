@@ -50,6 +50,12 @@ pub(super) struct Block {
     pub(super) input_text: Option<String>,
 }
 
+impl Block {
+    pub(super) fn is_text(&self) -> bool {
+        self.kind.as_deref() == Some("text")
+    }
+}
+
 /// An event of any kind; each kind uses its own fields.
 #[derive(Deserialize)]
 pub(super) struct Event {

@@ -1,11 +1,14 @@
-//! A streamed reply. Its last event carries the whole of it, so that the pieces before need no reading.
+//! A streamed reply. Its last event carries the whole of it, so that the pieces before are read only for who
+//! hears them.
+
+use std::borrow::Cow;
 
 use bonded_kernel::{Failure, Reply};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::decode::assemble;
-use super::wire::{Event, Item, Response};
+use super::wire::{Event, Item, Response, TextDelta};
 use crate::dialect::{Accumulate, ITEMS_MAX, events};
 use crate::failure::{ServerError, malformed};
 
@@ -29,6 +32,13 @@ impl Accumulate for Accumulator {
 
     fn end(&mut self) {
         self.ended = true;
+    }
+
+    fn new_text<'a>(&'a mut self, data: &'a str) -> Cow<'a, str> {
+        // Every other event has no such delta, or none that is a text.
+        let delta = serde_json::from_str(data).ok();
+        let text = delta.filter(TextDelta::is_said).map(|it| it.delta);
+        text.unwrap_or_default().into()
     }
 
     fn has_spoken(&self) -> bool {

@@ -82,6 +82,20 @@ pub(super) struct Event<'a> {
     pub(super) error: Option<Value>,
 }
 
+/// An event with a piece of text.
+#[derive(Deserialize)]
+pub(super) struct TextDelta {
+    #[serde(rename = "type")]
+    kind: String,
+    pub(super) delta: String,
+}
+
+impl TextDelta {
+    pub(super) fn is_said(&self) -> bool {
+        self.kind == "response.output_text.delta"
+    }
+}
+
 pub(super) fn finish_of(reason: &str, has_calls: bool) -> Finish {
     match reason {
         "completed" if has_calls => Finish::ToolCalls,

@@ -1,0 +1,189 @@
+//! The end of what a model is saying just now, as one line of a terminal.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bonded_host::{LivePiece, LiveSink};
+use bonded_kernel::RunId;
+
+use crate::output;
+
+/// More than the widest terminal shows in one line.
+const KEPT_BYTES: usize = 4096;
+
+/// Keeps the end of what the model of one run is saying. The run only appends; who draws the line looks.
+pub(crate) struct Tail {
+    run: RunId,
+    said: Mutex<Said>,
+}
+
+#[derive(Default)]
+struct Said {
+    turn: u32,
+    attempt: u32,
+    text: String,
+}
+
+impl LiveSink for Tail {
+    /// Agents that the run calls are not shown: their turns end unseen.
+    fn tell(&self, piece: &LivePiece<'_>) {
+        if *piece.run != self.run {
+            return;
+        }
+        let mut said = self.lock();
+        if (said.turn, said.attempt) != (piece.turn, piece.attempt) {
+            said.text.clear();
+            (said.turn, said.attempt) = (piece.turn, piece.attempt);
+        }
+        said.text.push_str(end_of(piece.text));
+        if said.text.len() > 2 * KEPT_BYTES {
+            let dropped = said.text.len() - end_of(&said.text).len();
+            said.text.drain(..dropped);
+        }
+    }
+}
+
+impl Tail {
+    pub(crate) fn new(run: RunId) -> Self {
+        Self {
+            run,
+            said: Mutex::default(),
+        }
+    }
+
+    /// Forgets what was said up to this turn: its entries tell it from now on.
+    pub(crate) fn end_turn(&self, turn: u32) {
+        let mut said = self.lock();
+        if said.turn <= turn {
+            said.text.clear();
+        }
+    }
+
+    /// As much of the end as fits into a line of so many columns; empty if nothing is said.
+    pub(crate) fn line(&self, columns: usize) -> String {
+        fitted(&output::masked(&self.lock().text), columns)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Said> {
+        // A panic elsewhere leaves a text that is whole enough to be shown.
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn end_of(text: &str) -> &str {
+    let from = text.len().saturating_sub(KEPT_BYTES);
+    &text[text.ceil_char_boundary(from)..]
+}
+
+fn fitted(text: &str, columns: usize) -> String {
+    const INDENT: &str = "    ";
+    // A terminal may wrap a line that fills its last column.
+    let mut room = columns.saturating_sub(INDENT.len() + 1);
+    let mut letters: Vec<char> = vec![];
+    for letter in text.trim_end().chars().rev().map(visible) {
+        match room.checked_sub(columns_of(letter)) {
+            Some(left) => room = left,
+            None => break,
+        }
+        letters.push(letter);
+    }
+    if letters.is_empty() {
+        return String::new();
+    }
+    letters.extend(INDENT.chars());
+    letters.iter().rev().collect()
+}
+
+/// A terminal obeys control characters, and some others turn the order of letters round: none of them may
+/// come from a model.
+fn visible(letter: char) -> char {
+    match letter {
+        '\0'..='\x1f' => char::from_u32(0x2400 + letter as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        '\u{80}'..='\u{9f}' => '\u{fffd}',
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => '\u{fffd}',
+        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}' => '\u{fffd}',
+        letter => letter,
+    }
+}
+
+/// The most columns that a letter takes: wide ones begin at this number, and to take a narrow one for wide only
+/// makes the line shorter.
+fn columns_of(letter: char) -> usize {
+    if letter < '\u{1100}' { 1 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(pieces: &[(&str, u32, u32, &str)]) -> Tail {
+        let tail = Tail::new(RunId::new("own").expect("a good id"));
+        for (run, turn, attempt, text) in pieces {
+            let run = RunId::new(run).expect("a good id");
+            tail.tell(&LivePiece {
+                run: &run,
+                turn: *turn,
+                attempt: *attempt,
+                text,
+            });
+        }
+        tail
+    }
+
+    #[test]
+    fn the_end_of_the_text_fills_the_line_and_never_more() {
+        let cases = [
+            ("", 80, ""),
+            (" \n ", 80, ""),
+            ("hello", 80, "    hello"),
+            ("hello", 9, "    ello"),
+            ("hello", 5, ""),
+            ("hello", 0, ""),
+            ("日本語", 9, "    本語"),
+            ("日本語", 8, "    語"),
+            ("one\ntwo\r\n", 80, "    one␊two"),
+            ("\x1b[31mred\x07\u{9b}\u{7f}", 80, "    ␛[31mred␇\u{fffd}␡"),
+            ("ab\u{202e}cd", 80, "    ab\u{fffd}cd"),
+        ];
+        for (text, columns, wanted) in cases {
+            let line = fitted(text, columns);
+            assert_eq!(line, wanted, "{text:?} in {columns}");
+            let used: usize = line.chars().map(columns_of).sum();
+            assert!(used < columns.max(1), "{text:?} in {columns}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_attempt_of_the_own_run_is_kept() {
+        let first = ("own", 1, 1, "first");
+        let cases: [(&[_], &str); 4] = [
+            (&[first, ("own", 1, 1, " and more")], "    first and more"),
+            (&[first, ("own", 1, 2, "again")], "    again"),
+            (&[first, ("own", 2, 1, "next")], "    next"),
+            (&[first, ("called", 1, 1, "other")], "    first"),
+        ];
+        for (pieces, wanted) in cases {
+            assert_eq!(told(pieces).line(80), wanted);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_turn_takes_its_text_away_and_not_that_of_the_next() {
+        for (ended, wanted) in [(1, "    now"), (2, ""), (3, "")] {
+            let tail = told(&[("own", 2, 1, "now")]);
+            tail.end_turn(ended);
+            assert_eq!(tail.line(80), wanted, "{ended}");
+        }
+    }
+
+    #[test]
+    fn however_much_is_said_little_is_kept() {
+        let long = "é".repeat(100_000);
+        let tail = told(&[("own", 1, 1, &long)]);
+        assert!(tail.lock().text.len() <= KEPT_BYTES);
+        let short = [("own", 1, 1, "日本語"); 10_000];
+        let tail = told(&short);
+        assert!(tail.lock().text.len() <= 2 * KEPT_BYTES);
+        assert!(tail.line(20).ends_with("日本語"));
+    }
+}

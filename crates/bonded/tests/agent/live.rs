@@ -1,0 +1,240 @@
+//! What a model is saying, shown while it says it.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::thread;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::Value;
+
+use crate::reply::{Reply, report, report_tag, streamed_text, text};
+use crate::world::{Outcome, World, start};
+
+const LIVE: [&str; 2] = ["--stream-json", "--live"];
+const WRONG_TAG: &str = "<ai-agent-00000000-FINAL>no</ai-agent-00000000-FINAL>";
+
+/// Runs the agent with flags, not with `--json`.
+fn run(world: &World, flags: &[&str]) -> Outcome {
+    world.write();
+    let fixed = ["run", "--agent", "agent.ai", "--id", "own"];
+    let arguments: Vec<&str> = fixed
+        .iter()
+        .chain(flags)
+        .copied()
+        .chain(["do it"])
+        .collect();
+    world.bonded(&arguments)
+}
+
+fn lines(outcome: &Outcome) -> Vec<Value> {
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    parsed(outcome)
+}
+
+fn parsed(outcome: &Outcome) -> Vec<Value> {
+    let parse = |line| serde_json::from_str(line).expect("each line is JSON");
+    outcome.stdout.lines().map(parse).collect()
+}
+
+/// What was said in an attempt, put together.
+fn said(lines: &[Value], turn: u32, attempt: u32) -> String {
+    let live = lines.iter().filter_map(|line| line.get("live"));
+    let of_attempt = live.filter(|live| live["turn"] == turn && live["attempt"] == attempt);
+    of_attempt
+        .map(|live| {
+            assert_eq!(live["run"], lines[0]["runId"]);
+            live["text"].as_str().expect("a text")
+        })
+        .collect()
+}
+
+#[test]
+fn only_the_text_of_the_report_is_shown_however_its_tags_are_cut() {
+    let cases = [
+        (
+            report_tag("pipe", "\nGröße: 5 🦀\nnext <b>\n"),
+            "Größe: 5 🦀\nnext <b>",
+        ),
+        (
+            format!("I think. {} Bye.", report_tag("pipe", "only this")),
+            "only this",
+        ),
+        (format!("{WRONG_TAG}{}", report_tag("pipe", "yes")), "yes"),
+        (
+            "<ai-agent-NONCE-FINAL tool=\"agent__final_report\" format=\"pipe\">not closed".into(),
+            "not closed",
+        ),
+    ];
+    for (written, wanted) in cases {
+        for (letters, transport) in [
+            (1, "xml-final"),
+            (1, "xml"),
+            (3, "xml"),
+            (1000, "xml-final"),
+        ] {
+            let world = World::new().says([streamed_text(&written, letters)]);
+            let flags = [&LIVE[..], &["--tooling-transport", transport]].concat();
+            let lines = lines(&run(&world, &flags));
+            assert_eq!(
+                said(&lines, 1, 1),
+                wanted,
+                "{transport} by {letters}: {written}"
+            );
+            assert_eq!(world.requests()[0]["stream"], true);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_report_is_not_shown_and_is_said_again_by_the_next_attempt() {
+    let right = report_tag("pipe", "yes");
+    let world = World::new().says([streamed_text(WRONG_TAG, 1), streamed_text(&right, 1)]);
+    let lines = lines(&run(&world, &LIVE));
+    assert_eq!(said(&lines, 1, 1), "");
+    let all: String = [(1, 2), (2, 1)]
+        .map(|(turn, attempt)| said(&lines, turn, attempt))
+        .concat();
+    assert_eq!(all, "yes");
+}
+
+#[test]
+fn who_writes_no_tags_is_shown_as_it_speaks() {
+    let aloud = "thinking aloud: 🦀 <b> <ai-agent-00000000-FINAL>";
+    let native = ["--tooling-transport", "native", "--max-turns", "1"];
+    let world = World::new().then_always(streamed_text(aloud, 1));
+    let agent = run(&world, &[&LIVE[..], &native].concat());
+    let url = world.base_url();
+    let model = ["--model", "m", "--base-url", &url, "--max-turns", "1"];
+    let fixed = ["run", "--id", "plain", "do it"];
+    let plain = world.bonded(&[&fixed[..], &LIVE, &model].concat());
+    for outcome in [agent, plain] {
+        assert_eq!(said(&parsed(&outcome), 1, 1), aloud, "{outcome:#?}");
+    }
+}
+
+#[test]
+fn what_is_said_stands_between_the_entries_of_its_attempt_and_not_in_the_log() {
+    let written = report_tag("pipe", "only this");
+    let world = World::new().says([streamed_text(&written, 1)]);
+    let lines = lines(&run(&world, &LIVE));
+    let kind = |line: &Value| line["kind"].as_str().unwrap_or("live").to_owned();
+    let mut kinds: Vec<String> = lines.iter().map(kind).collect();
+    kinds.dedup();
+    assert_eq!(
+        kinds[..4],
+        ["run_started", "attempt_started", "live", "decision_made"]
+    );
+    assert!(!kinds[4..].contains(&"live".to_owned()), "{kinds:?}");
+    let entries: Vec<Value> = lines
+        .into_iter()
+        .filter(|line| line.get("live").is_none())
+        .collect();
+    assert_eq!(entries, world.log("own"));
+}
+
+#[test]
+fn nobody_who_did_not_ask_is_told() {
+    let written = report_tag("pipe", "only this");
+    let unasked: [&[&str]; 3] = [
+        &["--stream-json", "--stream"],
+        &["--stream"],
+        &["--json", "--stream"],
+    ];
+    for flags in unasked {
+        let world = World::new().says([streamed_text(&written, 1)]);
+        let outcome = run(&world, flags);
+        assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+        assert!(!outcome.stdout.contains("\"live\""), "{flags:?}");
+        let tails = outcome
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("    "));
+        assert_eq!(tails.count(), 0, "{}", outcome.stderr);
+    }
+    let whole = World::new().says([report("only this")]);
+    let lines = lines(&run(&whole, &LIVE));
+    assert_eq!(
+        said(&lines, 1, 1),
+        "",
+        "a reply that comes whole is its entry"
+    );
+}
+
+#[test]
+fn live_text_goes_with_the_entries_as_json_and_needs_a_stream() {
+    let alone: &[&str] = &["--live"];
+    for flags in [
+        alone,
+        &["--live", "--json"],
+        &["--live", "--stream-json", "--no-stream"],
+    ] {
+        let world = World::new().says([text("unheard")]);
+        run(&world, flags).refused(4, &["usage"]);
+    }
+}
+
+/// Runs the agent with its stderr on a terminal of so many columns, and gives all that it wrote there.
+fn on_terminal(world: &World, columns: u16) -> String {
+    world.write();
+    let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+    grantpt(&own).expect("it is ours");
+    unlockpt(&own).expect("it can be opened");
+    let name = ptsname(&own, vec![]).expect("it has a name");
+    let name = name.to_str().expect("that is a path");
+    let other = OpenOptions::new().read(true).write(true).open(name);
+    let other = other.expect("it is open");
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&other, size).expect("a terminal has a size");
+    let mut command = world.command(&["run", "--agent", "agent.ai", "--stream", "do it"]);
+    command.env("TERM", "xterm").stderr(other);
+    let child = start(&mut command);
+    // The terminal ends when nobody else has it open.
+    drop(command);
+    let reading = thread::spawn(move || {
+        let (mut terminal, mut shown) = (File::from(own), vec![]);
+        let mut part = [0; 4096];
+        while let Ok(count @ 1..) = terminal.read(&mut part) {
+            shown.extend_from_slice(&part[..count]);
+        }
+        String::from_utf8_lossy(&shown).into_owned()
+    });
+    let outcome = world.finish(child);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    reading.join().expect("reading does not panic")
+}
+
+#[test]
+fn a_terminal_shows_the_end_of_what_is_said_on_one_line_and_takes_it_away() {
+    let said = "the beginning, and \u{1b}[31mred 日本語, ".repeat(6);
+    let slow = |said: &str| -> Reply {
+        streamed_text(&format!("unseen {}", report_tag("pipe", said)), 16).paused_ms(60)
+    };
+    let world = World::new().says([slow(&said)]);
+    let shown = on_terminal(&world, 50);
+    // The model's escape is shown as a letter of its own; all others are the program's.
+    assert!(shown.contains("␛[31mred"), "{shown}");
+    assert!(!shown.contains("\u{1b}[31m"), "{shown}");
+    assert!(
+        !shown.contains("unseen") && !shown.contains("ai-agent"),
+        "{shown}"
+    );
+    let (drawn, after) = shown.rsplit_once("␛[31m").expect("it was shown");
+    // Each drawing fills two lines of 50 columns, which the terminal wraps by itself.
+    let before = drawn.rsplit('\u{1b}').next().unwrap_or_default();
+    let before = before.trim_start_matches("[1A").trim_start_matches("[2K");
+    let rest = after.split('\u{1b}').next().unwrap_or_default();
+    let drawing = format!("{before}␛[31m{rest}");
+    let columns = |letter: char| if "日本語".contains(letter) { 2 } else { 1 };
+    let columns: usize = drawing.chars().map(columns).sum();
+    assert_eq!(columns, 100, "{drawing:?}");
+    let erased = "\u{1b}[1A\r\u{1b}[2K\u{1b}[1B\r\u{1b}[2K\u{1b}[1A";
+    assert!(after.contains(erased), "{after:?}");
+    let (_, later) = after.split_once("decided").expect("the entry is shown");
+    assert!(!later.contains('␛'), "it stays erased: {later:?}");
+}
