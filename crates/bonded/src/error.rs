@@ -258,6 +258,7 @@ impl From<AgentError> for CliError {
             | AgentError::UnsupportedServer { .. }
             | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
+            AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,
             AgentError::UnknownTokenizer { .. } | AgentError::NoKey { .. } => Code::Config,
             AgentError::File(_)

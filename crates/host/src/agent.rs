@@ -6,6 +6,7 @@
 mod error;
 mod input;
 mod keyring;
+mod rest;
 mod sub_agent;
 mod target;
 mod tools;

@@ -9,7 +9,7 @@ mod include;
 mod read;
 mod schema;
 mod variables;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

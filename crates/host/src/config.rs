@@ -15,6 +15,7 @@ mod known;
 mod layer;
 mod mcp;
 pub(crate) mod nearest;
+mod openapi_file;
 pub mod options;
 mod places;
 mod pricing;
@@ -42,7 +43,6 @@ pub use provider::{
     ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };
 pub use queue::{DEFAULT_QUEUE, Queue};
-pub use rest::{OpenapiSpec, RestTool};
 
 use expand::Expanded;
 use layer::Layer;

@@ -1,6 +1,6 @@
 //! The tools that an agent may call: the [`Tool`] trait, the [`Registry`] that runs a checked call under
-//! its queue, timeout and byte cap, the built-in tools for files and commands, and the tools of MCP
-//! servers ([`mcp`]).
+//! its queue, timeout and byte cap, the built-in tools for files and commands, the tools of MCP servers
+//! ([`mcp`]), and tools that are requests over HTTP ([`rest`]).
 //!
 //! It does not see the log, the store or a model, does not decide whether a call may run, and no tool
 //! calls another. A call reaches a tool only as an `Invocation`, which the kernel alone can make, after
@@ -24,6 +24,7 @@ mod process;
 mod queue;
 mod read;
 mod registry;
+pub mod rest;
 mod run;
 mod search;
 mod task;

@@ -25,5 +25,6 @@ mod witness;
 
 pub use environment::Lookup;
 pub use error::McpError;
+pub(crate) use name::shown_name;
 pub use pool::{McpServers, McpTools};
 pub use settings::{McpServer, McpTransport, StdioCommand};

@@ -4,6 +4,9 @@
 mod outcome;
 mod provider;
 mod reply;
+#[expect(dead_code, reason = "the tests of the tools use more of it")]
+#[path = "../../../tools/tests/it/rest_server.rs"]
+mod rest_server;
 #[path = "../../../testkit/src/bin/tool_server.rs"]
 mod tool_server;
 mod world;
@@ -25,6 +28,7 @@ mod queues;
 mod reasoning;
 mod report;
 mod reports;
+mod rest;
 mod sampling;
 mod secrets;
 mod smoke;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bonded_kernel::{BadCatalog, ReportFault};
 use bonded_tools::mcp::McpError;
+use bonded_tools::rest::RestError;
 use bonded_tools::{QueueError, ToolsError};
 
 use crate::agent_file::AgentFileError;
@@ -45,7 +46,7 @@ pub enum AgentError {
         source: std::io::Error,
     },
     #[error(
-        "there is no tool or server {name:?}; the servers are {servers}, and the built-in tools {builtin}"
+        "there is no tool or server {name:?}; the configuration has {servers}, and the built-in tools are {builtin}"
     )]
     UnknownTool {
         name: String,
@@ -62,6 +63,8 @@ pub enum AgentError {
     DisabledServer { name: String },
     #[error(transparent)]
     Mcp(#[from] McpError),
+    #[error(transparent)]
+    Rest(RestError),
     #[error(transparent)]
     Queue(#[from] QueueError),
     #[error(transparent)]

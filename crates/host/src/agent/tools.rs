@@ -1,4 +1,4 @@
-//! The tools of agents: servers of the configuration, built-in tools, and other agents.
+//! The tools of agents: servers and requests of the configuration, built-in tools, and other agents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
 use bonded_tools::mcp::{McpServer, McpServers, McpTransport, StdioCommand};
-use bonded_tools::{BoxFuture, Queues, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
+use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
 use serde_json::Value;
 
-use super::{Agent, AgentError, Workplace, child_spec};
+use super::{Agent, AgentError, Workplace, child_spec, rest};
 use crate::config::{Config, Environment, McpTransport as Reached};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
@@ -25,19 +25,15 @@ pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     for name in names {
         if let Some(server) = agent.config.mcp_server(name)? {
             settings(server)?;
-        } else if agent.config.rest_tool(name)?.is_some() {
-            let (what, name) = ("the REST tool", name.clone());
-            return Err(AgentError::UnsupportedTool { what, name });
-        } else if name.starts_with("openapi:") {
-            let (what, name) = ("the OpenAPI document", name.clone());
-            return Err(AgentError::UnsupportedTool { what, name });
+        } else if rest::meant(&agent.config, name)?.is_some() {
+            // Its settings are good: that is all that can be known before it is called.
         } else if name == "batch" {
             let (what, name) = ("the tool", name.clone());
             return Err(AgentError::UnsupportedTool { what, name });
         } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
             return Err(AgentError::UnknownTool {
                 name: name.clone(),
-                servers: join(&agent.config.mcp_server_names()),
+                servers: join(&known(&agent.config)),
                 builtin: join(&BUILTIN),
             });
         }
@@ -45,10 +41,17 @@ pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     Ok(names.clone())
 }
 
-fn join(names: &[&str]) -> String {
-    match names {
-        [] => "none".into(),
-        names => names.join(", "),
+/// The names of the configuration that `tools` may hold.
+fn known(config: &Config) -> Vec<String> {
+    let servers = config.mcp_server_names().into_iter().map(str::to_owned);
+    servers.chain(rest::names(config)).collect()
+}
+
+fn join(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.is_empty() {
+        true => "none".into(),
+        false => names.join(", "),
     }
 }
 
@@ -62,6 +65,7 @@ pub struct AgentTools {
     plain: WorkdirTools,
     /// By the configuration files that define them.
     servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
+    shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     warn: Option<Warn>,
 }
 
@@ -79,6 +83,7 @@ impl AgentTools {
             workplace,
             plain: WorkdirTools::default(),
             servers: Mutex::default(),
+            shared: Mutex::default(),
             warn: None,
         }
     }
@@ -111,16 +116,22 @@ impl AgentTools {
         for name in &agent.tools {
             match config.mcp_server(name)? {
                 Some(server) => wanted.push(settings(server)?),
-                None => tools.extend(built_in(run, name)?),
+                None => match rest::meant(&config, name)? {
+                    Some(meant) => {
+                        let shared = self.shared(&config, &agent.config_files)?;
+                        let made = shared.tools(&meant).map_err(AgentError::Rest)?;
+                        tools.extend(made.tools);
+                        self.warn_of(&made.warnings);
+                    }
+                    None => tools.extend(built_in(run, name)?),
+                },
             }
         }
         if !wanted.is_empty() {
             let pool = self.pool(&config, &agent.config_files)?;
             let started = pool.start(&wanted).await?;
             tools.extend(started.tools);
-            if let Some(warn) = &self.warn {
-                started.warnings.iter().for_each(|warning| warn(warning));
-            }
+            self.warn_of(&started.warnings);
         }
         for child in &agent.agents {
             tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
@@ -134,24 +145,31 @@ impl AgentTools {
         child_spec(file, workplace)
     }
 
+    fn warn_of(&self, warnings: &[String]) {
+        if let Some(warn) = &self.warn {
+            warnings.iter().for_each(|warning| warn(warning));
+        }
+    }
+
+    fn shared(&self, config: &Config, files: &[String]) -> Result<Arc<rest::Shared>, AgentError> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shared.get(files) {
+            return Ok(known.clone());
+        }
+        let made = Arc::new(rest::Shared::new(config)?);
+        shared.insert(files.to_vec(), made.clone());
+        Ok(made)
+    }
+
     fn pool(&self, config: &Config, files: &[String]) -> Result<Arc<McpServers>, AgentError> {
         let mut pools = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(files) {
             return Ok(pool.clone());
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let queues = config.queues(cores).into_iter();
-        let queues = Queues::new(queues.map(|(name, queue)| {
-            let places = usize::try_from(queue.concurrent).unwrap_or(usize::MAX);
-            (name, places)
-        }))?;
+        let queues = Arc::clone(&self.shared(config, files)?.queues);
         let environment = self.environment.clone();
         let lookup = move |name: &str| environment.get(name).map(str::to_owned);
-        let pool = Arc::new(McpServers::new(
-            Arc::new(lookup),
-            Arc::new(queues),
-            STARTS_MAX,
-        ));
+        let pool = Arc::new(McpServers::new(Arc::new(lookup), queues, STARTS_MAX));
         pools.insert(files.to_vec(), pool.clone());
         Ok(pool)
     }

@@ -80,10 +80,15 @@ impl Yaml {
 
 /// Reads one document. An empty text is null.
 pub(crate) fn parse(text: &str) -> Result<Yaml, BadYaml> {
+    parse_within(text, COST_MAX)
+}
+
+/// The same for a text whose nodes may cost more, or less.
+pub(crate) fn parse_within(text: &str, cost_max: usize) -> Result<Yaml, BadYaml> {
     let mut loader = Loader {
         parser: Parser::new_from_str(text),
         anchors: BTreeMap::new(),
-        cost_left: COST_MAX,
+        cost_left: cost_max,
     };
     let mut document = None;
     loop {

@@ -33,7 +33,7 @@ impl Config {
             add(self.rest_tool(name).err());
         }
         for name in self.names("openapiSpecs") {
-            add(self.openapi_spec(name).err());
+            add(self.openapi_document(name).err());
         }
         for (provider, model) in self.priced() {
             add(self.pricing(provider, model).err());

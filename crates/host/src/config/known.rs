@@ -93,7 +93,21 @@ const REST_TOOL: Shape = Object(&[
     ("parametersSchema", AnyObject),
     ("bodyTemplate", Any),
     ("queue", Text),
-    ("streaming", AnyObject),
+    ("streaming", STREAMING),
+    ("redirects", Text),
+    ("privateAddresses", Bool),
+]);
+
+const STREAMING: Shape = Object(&[
+    ("mode", Text),
+    ("linePrefix", Text),
+    ("discriminatorField", Text),
+    ("doneValue", Text),
+    ("answerField", Text),
+    ("tokenValue", Text),
+    ("tokenField", Text),
+    ("timeoutMs", Count),
+    ("maxBytes", Count),
 ]);
 
 const OPENAPI_SPEC: Shape = Object(&[
@@ -103,6 +117,8 @@ const OPENAPI_SPEC: Shape = Object(&[
     ("queue", Text),
     ("includeMethods", TextList),
     ("tagFilter", TextList),
+    ("redirects", Text),
+    ("privateAddresses", Bool),
 ]);
 
 const QUEUE: Shape = Object(&[("concurrent", Count)]);

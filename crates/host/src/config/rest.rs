@@ -1,58 +1,181 @@
-//! REST tools and OpenAPI specifications, as far as is needed to name them and to bind their queues.
+//! REST tools and OpenAPI documents of the configuration, checked as far as that goes without a call.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
-use super::{Config, Problems};
+use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestError, RestTool};
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct RestTool {
-    pub name: String,
-    pub queue: String,
-    pub description: Option<String>,
-    pub method: Option<String>,
-    pub url: Option<String>,
-    /// May hold `${parameters.NAME}`, which is put in when the tool is called.
-    pub body_template: Option<Value>,
-    pub parameters_schema: Map<String, Value>,
-}
+use super::entry::Entry;
+use super::tree::Node;
+use super::{Config, ConfigError, Problems, openapi_file};
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenapiSpec {
-    pub name: String,
-    pub queue: String,
-    pub spec: Option<String>,
-    pub base_url: Option<String>,
-}
+const REDIRECTS: [(&str, Redirects); 2] = [
+    ("none", Redirects::Refused),
+    ("same-origin", Redirects::SameOrigin),
+];
 
 impl Config {
+    /// A REST tool with its variables put in; `None` if the configuration does not have it.
     pub fn rest_tool(&self, name: &str) -> Result<Option<RestTool>, Problems> {
         let mut problems = Vec::new();
         let tool = self
             .entry(&["restTools", name], &mut problems)
-            .map(|entry| RestTool {
-                name: name.into(),
-                queue: self.queue_of(&entry, &mut problems),
-                description: entry.text("description"),
-                method: entry.text("method"),
-                url: entry.text("url"),
-                body_template: entry.value("bodyTemplate").cloned(),
-                parameters_schema: entry.object("parametersSchema"),
-            });
+            .map(|entry| self.read_rest_tool(name, &entry, &mut problems));
         Problems::none_of(problems)?;
         Ok(tool)
     }
 
-    pub fn openapi_spec(&self, name: &str) -> Result<Option<OpenapiSpec>, Problems> {
+    /// An OpenAPI document, read from its file; `None` if the configuration does not have it.
+    pub fn openapi_document(&self, name: &str) -> Result<Option<OpenapiDocument>, Problems> {
         let mut problems = Vec::new();
-        let spec = self
+        let document = self
             .entry(&["openapiSpecs", name], &mut problems)
-            .map(|entry| OpenapiSpec {
-                name: name.into(),
-                queue: self.queue_of(&entry, &mut problems),
-                spec: entry.text("spec"),
-                base_url: entry.text("baseUrl"),
-            });
+            .and_then(|entry| self.read_openapi(name, &entry, &mut problems));
         Problems::none_of(problems)?;
-        Ok(spec)
+        Ok(document)
+    }
+
+    pub fn rest_tool_names(&self) -> Vec<&str> {
+        self.names("restTools")
+    }
+
+    pub fn openapi_names(&self) -> Vec<&str> {
+        self.names("openapiSpecs")
+    }
+
+    fn read_rest_tool(
+        &self,
+        name: &str,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> RestTool {
+        let method = entry.text("method").unwrap_or_else(|| "GET".into());
+        let url = entry.text("url").unwrap_or_default();
+        let tool = RestTool {
+            description: entry.text("description").unwrap_or_default(),
+            headers: headers(entry),
+            parameters_schema: entry.value("parametersSchema").cloned(),
+            body_template: entry
+                .value("bodyTemplate")
+                .filter(|it| !it.is_null())
+                .cloned(),
+            queue: Some(self.queue_of(entry, problems)),
+            streaming: streaming(entry, problems),
+            redirects: redirects(entry, problems),
+            reach: reach(entry),
+            ..RestTool::new(name, &method, &url)
+        };
+        problems.extend(self.foreign_headers(entry, "url"));
+        if problems.is_empty() {
+            problems.extend(tool.check().err().map(|error| problem(entry, &error)));
+        }
+        tool
+    }
+
+    fn read_openapi(
+        &self,
+        name: &str,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<OpenapiDocument> {
+        let value = match openapi_file::read(entry) {
+            Ok(value) => value,
+            Err(why) => {
+                problems.push(problem(entry, &why));
+                return None;
+            }
+        };
+        let document = OpenapiDocument {
+            base_url: entry.text("baseUrl"),
+            headers: headers(entry),
+            queue: Some(self.queue_of(entry, problems)),
+            include_methods: entry.texts("includeMethods"),
+            tag_filter: entry.texts("tagFilter"),
+            redirects: redirects(entry, problems),
+            reach: reach(entry),
+            ..OpenapiDocument::new(name, value)
+        };
+        let place = match &document.base_url {
+            Some(_) => "baseUrl",
+            None => "spec",
+        };
+        problems.extend(self.foreign_headers(entry, place));
+        if problems.is_empty() {
+            problems.extend(document.check().err().map(|error| problem(entry, &error)));
+        }
+        Some(document)
+    }
+
+    /// A file in a project must not send a secret that lies at home to a server of its own.
+    fn foreign_headers(&self, entry: &Entry<'_>, place: &str) -> Option<ConfigError> {
+        let place = entry.path.child(place);
+        let from = self.tree.at(&place)?;
+        let headers = self.tree.at(&entry.path.child("headers"))?;
+        let Node::Object { children, .. } = headers else {
+            return None;
+        };
+        let lower = children
+            .values()
+            .find(|header| header.layer() > from.layer() && !header.is_null())?;
+        let lower = self.file(lower).display();
+        Some(ConfigError::Unusable {
+            file: self.file(from).to_owned(),
+            message: format!(
+                "the headers from {lower} would go to the address from this file; write both in one file"
+            ),
+            key_path: place,
+        })
+    }
+}
+
+fn headers(entry: &Entry<'_>) -> BTreeMap<String, String> {
+    let headers = entry.secrets("headers").into_iter();
+    headers
+        .map(|(name, value)| (name, value.expose().to_owned()))
+        .collect()
+}
+
+fn redirects(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Redirects {
+    let said = entry.word("redirects", &REDIRECTS, problems);
+    said.unwrap_or_default()
+}
+
+fn reach(entry: &Entry<'_>) -> Reach {
+    match entry.flag("privateAddresses") {
+        Some(true) => Reach::Private,
+        _ => Reach::Public,
+    }
+}
+
+fn streaming(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
+    entry.value("streaming").filter(|it| it.is_object())?;
+    let said = entry.below("streaming");
+    said.word("mode", &[("json-stream", ())], problems);
+    let usual = JsonStream::default();
+    Some(JsonStream {
+        line_prefix: said.text("linePrefix").unwrap_or(usual.line_prefix),
+        discriminator_field: said
+            .text("discriminatorField")
+            .unwrap_or(usual.discriminator_field),
+        done_value: said.text("doneValue").unwrap_or(usual.done_value),
+        answer_field: said.text("answerField").unwrap_or(usual.answer_field),
+        token_value: said.text("tokenValue").unwrap_or(usual.token_value),
+        token_field: said.text("tokenField").unwrap_or(usual.token_field),
+        timeout_ms: said.whole("timeoutMs"),
+        bytes_max: said.whole("maxBytes").unwrap_or(usual.bytes_max),
+    })
+}
+
+/// What is wrong with an entry, with the file and the key that say it.
+fn problem(entry: &Entry<'_>, error: &RestError) -> ConfigError {
+    let mut keys = error.key().split('.').filter(|key| !key.is_empty());
+    let top = keys.next();
+    let key_path = top
+        .into_iter()
+        .chain(keys)
+        .fold(entry.path.clone(), |path, key| path.child(key));
+    ConfigError::Unusable {
+        file: entry.file(top.unwrap_or_default()),
+        key_path,
+        message: error.to_string(),
     }
 }

@@ -9,5 +9,6 @@ mod mcp;
 mod options;
 mod providers;
 mod reasoning;
+mod rest;
 mod variables;
 mod world;

@@ -150,7 +150,7 @@ fn parameters_and_what_servers_are_given_are_left_alone() {
         .rest_tool("r")
         .expect("it is good")
         .expect("it is there");
-    assert_eq!(tool.url.as_deref(), Some("http://a/${parameters.x}"));
+    assert_eq!(tool.url, "http://a/${parameters.x}");
     assert_eq!(
         tool.body_template.expect("it has one")["q"][0],
         "${parameters.y}"

@@ -7,7 +7,7 @@ const HASH_CHARS: usize = 8;
 
 /// `SERVER__tool`, made of letters, digits, `_` and `-`. A name that is too long keeps its beginning and
 /// ends in a hash of the whole, so that two long names stay two.
-pub(super) fn shown_name(server: &str, tool: &str) -> String {
+pub(crate) fn shown_name(server: &str, tool: &str) -> String {
     let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let whole = format!("{server}__{tool}");
     let mut name: String = whole

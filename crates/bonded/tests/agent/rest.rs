@@ -1,0 +1,156 @@
+//! REST tools and OpenAPI documents in the hands of an agent.
+
+use serde_json::{Value, json};
+
+use crate::reply::{call, report};
+use crate::rest_server::Server;
+use crate::world::World;
+
+const SHOP: &str = "
+openapi: 3.1.0
+paths:
+  /items/{id}:
+    get:
+      operationId: item
+      parameters:
+        - { name: id, in: path, required: true, schema: { type: string } }
+    post:
+      operationId: upload
+      requestBody: { required: true, content: { multipart/form-data: {} } }
+";
+
+fn json_server() -> Server {
+    Server::saying(200, "content-type: application/json\r\n", r#"{ "t": 21 }"#)
+}
+
+#[test]
+fn a_rest_tool_is_called_by_either_name_and_its_secret_stays_out_of_the_log() {
+    for named in ["weather", "rest__weather"] {
+        let server = json_server();
+        let weather = json!({
+            "description": "The weather of a city.",
+            "url": server.url("/now/${parameters.city}"),
+            "headers": { "Authorization": "Bearer ${WEATHER_KEY}" },
+            "parametersSchema": { "city": { "type": "string" } },
+        });
+        let world = World::new()
+            .front(&format!("tools: {named}"))
+            .config(&json!({ "restTools": { "weather": weather } }))
+            .file(".ai-agent.env", "WEATHER_KEY=hunter2")
+            .says([
+                call("rest__weather", json!({ "city": "../Köln" })),
+                call("rest__weather", json!({ "city": "Köln" })),
+                report("21"),
+            ]);
+        let outcome = world.run(&[], "how warm is it?").good();
+        assert!(outcome.requests[0].tools().contains(&"rest__weather"));
+        let texts = outcome.tool_texts();
+        assert!(
+            texts[0].starts_with("(tool failed: bad_arguments"),
+            "{}",
+            texts[0]
+        );
+        assert_eq!(texts[1], r#"{"t":21}"#);
+        let seen = server.seen();
+        assert_eq!(seen.len(), 1);
+        assert_eq!(seen[0].target, "/now/K%C3%B6ln");
+        assert_eq!(seen[0].headers["authorization"], "Bearer hunter2");
+        let log = Value::Array(world.log(outcome.run_id())).to_string();
+        assert!(log.contains("rest__weather") && !log.contains("hunter2"));
+    }
+}
+
+#[test]
+fn the_operations_of_a_document_are_called_and_what_is_left_out_is_said() {
+    let server = json_server();
+    let shop = json!({ "spec": "api/shop.yaml", "baseUrl": server.url("/v2") });
+    let world = World::new()
+        .front("tools: openapi:shop")
+        .config(&json!({ "openapiSpecs": { "shop": shop } }))
+        .file("api/shop.yaml", SHOP)
+        .says([
+            call("openapi__shop__item", json!({ "id": "a b" })),
+            report("seen"),
+        ]);
+    let outcome = world.run(&[], "look").good();
+    assert_eq!(outcome.tool_texts(), [r#"{"t":21}"#]);
+    assert_eq!(server.seen()[0].target, "/v2/items/a%20b");
+    let warned = "openapi:shop: POST /items/{id} is left out: its body is multipart/form-data";
+    assert!(outcome.stderr.contains(warned), "{}", outcome.stderr);
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_before_anything_runs() {
+    let rest = |tool: Value| json!({ "restTools": { "x": tool } });
+    let openapi = |document: Value| json!({ "openapiSpecs": { "x": document } });
+    let rows = [
+        (
+            "x",
+            rest(json!({ "url": "http://${parameters.h}/" })),
+            &["restTools.x.url", "host"][..],
+        ),
+        (
+            "x",
+            rest(json!({ "url": "http://h/", "method": "LOOK" })),
+            &["restTools.x.method", "GET"],
+        ),
+        (
+            "x",
+            rest(json!({ "url": "http://h/", "redirects": "all" })),
+            &["restTools.x.redirects", "same-origin"],
+        ),
+        (
+            "x",
+            rest(json!({ "url": "http://h/", "streaming": { "mode": "lines" } })),
+            &["streaming.mode", "json-stream"],
+        ),
+        (
+            "x",
+            rest(json!({ "url": "http://h/", "headers": { "Host": "secret-value" } })),
+            &["restTools.x.headers.Host"],
+        ),
+        (
+            "x",
+            rest(json!({ "url": "http://h/", "parametersSchema": { "type": "string" } })),
+            &["restTools.x.parametersSchema", "object"],
+        ),
+        (
+            "openapi:x",
+            openapi(json!({ "spec": "gone.yaml" })),
+            &["openapiSpecs.x.spec", "gone.yaml"],
+        ),
+        (
+            "openapi:x",
+            openapi(json!({ "spec": "https://h/api.json" })),
+            &["openapiSpecs.x.spec", "local file"],
+        ),
+        (
+            "openapi:x",
+            openapi(json!({ "spec": "shop.yaml" })),
+            &["openapiSpecs.x.baseUrl", "server"],
+        ),
+        (
+            "openapi:x",
+            openapi(json!({ "spec": "agent.md" })),
+            &["openapiSpecs.x.spec", "OpenAPI"],
+        ),
+        (
+            "openapi:y",
+            openapi(json!({ "spec": "shop.yaml", "baseUrl": "http://h" })),
+            &["openapi:y", "openapi:x"],
+        ),
+    ];
+    for (named, config, said) in rows {
+        let world = World::new()
+            .front(&format!("tools: {named}"))
+            .config(&config)
+            .file("shop.yaml", SHOP)
+            .file("agent.md", "# no document\n");
+        let outcome = world.run(&[], "x").refused(4, said);
+        assert!(
+            !outcome.stderr.contains("secret-value"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! REST tools and OpenAPI documents among the tools of an agent.
+
+use std::sync::Arc;
+
+use bonded_tools::rest::{
+    OpenapiDocument, OpenapiTools, RestEndpoints, RestError, RestTool, system_lookup,
+};
+use bonded_tools::{QueueError, Queues};
+
+use super::AgentError;
+use crate::config::Config;
+
+const REST_PREFIX: &str = "rest__";
+const OPENAPI_PREFIX: &str = "openapi:";
+
+/// What a name in `tools` stands for.
+pub(super) enum Meant {
+    Tool(Box<RestTool>),
+    Document(Box<OpenapiDocument>),
+}
+
+/// What a name stands for, where it stands for a request; a mistake in its settings is an error.
+pub(super) fn meant(config: &Config, name: &str) -> Result<Option<Meant>, AgentError> {
+    if let Some(document) = name.strip_prefix(OPENAPI_PREFIX) {
+        let found = config.openapi_document(document)?;
+        return Ok(found.map(|document| Meant::Document(Box::new(document))));
+    }
+    let found = match config.rest_tool(name)? {
+        Some(tool) => Some(tool),
+        None => match name.strip_prefix(REST_PREFIX) {
+            Some(bare) => config.rest_tool(bare)?,
+            None => None,
+        },
+    };
+    Ok(found.map(|tool| Meant::Tool(Box::new(tool))))
+}
+
+/// The names that `tools` may hold for requests.
+pub(super) fn names(config: &Config) -> Vec<String> {
+    let tools = config.rest_tool_names().into_iter().map(str::to_owned);
+    let documents = config.openapi_names().into_iter();
+    let documents = documents.map(|name| format!("{OPENAPI_PREFIX}{name}"));
+    tools.chain(documents).collect()
+}
+
+/// What runs with the same configuration share: queues, and connections to the same origins.
+pub(super) struct Shared {
+    pub(super) queues: Arc<Queues>,
+    endpoints: RestEndpoints,
+}
+
+impl Shared {
+    pub(super) fn new(config: &Config) -> Result<Self, QueueError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let queues = config.queues(cores).into_iter();
+        let queues = Queues::new(queues.map(|(name, queue)| {
+            let places = usize::try_from(queue.concurrent).unwrap_or(usize::MAX);
+            (name, places)
+        }))?;
+        let queues = Arc::new(queues);
+        Ok(Self {
+            endpoints: RestEndpoints::new(Arc::clone(&queues), system_lookup()),
+            queues,
+        })
+    }
+
+    /// The tools behind a name. The settings were checked when they were read, the queues too.
+    pub(super) fn tools(&self, meant: &Meant) -> Result<OpenapiTools, RestError> {
+        match meant {
+            Meant::Document(document) => self.endpoints.openapi(document),
+            Meant::Tool(tool) => Ok(OpenapiTools {
+                tools: vec![self.endpoints.tool(tool)?],
+                warnings: vec![],
+            }),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Why a REST tool cannot be offered, in words that a person can act upon; and the codes of failed calls.
+
+use std::error::Error;
+
+use crate::queue::QueueError;
+
+/// The server answered with a status of 400 or more.
+pub(super) const STATUS: &str = "http_status";
+/// The server answered with a redirect that is not followed.
+pub(super) const REDIRECT: &str = "http_redirect";
+/// There was no connection, or it broke.
+pub(super) const UNREACHABLE: &str = "http_unreachable";
+/// The server's name leads to an address that the tool may not reach.
+pub(super) const ADDRESS_REFUSED: &str = "address_refused";
+/// The stream of an answer said nothing that could be used.
+pub(super) const EMPTY_STREAM: &str = "http_empty_stream";
+
+/// Why a REST tool or an OpenAPI document cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestError {
+    /// `key` is where the mistake stands below the entry, such as `headers.X-Team`.
+    #[error("{why}")]
+    Setting { key: String, why: String },
+    #[error("the tool is bound to a queue that does not exist: {source}")]
+    Queue { source: QueueError },
+}
+
+impl RestError {
+    pub(super) fn at(key: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Setting {
+            key: key.into(),
+            why: why.into(),
+        }
+    }
+
+    /// The key below the entry that must be changed.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Setting { key, .. } => key,
+            Self::Queue { .. } => "queue",
+        }
+    }
+}
+
+/// An error with all its causes, each once.
+pub(super) fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
