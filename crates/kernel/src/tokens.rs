@@ -16,26 +16,28 @@ pub fn estimate(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut tokens = 0;
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let letters = bytes[at..]
-            .iter()
-            .take_while(|b| b.is_ascii_alphabetic())
-            .count();
-        if letters > 0 {
-            let is_word = letters <= WORD_BYTES_MAX;
-            tokens += if is_word {
-                letters.div_ceil(2)
-            } else {
-                letters
-            };
-            at += letters;
-            continue;
-        }
-        let before_word = byte == b' ' && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
-        tokens += usize::from(!before_word);
-        at += 1;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let letters = length(rest, u8::is_ascii_alphabetic);
+        tokens += match letters {
+            ..=WORD_BYTES_MAX => letters.div_ceil(2),
+            _ => letters,
+        };
+        let others = length(&rest[letters..], |byte| !byte.is_ascii_alphabetic());
+        at += letters + others;
+        // The last one stands before a word, if any follows.
+        let before_word = others > 0 && at < bytes.len() && bytes[at - 1] == b' ';
+        tokens += others - usize::from(before_word);
     }
     tokens as u64
+}
+
+/// How many bytes at the beginning are of a kind.
+fn length(bytes: &[u8], is_kind: impl Fn(&u8) -> bool) -> usize {
+    bytes
+        .iter()
+        .position(|byte| !is_kind(byte))
+        .unwrap_or(bytes.len())
 }
 
 #[cfg(test)]
@@ -60,6 +62,13 @@ mod tests {
             tokens >= 16,
             "no vocabulary needs more than a token a word here"
         );
+    }
+
+    #[test]
+    fn a_blank_counts_unless_a_word_follows_it() {
+        for (text, tokens) in [("a ", 2), (" a", 1), ("  a", 2), (" 1", 2), ("a. b", 3)] {
+            assert_eq!(estimate(text), tokens, "{text:?}");
+        }
     }
 
     #[test]

@@ -263,7 +263,9 @@ impl Run {
             Phase::Acting { calls, at, .. } => calls.get(*at),
             _ => None,
         };
-        let around = call.map_or(MESSAGE_TOKENS, |call| {
+        // Only tags stand around a text; otherwise a message is its text and no more.
+        let tagged = call.filter(|call| call.tag.is_some());
+        let around = tagged.map_or(MESSAGE_TOKENS, |call| {
             let text = output.text.as_str().into();
             let message = self.answer(call, &text, Outcome::Failed, output.latency_ms);
             context::message_tokens(&message).saturating_sub(estimate(&text))
