@@ -145,7 +145,8 @@ impl Driver<'_> {
         let sending = match &self.host.live {
             None => transport.send(&request),
             Some(sink) => {
-                let live = Telling::new(sink.clone(), &self.run, turn, attempt);
+                let mask = self.host.secrets.mask();
+                let live = Telling::new(sink.clone(), mask, &self.run, turn, attempt);
                 transport.send_live(&request, live)
             }
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Encoding, Run, RunId, StreamFilter};
+use bonded_kernel::{Encoding, Mask, Run, RunId, StreamFilter};
 use bonded_transport::Live;
 
 /// Is told what models say while they say it.
@@ -23,17 +23,27 @@ pub struct LivePiece<'a> {
     pub text: &'a str,
 }
 
-/// Tells a sink one reply, as far as it is for others: where a report is written as a tag, its text alone.
+/// Tells a sink one reply, as far as it is for others: where a report is written as a tag, its text alone, and
+/// nowhere a secret.
 pub(crate) struct Telling {
     sink: Arc<dyn LiveSink>,
     run: RunId,
     turn: u32,
     attempt: u32,
     filter: Option<StreamFilter>,
+    mask: Arc<Mask>,
+    /// What is held back, because it may be the beginning of a secret.
+    held: String,
 }
 
 impl Telling {
-    pub(crate) fn new(sink: Arc<dyn LiveSink>, run: &Run, turn: u32, attempt: u32) -> Box<Self> {
+    pub(crate) fn new(
+        sink: Arc<dyn LiveSink>,
+        mask: Arc<Mask>,
+        run: &Run,
+        turn: u32,
+        attempt: u32,
+    ) -> Box<Self> {
         let agent = run.config().agent.as_ref();
         let tagged = agent.filter(|agent| agent.encoding != Encoding::Native);
         Box::new(Self {
@@ -42,7 +52,17 @@ impl Telling {
             turn,
             attempt,
             filter: tagged.map(|agent| StreamFilter::new(&agent.nonce)),
+            mask,
+            held: String::new(),
         })
+    }
+
+    fn say(&mut self, piece: &str) {
+        self.held.push_str(piece);
+        let mut text = self.mask.owned(std::mem::take(&mut self.held));
+        let sure = text.len() - self.mask.begun_bytes(&text);
+        self.held = text.split_off(sure);
+        self.tell(&text);
     }
 
     fn tell(&self, text: &str) {
@@ -62,16 +82,18 @@ impl Live for Telling {
         match &mut self.filter {
             Some(filter) => {
                 let shown = filter.push(piece);
-                self.tell(&shown);
+                self.say(&shown);
             }
-            None => self.tell(piece),
+            None => self.say(piece),
         }
     }
 
     fn end(&mut self) {
         if let Some(filter) = &mut self.filter {
             let held_back = filter.finish();
-            self.tell(&held_back);
+            self.say(&held_back);
         }
+        let rest = std::mem::take(&mut self.held);
+        self.tell(&rest);
     }
 }

@@ -15,6 +15,7 @@ use crate::model::{Failure, Reply};
 #[derive(Clone, Default)]
 pub struct Mask {
     finder: Option<AhoCorasick>,
+    patterns: Vec<String>,
     /// What each pattern of the finder is replaced by.
     shown: Vec<String>,
 }
@@ -37,7 +38,8 @@ impl Mask {
             .filter(|_| !patterns.is_empty());
         Self {
             finder,
-            shown: patterns.into_values().collect(),
+            shown: patterns.values().cloned().collect(),
+            patterns: patterns.into_keys().collect(),
         }
     }
 
@@ -57,6 +59,17 @@ impl Mask {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => text,
         }
+    }
+
+    /// How many bytes at the end of a text that still grows may be the beginning of a secret.
+    pub fn begun_bytes(&self, text: &str) -> usize {
+        let begun = |pattern: &String| {
+            let longest = text.len().min(pattern.len().saturating_sub(1));
+            let beginnings = (1..=longest).rev().filter_map(|len| pattern.get(..len));
+            let mut at_the_end = beginnings.filter(|begun| text.ends_with(begun));
+            at_the_end.next().map_or(0, str::len)
+        };
+        self.patterns.iter().map(begun).max().unwrap_or(0)
     }
 
     /// What a provider wants back as it gave it (`signed`) is left alone: changed, it would be refused.

@@ -114,6 +114,17 @@ fn who_writes_no_tags_is_shown_as_it_speaks() {
 }
 
 #[test]
+fn a_secret_that_is_said_in_pieces_is_not_shown() {
+    let written = report_tag("pipe", "my key is key-1, not key-");
+    for letters in [1, 2, 1000] {
+        let world = World::new().says([streamed_text(&written, letters)]);
+        let said = said(&lines(&run(&world, &LIVE)), 1, 1);
+        assert!(said.starts_with("my key is [secret "), "{letters}: {said}");
+        assert!(said.ends_with("], not key-"), "{letters}: {said}");
+    }
+}
+
+#[test]
 fn what_is_said_stands_between_the_entries_of_its_attempt_and_not_in_the_log() {
     let written = report_tag("pipe", "only this");
     let world = World::new().says([streamed_text(&written, 1)]);
