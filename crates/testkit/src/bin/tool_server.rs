@@ -4,11 +4,14 @@
 //! page, `NOISE` prints lines that are no messages, `EXTRA_TOOLS` is a JSON array of tools that are listed
 //! too and `EXTRA_TOOLS_FILE` a file with one, `IGNORE_TERM` starts a child that outlives SIGTERM, `STAY` does
 //! not end with its stdin, `COUNT_FILE` and `LOG_FILE` are files that executions and notifications are
-//! appended to, and `FAULT` is how the start goes wrong: `silence`, `garbage`, `drip` or `crash`.
+//! appended to, `PROTOCOL` is the version that it speaks, and `FAULT` is how the start goes wrong: `silence`,
+//! `garbage`, `drip` or `crash`.
+
+#[path = "../tool_server/bad.rs"]
+mod bad;
 
 use std::fs::OpenOptions;
-use std::io::{BufRead as _, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -18,10 +21,10 @@ pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn main() -> Result<(), Fault> {
     if std::env::var_os("IGNORE_TERM").is_some() {
-        start_stubborn_child()?;
+        bad::start_stubborn_child()?;
     }
     if let Some(fault) = variable("FAULT") {
-        return start_badly(&fault);
+        return bad::start_badly(&fault);
     }
     for line in std::io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?)?;
@@ -44,35 +47,6 @@ pub(crate) fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Does not come up, in one way or another.
-fn start_badly(fault: &str) -> Result<(), Fault> {
-    let mut stdout = std::io::stdout().lock();
-    match fault {
-        "crash" => return Err("there is no such database".into()),
-        "garbage" => stdout.write_all(&[b"\xff\x00{]".repeat(1000), b"\n".to_vec()].concat())?,
-        "drip" => drip(&mut stdout),
-        _ => {}
-    }
-    stdout.flush()?;
-    sleep(u64::MAX);
-    Ok(())
-}
-
-/// An answer of which a byte comes now and then, for ever.
-fn drip(stdout: &mut impl Write) {
-    let begin = br#"{"jsonrpc":"2.0","id":0,"result":{""#.iter();
-    for byte in begin.chain(std::iter::repeat(&b'x')) {
-        if stdout
-            .write_all(&[*byte])
-            .and_then(|()| stdout.flush())
-            .is_err()
-        {
-            return;
-        }
-        sleep(20);
-    }
-}
-
 fn sleep(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
@@ -90,25 +64,22 @@ fn append(variable_name: &str, line: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A child in the same group that only SIGKILL ends. Its number is told on stderr.
-fn start_stubborn_child() -> Result<(), Fault> {
-    let script = "trap '' TERM; while :; do sleep 1000 & wait; done";
-    let child = Command::new("sh")
-        .args(["-c", script])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    append("LOG_FILE", &format!("child {}", child.id()))
-}
-
 /// `Ok` is a result, `Err` the message of an error.
 fn method_result(method: &str, params: &Value) -> Result<Value, String> {
+    let version = variable("PROTOCOL");
+    let is_newest = version.as_deref() == Some("2026-07-28");
     match method {
-        "initialize" => {
+        "server/discover" if is_newest => Ok(json!({
+            "resultType": "complete",
+            "supportedVersions": [version],
+            "capabilities": { "tools": {} },
+            "ttlMs": 0,
+            "cacheScope": "private",
+        })),
+        "initialize" if !is_newest => {
             sleep(variable("START_DELAY_MS").map_or(0, |ms| ms.parse().unwrap_or(0)));
             Ok(json!({
-                "protocolVersion": params["protocolVersion"],
+                "protocolVersion": version.map_or(params["protocolVersion"].clone(), Value::from),
                 "capabilities": { "tools": { "listChanged": true } },
                 "serverInfo": { "name": "tool_server", "version": "1" },
             }))
@@ -239,7 +210,7 @@ fn call(name: &str, arguments: &Value, meta: &Value) -> Result<Value, String> {
             text("noted".into())
         }
         "peak" => text(peak().to_string()),
-        "flood" => flood(arguments["kind"].as_str().unwrap_or_default()),
+        "flood" => bad::flood(arguments["kind"].as_str().unwrap_or_default()),
         "env" => {
             let variables: std::collections::BTreeMap<String, String> = std::env::vars().collect();
             Ok(json!({ "content": [], "structuredContent": variables }))
@@ -290,36 +261,6 @@ fn notify(method: &str, params: &Value) {
     let _ = std::io::stdout()
         .lock()
         .write_all(format!("{message}\n").as_bytes());
-}
-
-/// Prints more than anybody wants: one endless line, endless lines, an endless result, an answer that drips,
-/// endless notifications or endless requests.
-fn flood(kind: &str) -> Result<Value, String> {
-    if kind == "drip" {
-        drip(&mut std::io::stdout().lock());
-    }
-    if kind == "result" {
-        let begin = br#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":""#;
-        let _ = std::io::stdout().lock().write_all(begin);
-    }
-    let piece = match kind {
-        "result" => "y".repeat(1 << 16),
-        "notifications" => format!(
-            "{}\n",
-            json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" })
-        )
-        .repeat(1000),
-        "line" => "x".repeat(1 << 16),
-        "lines" => format!("{}\n", "x".repeat(1 << 12)).repeat(16),
-        _ => format!(
-            "{}\n",
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })
-        )
-        .repeat(1000),
-    };
-    let mut stdout = std::io::stdout().lock();
-    while stdout.write_all(piece.as_bytes()).is_ok() {}
-    Err("nobody reads any more".into())
 }
 
 fn answer(id: &Value, result: &Result<Value, String>) -> Result<(), Fault> {

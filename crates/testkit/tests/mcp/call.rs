@@ -187,3 +187,21 @@ async fn progress_is_told_and_prolongs_nothing() {
     let output = world.call("progress", json!({})).await;
     assert_eq!(output.outcome, Outcome::TimedOut);
 }
+
+#[tokio::test]
+async fn servers_of_every_version_are_spoken_to_in_it() {
+    for (version, is_said) in [
+        ("2024-11-05", false),
+        ("2025-03-26", false),
+        ("2025-06-18", false),
+        ("2025-11-25", false),
+        ("2026-07-28", true),
+    ] {
+        let world = World::new(&[("PROTOCOL", version)]).await;
+        let text = world.ok("test", json!({ "text": version })).await;
+        assert_eq!(text, version);
+        let meta = world.ok("meta", json!({})).await;
+        let says = format!("\"io.modelcontextprotocol/protocolVersion\":\"{version}\"");
+        assert_eq!(meta.contains(&says), is_said, "{meta}");
+    }
+}

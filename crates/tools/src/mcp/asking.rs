@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::error::{REQUEST_REFUSED, SERVER_ENDED, UNREACHABLE};
 use super::http::HttpFault;
 use super::link::{Link, value_of};
-use super::listing::Offered;
+use super::pin::Pinned;
 use super::upkeep::Upkeep;
 use crate::fault::{TOOL_CHANGED, ToolFault};
 
@@ -66,12 +66,12 @@ impl Upkeep {
     /// it still lives.
     pub(super) async fn ask(
         self: &Arc<Self>,
-        pinned: &Offered,
+        pinned: &Pinned,
         request: ClientRequest,
     ) -> Result<Value, Miss> {
         let link = self.link().await?;
-        if let Some(change) = self.offers().change_of(pinned) {
-            self.warn_of_change(&pinned.tool, &change);
+        if let Some(change) = pinned.change(&self.offers()) {
+            self.warn_of_change(&pinned.offered.tool, &change);
             return Err(changed(&self.server().name, &change).into());
         }
         let handle = match link.send(request).await {

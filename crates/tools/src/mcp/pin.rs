@@ -1,5 +1,7 @@
 //! What a server offers now, beside what a run was begun with.
 
+use std::sync::Arc;
+
 use bonded_kernel::{Hash, ToolSpec};
 
 use super::listing::Offered;
@@ -11,19 +13,35 @@ pub(super) struct Offers {
     pub(super) warnings: Vec<String>,
 }
 
-impl Offers {
-    /// What has become of a tool since it was pinned, as the end of a sentence about its server; `None` if
-    /// it is what it was.
-    pub(super) fn change_of(&self, pinned: &Offered) -> Option<String> {
-        let now = self
-            .tools
-            .iter()
-            .find(|offered| offered.tool == pinned.tool);
-        difference(&pinned.tool, &pinned.spec, now.map(|now| &now.spec))
+/// A tool as it was when a run began.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    pub(super) offered: Offered,
+    /// What it was offered with.
+    offers: Arc<Offers>,
+}
+
+impl Pinned {
+    pub(super) fn all_of(offers: &Arc<Offers>) -> impl Iterator<Item = Self> {
+        offers.tools.iter().map(|offered| Self {
+            offered: offered.clone(),
+            offers: Arc::clone(offers),
+        })
+    }
+
+    /// What has become of the tool, as the end of a sentence about its server; `None` if it is what it was.
+    pub(super) fn change(&self, now: &Arc<Offers>) -> Option<String> {
+        // The server was not asked since, as with nearly every call.
+        if Arc::ptr_eq(&self.offers, now) {
+            return None;
+        }
+        let Offered { tool, spec } = &self.offered;
+        let now = now.tools.iter().find(|offered| offered.tool == *tool);
+        difference(tool, spec, now.map(|now| &now.spec))
     }
 }
 
-/// As [`Offers::change_of`], for one spec beside another.
+/// As [`Pinned::change`], for one spec beside another.
 pub(super) fn difference(tool: &str, pinned: &ToolSpec, now: Option<&ToolSpec>) -> Option<String> {
     let Some(now) = now else {
         return Some(format!("no longer offers {tool:?}"));

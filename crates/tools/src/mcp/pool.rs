@@ -9,6 +9,7 @@ use tokio::sync::{OnceCell, Semaphore};
 
 use super::error::McpError;
 use super::news::Tell;
+use super::pin::Pinned;
 use super::settings::McpServer;
 use super::tool::{Lease, McpTool};
 use super::upkeep::Upkeep;
@@ -193,9 +194,9 @@ impl Drop for McpServers {
 /// The tools of a server that is up.
 fn tools_of(upkeep: &Arc<Upkeep>, queue: &Arc<Queue>, lease: Option<&Arc<Lease>>) -> McpTools {
     let offers = upkeep.offers();
-    let tools = offers.tools.iter().map(|offered| {
+    let tools = Pinned::all_of(&offers).map(|pinned| {
         let (upkeep, queue) = (Arc::clone(upkeep), Arc::clone(queue));
-        let tool = McpTool::new(upkeep, queue, offered.clone(), lease.cloned());
+        let tool = McpTool::new(upkeep, queue, pinned, lease.cloned());
         Arc::new(tool) as Arc<dyn Tool>
     });
     McpTools {

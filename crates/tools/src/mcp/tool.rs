@@ -11,7 +11,7 @@ use super::asking::changed;
 use super::content::shown;
 use super::error::TOOL_FAILED;
 use super::listing::Offered;
-use super::pin::difference;
+use super::pin::{Pinned, difference};
 use super::upkeep::Upkeep;
 use crate::fault::{self, ToolFault};
 use crate::queue::Queue;
@@ -23,7 +23,7 @@ const KEY: &str = "bonded/idempotencyKey";
 pub(super) struct McpTool {
     upkeep: Arc<Upkeep>,
     queue: Arc<Queue>,
-    offered: Offered,
+    pinned: Pinned,
     /// Held by every tool of a server that only one run uses.
     _lease: Option<Arc<Lease>>,
 }
@@ -41,13 +41,13 @@ impl McpTool {
     pub(super) fn new(
         upkeep: Arc<Upkeep>,
         queue: Arc<Queue>,
-        offered: Offered,
+        pinned: Pinned,
         lease: Option<Arc<Lease>>,
     ) -> Self {
         Self {
             upkeep,
             queue,
-            offered,
+            pinned,
             _lease: lease,
         }
     }
@@ -79,9 +79,9 @@ impl McpTool {
         call: &Invocation,
     ) -> Result<Value, ToolFault> {
         let request = || self.request(arguments.clone(), call.key());
-        match self.upkeep.ask(&self.offered, request()).await {
-            Err(miss) if miss.may_be_repeated(self.offered.spec.effect) => {
-                let second = self.upkeep.ask(&self.offered, request()).await;
+        match self.upkeep.ask(&self.pinned, request()).await {
+            Err(miss) if miss.may_be_repeated(self.spec().effect) => {
+                let second = self.upkeep.ask(&self.pinned, request()).await;
                 second.map_err(|miss| miss.fault)
             }
             first => first.map_err(|miss| miss.fault),
@@ -91,7 +91,7 @@ impl McpTool {
     fn request(&self, arguments: Map<String, Value>, key: String) -> ClientRequest {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.into(), key.into());
-        let tool = self.offered.tool.clone();
+        let tool = self.pinned.offered.tool.clone();
         let mut params = CallToolRequestParams::new(tool).with_arguments(arguments);
         params.meta = Some(meta);
         ClientRequest::CallToolRequest(CallToolRequest::new(params))
@@ -100,7 +100,7 @@ impl McpTool {
 
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
-        &self.offered.spec
+        &self.pinned.offered.spec
     }
 
     fn queue(&self) -> Option<&Queue> {
@@ -108,7 +108,7 @@ impl Tool for McpTool {
     }
 
     fn change_since(&self, pinned: &ToolSpec) -> Option<ToolFault> {
-        let Offered { tool, spec } = &self.offered;
+        let Offered { tool, spec } = &self.pinned.offered;
         let change = difference(tool, pinned, Some(spec))?;
         self.upkeep.warn_of_change(tool, &change);
         Some(changed(&self.upkeep.server().name, &change))

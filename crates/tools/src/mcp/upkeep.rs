@@ -243,7 +243,7 @@ impl Upkeep {
 
     /// Tells a person once that a tool is not what it was.
     pub(super) fn warn_of_change(&self, tool: &str, change: &str) {
-        if self.lock().warned.insert(format!("{tool} {change}")) {
+        if self.lock().warned.insert(tool.into()) {
             let name = &self.server.name;
             let end = "runs that began before do not call it any more";
             self.voice
