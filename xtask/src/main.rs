@@ -14,6 +14,7 @@ mod build_cost;
 mod cpu;
 mod docs;
 mod fault;
+mod mcp_servers;
 mod options;
 mod real_model;
 mod sdk;
@@ -30,8 +31,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test                          everything that must hold: format, lints, tests, docs
-  sdk                           install the client SDKs that the server's tests use, and print the
-                                variables by which a plain `cargo test` finds them
+  sdk                           install the client SDKs and MCP servers that the tests use, and print
+                                the variables by which a plain `cargo test` finds them
   check-docs                    the docs alone: contract, error pages, command table
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release

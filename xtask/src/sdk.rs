@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fault::Fault;
+use crate::mcp_servers;
 use crate::root;
 use crate::stage::run;
 
@@ -44,11 +45,28 @@ impl Sdks {
     fn node(&self) -> PathBuf {
         self.dir.join("node")
     }
+
+    /// Installs what a lock file in the directory names.
+    pub(crate) fn npm_ci(&self, js: &Path) -> Result<Command, Fault> {
+        let mut npm = Command::new(self.node());
+        npm.arg(node_wheel(self)?.join("lib/node_modules/npm/bin/npm-cli.js"))
+            .args([
+                "ci",
+                "--silent",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            ])
+            .current_dir(js);
+        Ok(npm)
+    }
 }
 
 /// Installs what is missing and prints the variables that name it.
 pub(crate) fn show() -> Result<(), Fault> {
-    for (name, path) in install()?.variables() {
+    let sdks = install()?;
+    let servers = mcp_servers::install(&sdks)?;
+    for (name, path) in sdks.variables().into_iter().chain(servers.variables()) {
         println!("{name}={}", path.display());
     }
     Ok(())
@@ -106,17 +124,7 @@ fn install_js(sdks: &Sdks, js: &Path) -> Result<(), Fault> {
     for name in [PACKAGE, LOCK] {
         fs::copy(source(name), js.join(name)).map_err(Fault::file(js))?;
     }
-    let mut npm = Command::new(&node);
-    npm.arg(wheel.join("lib/node_modules/npm/bin/npm-cli.js"))
-        .args([
-            "ci",
-            "--silent",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ])
-        .current_dir(js);
-    run(npm)
+    run(sdks.npm_ci(js)?)
 }
 
 /// The directory of the Python package that holds Node.

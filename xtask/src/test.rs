@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::docs;
 use crate::fault::Fault;
+use crate::mcp_servers;
 use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
@@ -22,8 +23,10 @@ pub(crate) fn run_all() -> Result<(), Fault> {
         run(cargo(words))
     })?;
     let mut tests = cargo(["test", "--workspace"]);
-    stage("client SDKs", || {
-        sdk::install()?.tell(&mut tests);
+    stage("client SDKs and MCP servers", || {
+        let sdks = sdk::install()?;
+        sdks.tell(&mut tests);
+        mcp_servers::install(&sdks)?.tell(&mut tests);
         Ok(())
     })?;
     stage("tests", || run(tests))?;

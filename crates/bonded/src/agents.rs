@@ -42,23 +42,35 @@ pub(crate) fn environment() -> Environment {
         .collect()
 }
 
-/// A host that runs agents of a place, and every other run too. On request it shows what goes to models.
+/// What is shown besides the log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown {
+    /// What goes to models, and what comes from them.
+    pub(crate) models: bool,
+    /// What tool servers say about their progress.
+    pub(crate) progress: bool,
+}
+
+/// A host that runs agents of a place, and every other run too.
 pub(crate) fn host(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    trace_models: bool,
+    shown: Shown,
 ) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
-    let tools = AgentTools::new(environment, Some(workplace.clone()))
+    let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
+    if shown.progress {
+        tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));
+    }
     let tools = Arc::new(tools);
     let providers: Arc<dyn Transport> =
         Arc::new(Providers::new(move |target| keyring.credentials(target)));
     let host = Host {
         store,
-        transport: match trace_models {
+        transport: match shown.models {
             true => Arc::new(Traced(providers)),
             false => providers,
         },

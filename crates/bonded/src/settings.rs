@@ -51,7 +51,11 @@ pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>,
 
 /// A host for commands that drive what is in the store already.
 pub(crate) fn host(store: Arc<dyn Store>) -> (Host, Arc<AgentTools>) {
-    agents::host(store, Workplace::bare(agents::environment()), false)
+    agents::host(
+        store,
+        Workplace::bare(agents::environment()),
+        agents::Shown::default(),
+    )
 }
 
 /// Finds the one run that a person means by a whole id or the beginning of one.

@@ -205,7 +205,8 @@ impl Host {
             }
         };
         let registry = match self.tools.open(run.config()).await {
-            Ok(registry) => registry,
+            // What the log says the tools are is what the model was told.
+            Ok(registry) => registry.pinned_to(run.catalog()),
             Err(error) => {
                 self.store.release(id).await?;
                 return Err(error);

@@ -27,6 +27,8 @@ pub(crate) const PRECONDITION_FAILED: &str = "precondition_failed";
 pub(crate) const PROTECTED: &str = "protected";
 pub(crate) const SPAWN_FAILED: &str = "spawn_failed";
 pub(crate) const TIMEOUT: &str = "timeout";
+/// A tool is not what it was when the run began.
+pub(crate) const TOOL_CHANGED: &str = "tool_changed";
 pub(crate) const TOO_LARGE: &str = "too_large";
 pub(crate) const UNEXPECTED_MATCH_COUNT: &str = "unexpected_match_count";
 pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";

@@ -1,21 +1,29 @@
-//! Tools of MCP servers: programs that this process starts and talks to.
+//! Tools of MCP servers: programs that this process starts, and others that it reaches over HTTP.
 //!
 //! [`McpServers`] is the pool: it starts each server at most once, gives its tools, and ends it. A server
-//! that dies is started again by the next call. How a server is reached lies behind [`link::Link`]; today
-//! that is a child process with JSON-RPC lines on its stdin and stdout.
+//! that dies is started again by the next call. How a server is reached lies behind [`link::Link`]: a child
+//! process with JSON-RPC lines on its stdin and stdout, or streamable HTTP.
+//!
+//! What a tool is when a run begins is what the run calls: one that its server changes later is not called.
 //!
 //! A server is hostile until it has shown otherwise: what it prints is bounded in memory, what it never
 //! answers is bounded in time, and of our environment it sees a handful of variables and what it is given.
 
+mod asking;
 mod backoff;
+mod carrier;
 mod child;
 mod content;
 mod environment;
 mod error;
 mod frame;
+mod http;
 mod link;
 mod listing;
 mod name;
+mod news;
+mod ourselves;
+mod pin;
 mod pool;
 mod settings;
 mod stdio;
@@ -23,8 +31,8 @@ mod tool;
 mod upkeep;
 mod witness;
 
-pub use environment::Lookup;
 pub use error::McpError;
 pub(crate) use name::shown_name;
+pub use news::{McpNews, Tell};
 pub use pool::{McpServers, McpTools};
-pub use settings::{McpServer, McpTransport, StdioCommand};
+pub use settings::{HealthProbe, HttpEndpoint, McpServer, McpTransport, StdioCommand};

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::{BadCatalog, Catalog, Invocation, Mask, Outcome, ReportSpec, ToolOutput};
+use bonded_kernel::{
+    BadCatalog, Catalog, Invocation, Mask, Outcome, ReportSpec, ToolOutput, ToolSpec,
+};
 // Its time stands still where a simulation has stopped it, so that logs can be compared.
 use tokio::time::Instant;
 
@@ -16,6 +18,8 @@ use crate::tool::{Tool, ToolValue};
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
     catalog: Catalog,
+    /// Tools that have become others since the run began, each with why it is not called.
+    changed: BTreeMap<String, ToolFault>,
 }
 
 impl Registry {
@@ -35,7 +39,30 @@ impl Registry {
             .into_iter()
             .map(|tool| (tool.spec().name.clone(), tool))
             .collect();
-        Self { tools, catalog }
+        Self {
+            tools,
+            catalog,
+            changed: BTreeMap::new(),
+        }
+    }
+
+    /// The same tools for a run that began with another catalogue, the one in its log. A tool that has
+    /// become another one since fails when it is called.
+    #[must_use]
+    pub fn pinned_to(self: Arc<Self>, pinned: &Catalog) -> Arc<Self> {
+        let change_of = |spec: &ToolSpec| {
+            let change = self.tools.get(&spec.name)?.change_since(spec)?;
+            Some((spec.name.clone(), change))
+        };
+        let changed: BTreeMap<_, _> = pinned.specs().filter_map(change_of).collect();
+        if changed.is_empty() {
+            return self;
+        }
+        Arc::new(Self {
+            tools: self.tools.clone(),
+            catalog: self.catalog.clone(),
+            changed,
+        })
     }
 
     pub fn catalog(&self) -> &Catalog {
@@ -83,6 +110,9 @@ impl Registry {
                 format!("there is no tool {:?}", call.tool()),
             )
         })?;
+        if let Some(fault) = self.changed.get(call.tool()) {
+            return Err(fault.clone());
+        }
         let arguments = serde_json::from_str(call.arguments())
             .map_err(|error| ToolFault::new(fault::BAD_ARGUMENTS, error.to_string()))?;
         let timeout = Duration::from_millis(call.timeout_ms());

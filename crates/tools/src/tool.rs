@@ -21,6 +21,12 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Why the tool must not be called in a run that began with this spec, if it has become another tool
+    /// since. What is built in never has.
+    fn change_since(&self, _pinned: &ToolSpec) -> Option<ToolFault> {
+        None
+    }
+
     /// Runs a checked call. Ok: its output. Err: a fault that the model is shown as
     /// `(tool failed: <reason>)`. Dropping the future stops the work.
     fn call<'a>(

@@ -20,8 +20,11 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     let first = goals.first().map(|(_, text)| text.clone());
     let sample = settings::prepare(args, first.unwrap_or_default())?;
     let quiet = sample.options.quiet;
-    let trace = sample.options.trace_llm;
-    let (host, tools) = agents::host(settings::open_store(store)?, sample.workplace, trace);
+    let shown = agents::Shown {
+        models: sample.options.trace_llm,
+        progress: sample.options.trace_mcp,
+    };
+    let (host, tools) = agents::host(settings::open_store(store)?, sample.workplace, shown);
     let (host, sample) = (Arc::new(host), sample.goal);
     let cancel = signals::cancel_on_signal();
     let total = goals.len();

@@ -23,7 +23,11 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     let quiet = prepared.options.quiet;
     let store = settings::open_store(store)?;
     let options = prepared.options;
-    let (mut host, tools) = agents::host(store.clone(), prepared.workplace, options.trace_llm);
+    let shown = agents::Shown {
+        models: options.trace_llm,
+        progress: options.trace_mcp,
+    };
+    let (mut host, tools) = agents::host(store.clone(), prepared.workplace, shown);
     let cancel = signals::cancel_on_signal();
     let (id, after) = match &chosen {
         Some(id) => (id.clone(), store.head(id).await?.map_or(0, |head| head.seq)),

@@ -35,8 +35,11 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
     }
     let quiet = agents.iter().any(|agent| agent.options.quiet);
     let store = settings::open_store(store)?;
-    let traces = agents.iter().any(|agent| agent.options.trace_llm);
-    let (host, tools) = agents::host(store, workplace, traces);
+    let shown = agents::Shown {
+        models: agents.iter().any(|agent| agent.options.trace_llm),
+        progress: agents.iter().any(|agent| agent.options.trace_mcp),
+    };
+    let (host, tools) = agents::host(store, workplace, shown);
     let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, &args.listen).await?;
     let settings = Settings {

@@ -137,13 +137,37 @@ fn a_tool_server_that_does_not_start_is_exit_code_three() {
 }
 
 #[test]
-fn a_server_that_is_not_spoken_to_yet_is_refused_in_words() {
-    let world = World::new().front("tools: far").config(
-        &json!({ "mcpServers": { "far": { "type": "http", "url": "http://127.0.0.1:9/mcp" } } }),
-    );
-    world
-        .run(&[], "try")
-        .refused(4, &["far", "HTTP", "not supported"]);
+fn a_server_that_is_not_spoken_to_or_not_there_is_refused_in_words() {
+    let rows = [
+        (
+            json!({ "type": "sse", "url": "http://127.0.0.1:9/" }),
+            4,
+            ["SSE", "type: http"],
+        ),
+        (
+            json!({ "url": "http://127.0.0.1:9/sse" }),
+            4,
+            ["SSE", "type: http"],
+        ),
+        (
+            json!({ "url": "ws://127.0.0.1:9/" }),
+            4,
+            ["web socket", "not supported"],
+        ),
+        (
+            json!({ "url": "http://127.0.0.1:9/mcp" }),
+            3,
+            ["cannot be reached", "tool-server"],
+        ),
+        (json!({ "url": "ftp://h/" }), 3, ["ftp", "`url`"]),
+    ];
+    for (server, code, said) in rows {
+        let config = json!({ "mcpServers": { "far": server } });
+        let world = World::new().front("tools: far").config(&config);
+        let outcome = world.run(&[], "try");
+        assert_eq!(outcome.code, Some(code), "{config}: {}", outcome.stderr);
+        outcome.refused(code, &["far", said[0], said[1]]);
+    }
 }
 
 #[test]

@@ -139,8 +139,21 @@ fn what_a_server_is_given_is_no_matter_of_the_layers() {
     command.env("OF_LAYER", "from-process");
     let outcome = world.finish(start(&mut command)).good();
     let seen = outcome.tool_texts()[0];
-    assert!(!seen.contains("from-layer"), "{seen}");
-    assert!(seen.contains("${parameters.x}"), "{seen}");
+    for literal in ["${OF_LAYER}", "${parameters.x}"] {
+        assert!(seen.contains(literal), "{seen}");
+    }
+    assert!(!seen.contains("from-"), "{seen}");
+}
+
+#[test]
+fn a_servers_secrets_come_from_the_layer_and_are_not_shown() {
+    let world = World::with_tools()
+        .config(&json!({ "mcpServers": { "test": { "secretEnv": { "GIVEN": "<${OF_LAYER}>" } } } }))
+        .file(".ai-agent.env", "OF_LAYER=hunter2")
+        .says([call("test__env", json!({})), report("done")]);
+    let outcome = world.run(&[], "do it").good();
+    let seen = outcome.tool_texts()[0];
+    assert!(seen.contains("<hunter2>"), "{seen}");
 }
 
 #[test]

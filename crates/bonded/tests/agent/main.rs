@@ -31,6 +31,7 @@ mod reports;
 mod rest;
 mod sampling;
 mod secrets;
+mod servers;
 mod smoke;
 mod snapshots;
 mod sub_agents;

@@ -56,7 +56,8 @@ pub enum AgentError {
     #[error("{what} {name:?} is not supported; take it out of `tools`")]
     UnsupportedTool { what: &'static str, name: String },
     #[error(
-        "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command"
+        "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command, or its \
+         streamable HTTP address with `type: http`"
     )]
     UnsupportedServer { name: String, how: &'static str },
     #[error("MCP server {name:?} is switched off in the configuration (enabled: false)")]

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
-use bonded_tools::mcp::{McpServer, McpServers, McpTransport, StdioCommand};
+use bonded_tools::mcp::{
+    HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
+};
 use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
 use serde_json::Value;
 
 use super::{Agent, AgentError, Workplace, child_spec, rest};
-use crate::config::{Config, Environment, McpTransport as Reached};
+use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
 
@@ -55,8 +57,8 @@ fn join(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// Told what a person should know.
-type Warn = Arc<dyn Fn(&str) + Send + Sync>;
+/// Told what a person should know, or wants to.
+type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Opens the tools of runs, also of those that are no agents'. The servers are shared by all runs.
 pub struct AgentTools {
@@ -66,7 +68,8 @@ pub struct AgentTools {
     /// By the configuration files that define them.
     servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
-    warn: Option<Warn>,
+    warn: Option<Say>,
+    trace: Option<Say>,
 }
 
 impl std::fmt::Debug for AgentTools {
@@ -85,6 +88,7 @@ impl AgentTools {
             servers: Mutex::default(),
             shared: Mutex::default(),
             warn: None,
+            trace: None,
         }
     }
 
@@ -93,6 +97,13 @@ impl AgentTools {
     #[must_use]
     pub fn warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.warn = Some(Arc::new(warn));
+        self
+    }
+
+    /// Tells whoever wants to know it what servers say about their progress.
+    #[must_use]
+    pub fn tracing(mut self, trace: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.trace = Some(Arc::new(trace));
         self
     }
 
@@ -167,11 +178,21 @@ impl AgentTools {
             return Ok(pool.clone());
         }
         let queues = Arc::clone(&self.shared(config, files)?.queues);
-        let environment = self.environment.clone();
-        let lookup = move |name: &str| environment.get(name).map(str::to_owned);
-        let pool = Arc::new(McpServers::new(Arc::new(lookup), queues, STARTS_MAX));
+        let pool = McpServers::new(queues, STARTS_MAX);
+        let pool = Arc::new(pool.telling(self.listener()));
         pools.insert(files.to_vec(), pool.clone());
         Ok(pool)
+    }
+
+    fn listener(&self) -> bonded_tools::mcp::Tell {
+        let (warn, trace) = (self.warn.clone(), self.trace.clone());
+        Arc::new(move |news| match (news, &warn, &trace) {
+            (McpNews::Warning(warning), Some(warn), _) => warn(warning),
+            (McpNews::Progress { server, text }, _, Some(trace)) => {
+                trace(&format!("{server}: {text}"));
+            }
+            _ => {}
+        })
     }
 }
 
@@ -209,40 +230,59 @@ fn settings(server: crate::config::McpServer) -> Result<McpServer, AgentError> {
     if !server.enabled {
         return Err(AgentError::DisabledServer { name });
     }
-    let how = match server.transport {
+    let how = match &server.transport {
+        Reached::Stdio { .. } | Reached::Http(_) => None,
+        Reached::Sse(_) => Some("the old SSE transport"),
+        Reached::Websocket(_) => Some("a web socket"),
+    };
+    if let Some(how) = how {
+        return Err(AgentError::UnsupportedServer { name, how });
+    }
+    Ok(McpServer {
+        tools_allowed: match server.tools_allowed.is_empty() {
+            true => vec!["*".into()],
+            false => server.tools_allowed,
+        },
+        tools_denied: server.tools_denied,
+        request_timeout_ms: server.request_timeout_ms,
+        required: server.required.unwrap_or(true),
+        queue: Some(server.queue),
+        shared: server.shared,
+        health_probe: match server.health_probe {
+            Some(Probe::ListTools) => HealthProbe::ListTools,
+            Some(Probe::Ping) | None => HealthProbe::Ping,
+        },
+        ..McpServer::new(&name, transport(server.transport))
+    })
+}
+
+fn transport(reached: Reached) -> McpTransport {
+    match reached {
         Reached::Stdio {
             program,
             args,
             env,
             cwd,
-        } => {
-            let env = env.into_iter();
-            let command = StdioCommand {
-                command: program,
-                args,
-                env: env
-                    .map(|(name, value)| (name, value.expose().to_owned()))
-                    .collect(),
-                cwd: cwd.map(PathBuf::from),
-            };
-            return Ok(McpServer {
-                transport: McpTransport::Stdio(command.clone()),
-                tools_allowed: match server.tools_allowed.is_empty() {
-                    true => vec!["*".into()],
-                    false => server.tools_allowed,
-                },
-                tools_denied: server.tools_denied,
-                request_timeout_ms: server.request_timeout_ms,
-                required: server.required.unwrap_or(true),
-                queue: Some(server.queue),
-                ..McpServer::stdio(&name, command)
-            });
+        } => McpTransport::Stdio(StdioCommand {
+            command: program,
+            args,
+            env: exposed(env),
+            cwd: cwd.map(PathBuf::from),
+        }),
+        Reached::Http(endpoint) | Reached::Sse(endpoint) | Reached::Websocket(endpoint) => {
+            McpTransport::Http(HttpEndpoint {
+                url: endpoint.url,
+                headers: exposed(endpoint.headers),
+            })
         }
-        Reached::Http(_) => "HTTP",
-        Reached::Sse(_) => "SSE",
-        Reached::Websocket(_) => "a web socket",
-    };
-    Err(AgentError::UnsupportedServer { name, how })
+    }
+}
+
+fn exposed(secrets: BTreeMap<String, Secret>) -> BTreeMap<String, String> {
+    let secrets = secrets.into_iter();
+    secrets
+        .map(|(name, value)| (name, value.expose().to_owned()))
+        .collect()
 }
 
 /// An agent in the catalogue. The driver runs it as a run of its own and never calls it as a tool.

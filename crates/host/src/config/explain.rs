@@ -66,7 +66,8 @@ pub(super) fn is_secret(path: &KeyPath, value: &Value) -> bool {
     let Some((own, above)) = path.keys().split_last() else {
         return false;
     };
-    let holds_secrets = |key: &String| ["headers", "env"].contains(&key.as_str());
+    let holds_secrets =
+        |key: &String| ["headers", "env", "secretHeaders", "secretEnv"].contains(&key.as_str());
     // Above, only the keys that a person put into `custom` say something: others are names of things.
     let mut custom = above.iter().skip_while(|key| *key != "custom");
     above.iter().any(holds_secrets)

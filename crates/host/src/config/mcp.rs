@@ -12,7 +12,7 @@ pub enum McpTransport {
     Stdio {
         program: String,
         args: Vec<String>,
-        /// As written: variables in it are left alone.
+        /// `env` as written, and `secretEnv` with its variables put in.
         env: BTreeMap<String, Secret>,
         cwd: Option<String>,
     },
@@ -24,7 +24,7 @@ pub enum McpTransport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpEndpoint {
     pub url: String,
-    /// As written: variables in it are left alone.
+    /// `headers` as written, and `secretHeaders` with their variables put in.
     pub headers: BTreeMap<String, Secret>,
 }
 
@@ -150,7 +150,7 @@ fn transport(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTr
         return None;
     };
     let is_sse = url.contains("/sse");
-    let headers = entry.secrets("headers");
+    let headers = with_secrets(entry, "headers", "secretHeaders", problems);
     let endpoint = McpEndpoint { url, headers };
     Some(match kind {
         Kind::Websocket => McpTransport::Websocket(endpoint),
@@ -170,7 +170,25 @@ fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransp
     Some(McpTransport::Stdio {
         program,
         args: command.chain(entry.texts("args")).collect(),
-        env: entry.secrets("env"),
+        env: with_secrets(entry, "env", "secretEnv", problems),
         cwd: entry.text("cwd"),
     })
+}
+
+/// What is handed on as it is written, together with what holds secrets. A name is said once.
+fn with_secrets(
+    entry: &Entry<'_>,
+    plain: &str,
+    secret: &str,
+    problems: &mut Vec<ConfigError>,
+) -> BTreeMap<String, Secret> {
+    let mut all = entry.secrets(plain);
+    for (name, value) in entry.secrets(secret) {
+        if all.insert(name.clone(), value).is_some() {
+            let why =
+                format!("{name} is in `{plain}` and in `{secret}`; take it out of one of them");
+            problems.push(entry.unusable(why));
+        }
+    }
+    all
 }

@@ -199,3 +199,41 @@ fn the_root_of_mcp_servers_is_the_working_directory_unless_it_is_said() {
         "/r"
     );
 }
+
+#[test]
+fn the_secrets_of_a_server_are_put_in_and_said_once() {
+    let world = World::with(
+        r#"{"mcpServers": {
+              "s": {"command": "c", "env": {"P": "${A}"}, "secretEnv": {"K": "<${A}>"}},
+              "u": {"url": "http://h", "headers": {"P": "${A}"}, "secretHeaders": {"K": "<${A}>"}},
+              "gone": {"command": "c", "secretEnv": {"K": "${UNSET}"}},
+              "twice": {"command": "c", "env": {"K": "1"}, "secretEnv": {"K": "2"}}}}"#,
+    )
+    .file("cwd/.ai-agent.env", "A=file")
+    .variable("A", "process");
+    let config = world.load();
+    let server = |name| {
+        config
+            .mcp_server(name)
+            .map(|server| server.expect("it is there"))
+    };
+    let given = |name| match server(name).expect("it is good").transport {
+        McpTransport::Stdio { env, .. } => env,
+        McpTransport::Http(endpoint) => endpoint.headers,
+        other => panic!("{other:?}"),
+    };
+    for name in ["s", "u"] {
+        let given = given(name);
+        assert_eq!(
+            (given["P"].expose(), given["K"].expose()),
+            ("${A}", "<file>"),
+            "{name}"
+        );
+        assert!(!format!("{given:?}").contains("file"), "{name}");
+    }
+    for (name, part) in [("gone", "UNSET"), ("twice", "`secretEnv`")] {
+        let problems = server(name).expect_err("it is wrong");
+        let shown = world.shown(&problems);
+        assert!(shown.contains(part) && shown.contains(name), "{shown}");
+    }
+}

@@ -2,12 +2,17 @@
 //!
 //! Variables steer it: `START_DELAY_MS` waits before it answers `initialize`, `PAGE` lists so many tools on a
 //! page, `NOISE` prints lines that are no messages, `EXTRA_TOOLS` is a JSON array of tools that are listed
-//! too, `IGNORE_TERM` starts a child that outlives SIGTERM, `STAY` does not end with its stdin, `COUNT_FILE`
-//! and `LOG_FILE` are files that executions and notifications are appended to.
+//! too and `EXTRA_TOOLS_FILE` a file with one, `IGNORE_TERM` starts a child that outlives SIGTERM, `STAY` does
+//! not end with its stdin, `COUNT_FILE` and `LOG_FILE` are files that executions and notifications are
+//! appended to, `PROTOCOL` is the version that it speaks, and `FAULT` is how the start goes wrong: `silence`,
+//! `garbage`, `drip` or `crash`.
+
+#[path = "../tool_server/bad.rs"]
+mod bad;
 
 use std::fs::OpenOptions;
-use std::io::{BufRead as _, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +21,10 @@ pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 pub(crate) fn main() -> Result<(), Fault> {
     if std::env::var_os("IGNORE_TERM").is_some() {
-        start_stubborn_child()?;
+        bad::start_stubborn_child()?;
+    }
+    if let Some(fault) = variable("FAULT") {
+        return bad::start_badly(&fault);
     }
     for line in std::io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?)?;
@@ -56,26 +64,23 @@ fn append(variable_name: &str, line: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A child in the same group that only SIGKILL ends. Its number is told on stderr.
-fn start_stubborn_child() -> Result<(), Fault> {
-    let script = "trap '' TERM; while :; do sleep 1000 & wait; done";
-    let child = Command::new("sh")
-        .args(["-c", script])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    append("LOG_FILE", &format!("child {}", child.id()))
-}
-
 /// `Ok` is a result, `Err` the message of an error.
 fn method_result(method: &str, params: &Value) -> Result<Value, String> {
+    let version = variable("PROTOCOL");
+    let is_newest = version.as_deref() == Some("2026-07-28");
     match method {
-        "initialize" => {
+        "server/discover" if is_newest => Ok(json!({
+            "resultType": "complete",
+            "supportedVersions": [version],
+            "capabilities": { "tools": {} },
+            "ttlMs": 0,
+            "cacheScope": "private",
+        })),
+        "initialize" if !is_newest => {
             sleep(variable("START_DELAY_MS").map_or(0, |ms| ms.parse().unwrap_or(0)));
             Ok(json!({
-                "protocolVersion": params["protocolVersion"],
-                "capabilities": { "tools": {} },
+                "protocolVersion": version.map_or(params["protocolVersion"].clone(), Value::from),
+                "capabilities": { "tools": { "listChanged": true } },
                 "serverInfo": { "name": "tool_server", "version": "1" },
             }))
         }
@@ -87,8 +92,11 @@ fn method_result(method: &str, params: &Value) -> Result<Value, String> {
 
 fn list(cursor: Option<&str>) -> Value {
     let mut tools = tools();
-    if let Some(Ok(Value::Array(extra))) = variable("EXTRA_TOOLS").map(|text| text.parse()) {
-        tools.extend(extra);
+    let in_file = variable("EXTRA_TOOLS_FILE").and_then(|file| std::fs::read_to_string(file).ok());
+    for text in [variable("EXTRA_TOOLS"), in_file].into_iter().flatten() {
+        if let Ok(Value::Array(extra)) = text.parse() {
+            tools.extend(extra);
+        }
     }
     let from = cursor.map_or(0, |cursor| cursor.parse().unwrap_or(0));
     let page = variable("PAGE").map_or(usize::MAX, |page| page.parse().unwrap_or(1));
@@ -125,6 +133,12 @@ fn tools() -> Vec<Value> {
         tool("slow", &takes("ms", "integer"), read.clone()),
         tool("count", &nothing, json!({})),
         tool("crash", &nothing, json!({})),
+        tool("crash-once", &nothing, read.clone()),
+        tool("crash-after", &nothing, json!({})),
+        tool("announce", &nothing, read.clone()),
+        tool("progress", &nothing, read.clone()),
+        tool("note", &takes("text", "string"), read.clone()),
+        tool("peak", &nothing, read.clone()),
         tool("hang", &nothing, json!({})),
         tool("flood", &takes("kind", "string"), json!({})),
         tool("env", &nothing, read.clone()),
@@ -165,7 +179,38 @@ fn call(name: &str, arguments: &Value, meta: &Value) -> Result<Value, String> {
             let _ = writeln!(std::io::stderr(), "it is time to crash");
             std::process::abort()
         }
-        "flood" => flood(arguments["kind"].as_str().unwrap_or_default()),
+        // The first execution of all crashes; the others say how many there were.
+        "crash-once" => match call("count", arguments, meta) {
+            Ok(first) if first["content"][0]["text"] == "1" => std::process::abort(),
+            other => other,
+        },
+        "crash-after" => {
+            std::thread::spawn(|| {
+                sleep(100);
+                std::process::abort()
+            });
+            text("soon".into())
+        }
+        "announce" => {
+            notify("notifications/tools/list_changed", &json!({}));
+            text("announced".into())
+        }
+        "progress" => {
+            for progress in 1..=3 {
+                let token = &meta["progressToken"];
+                let params = json!({ "progressToken": token, "progress": progress, "total": 3 });
+                notify("notifications/progress", &params);
+                sleep(150);
+            }
+            text("done".into())
+        }
+        "note" => {
+            let line = arguments["text"].as_str().unwrap_or_default();
+            append("COUNT_FILE", line).map_err(|fault| fault.to_string())?;
+            text("noted".into())
+        }
+        "peak" => text(peak().to_string()),
+        "flood" => bad::flood(arguments["kind"].as_str().unwrap_or_default()),
         "env" => {
             let variables: std::collections::BTreeMap<String, String> = std::env::vars().collect();
             Ok(json!({ "content": [], "structuredContent": variables }))
@@ -199,20 +244,23 @@ fn test(text: &str) -> Result<Value, String> {
     Ok(json!({ "content": [{ "type": "text", "text": answer }], "isError": is_error }))
 }
 
-/// Prints more than anybody wants: one endless line, endless lines, or endless requests.
-fn flood(kind: &str) -> Result<Value, String> {
-    let piece = match kind {
-        "line" => "x".repeat(1 << 16),
-        "lines" => format!("{}\n", "x".repeat(1 << 12)).repeat(16),
-        _ => format!(
-            "{}\n",
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })
-        )
-        .repeat(1000),
-    };
-    let mut stdout = std::io::stdout().lock();
-    while stdout.write_all(piece.as_bytes()).is_ok() {}
-    Err("nobody reads any more".into())
+/// How many executions of this there were at once, at most.
+fn peak() -> usize {
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let now = NOW.fetch_add(1, Ordering::SeqCst) + 1;
+    MOST.fetch_max(now, Ordering::SeqCst);
+    sleep(2);
+    NOW.fetch_sub(1, Ordering::SeqCst);
+    MOST.load(Ordering::SeqCst)
+}
+
+/// If stdout is closed, nobody listens.
+fn notify(method: &str, params: &Value) {
+    let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+    let _ = std::io::stdout()
+        .lock()
+        .write_all(format!("{message}\n").as_bytes());
 }
 
 fn answer(id: &Value, result: &Result<Value, String>) -> Result<(), Fault> {

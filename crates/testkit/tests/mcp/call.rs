@@ -1,9 +1,12 @@
 //! What a call sends, and what the model is shown.
 
+use std::sync::{Arc, Mutex};
+
 use bonded_kernel::{Outcome, ToolEffect};
+use bonded_tools::mcp::McpNews;
 use serde_json::{Value, json};
 
-use crate::world::{World, until};
+use crate::world::{World, pool, until};
 
 #[tokio::test]
 async fn a_tool_is_shown_with_its_servers_name_description_schema_and_effect() {
@@ -107,13 +110,13 @@ async fn a_call_is_executed_once() {
 
 #[tokio::test]
 async fn the_server_sees_what_it_is_given_and_nothing_of_ours_but_the_harmless() {
-    let world = World::new(&[("TOKEN", "<${LOOKED_UP}>")]).await;
+    let world = World::new(&[("TOKEN", "<${PATH}>")]).await;
     let seen: Value = world
         .ok("env", json!({}))
         .await
         .parse()
         .expect("it is JSON");
-    assert_eq!(seen["TOKEN"], json!("<found>"));
+    assert_eq!(seen["TOKEN"], json!("<${PATH}>"));
     assert_eq!(
         seen["PATH"],
         json!(std::env::var("PATH").expect("it is set"))
@@ -124,7 +127,7 @@ async fn the_server_sees_what_it_is_given_and_nothing_of_ours_but_the_harmless()
         "{seen}"
     );
     let harmless = ["PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR"];
-    let given = ["TOKEN", "COUNT_FILE", "LOG_FILE"];
+    let given = ["TOKEN", "COUNT_FILE", "LOG_FILE", "EXTRA_TOOLS_FILE"];
     for name in seen.as_object().expect("an object").keys() {
         let is_known = harmless.contains(&name.as_str()) || given.contains(&name.as_str());
         assert!(is_known || name.starts_with("LC_"), "{name}");
@@ -164,4 +167,41 @@ async fn calls_run_side_by_side() {
     assert_eq!(text, "quick");
     assert_eq!(slow.0.text, "slept 3000 ms");
     assert!(quick_at < slow.1);
+}
+
+#[tokio::test]
+async fn progress_is_told_and_prolongs_nothing() {
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let ear = Arc::clone(&heard);
+    let pool = pool(4).telling(Arc::new(move |news| {
+        if let McpNews::Progress { server, text } = news {
+            let mut heard = ear.lock().expect("nobody panics");
+            heard.push(format!("{server}: {text}"));
+        }
+    }));
+    let mut world = World::with(pool, &[]).await;
+    assert_eq!(world.ok("progress", json!({})).await, "done");
+    let told = heard.lock().expect("nobody panics").clone();
+    assert_eq!(told, ["srv: 1 of 3", "srv: 2 of 3", "srv: 3 of 3"]);
+    world.limits.tool_timeout_ms = 250;
+    let output = world.call("progress", json!({})).await;
+    assert_eq!(output.outcome, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn servers_of_every_version_are_spoken_to_in_it() {
+    for (version, is_said) in [
+        ("2024-11-05", false),
+        ("2025-03-26", false),
+        ("2025-06-18", false),
+        ("2025-11-25", false),
+        ("2026-07-28", true),
+    ] {
+        let world = World::new(&[("PROTOCOL", version)]).await;
+        let text = world.ok("test", json!({ "text": version })).await;
+        assert_eq!(text, version);
+        let meta = world.ok("meta", json!({})).await;
+        let says = format!("\"io.modelcontextprotocol/protocolVersion\":\"{version}\"");
+        assert_eq!(meta.contains(&says), is_said, "{meta}");
+    }
 }

@@ -120,3 +120,12 @@ async fn a_server_that_floods_is_cut_off_and_restarted() {
         until("the flood is ended", || !is_alive(&pid)).await;
     }
 }
+
+#[tokio::test]
+async fn a_call_that_changes_nothing_is_made_again_in_a_server_that_came_up_again() {
+    let world = World::new(&[]).await;
+    let pid = world.pid().await;
+    assert_eq!(world.ok("crash-once", json!({})).await, "2");
+    assert_ne!(world.pid().await, pid);
+    assert_eq!(world.lines("count").len(), 2);
+}

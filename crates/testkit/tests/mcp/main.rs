@@ -2,7 +2,13 @@
 //! checked.
 
 mod call;
+mod change;
+mod crowd;
 mod fall;
+mod fault;
+mod http;
+mod reference;
 mod share;
 mod stop;
+mod web;
 mod world;

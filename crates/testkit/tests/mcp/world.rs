@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::{
-    Effect, Input, Invocation, Limits, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
-    RunStarted, Target, ToolOutput, start, step,
-};
+use bonded_kernel::{Limits, Outcome, ToolOutput};
+pub(crate) use bonded_testkit::invocation;
 use bonded_tools::mcp::{McpServer, McpServers, McpTools, StdioCommand};
 use bonded_tools::{Queues, Registry};
 use serde_json::{Value, json};
@@ -24,8 +22,11 @@ pub(crate) struct World {
 impl World {
     /// A world with the server `srv`, which is steered by variables.
     pub(crate) async fn new(env: &[(&str, &str)]) -> Self {
+        Self::with(pool(4), env).await
+    }
+
+    pub(crate) async fn with(pool: McpServers, env: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().expect("a temporary directory");
-        let pool = pool(4);
         let server = server("srv", &temp, env);
         let started = pool.start(&[server]).await.expect("it starts");
         assert!(started.warnings.is_empty(), "{started:?}");
@@ -80,9 +81,8 @@ impl World {
 }
 
 pub(crate) fn pool(starts_max: usize) -> McpServers {
-    let lookup = |name: &str| (name == "LOOKED_UP").then(|| "found".to_owned());
-    let queues = Queues::new([("narrow".into(), 1)]).expect("they are usable");
-    McpServers::new(Arc::new(lookup), Arc::new(queues), starts_max)
+    let queues = Queues::new([("narrow".into(), 1), ("four".into(), 4)]).expect("they are usable");
+    McpServers::new(Arc::new(queues), starts_max)
 }
 
 pub(crate) fn command(temp: &TempDir, env: &[(&str, &str)]) -> StdioCommand {
@@ -90,6 +90,7 @@ pub(crate) fn command(temp: &TempDir, env: &[(&str, &str)]) -> StdioCommand {
     let mut all = BTreeMap::from([
         ("COUNT_FILE".to_owned(), file("count")),
         ("LOG_FILE".to_owned(), file("log")),
+        ("EXTRA_TOOLS_FILE".to_owned(), file("tools")),
     ]);
     all.extend(
         env.iter()
@@ -110,54 +111,6 @@ pub(crate) fn registry(started: McpTools) -> Registry {
     Registry::new(started.tools).expect("the specs are usable")
 }
 
-/// A call that the kernel has decoded, checked and logged.
-pub(crate) fn invocation(
-    registry: &Registry,
-    limits: &Limits,
-    tool: &str,
-    arguments: &Value,
-) -> Invocation {
-    let config = RunConfig {
-        limits: limits.clone(),
-        ..RunConfig::new("/", vec![Target::new("script", "none", "none")])
-    };
-    let started = RunStarted::new(
-        "goal".into(),
-        "system".into(),
-        config,
-        registry.catalog().clone(),
-    );
-    let id = RunId::new("test").expect("it is a run id");
-    let (mut run, first) = start(id, Millis(0), started);
-    let head = first.after();
-    let Effect::Ask { turn, attempt } = first.release(head).expect("it is durable") else {
-        panic!("the run asks first");
-    };
-    let call = ReplyCall {
-        id: "c1".into(),
-        tool: tool.into(),
-        arguments: arguments.to_string(),
-    };
-    let reply = Box::new(Reply {
-        calls: vec![call],
-        ..Reply::default()
-    });
-    let next = step(
-        &mut run,
-        Millis(1),
-        Input::Reply {
-            turn,
-            attempt,
-            reply,
-        },
-    );
-    let head = next.after();
-    match next.release(head).expect("it is durable") {
-        Effect::Invoke(invocation) => invocation,
-        other => panic!("{tool} {arguments} was not let through: {other:?}"),
-    }
-}
-
 /// Whether a process lives. One that nobody has reaped yet is dead.
 pub(crate) fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -175,4 +128,13 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// The most memory that this process ever had.
+pub(crate) fn peak_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("it can be read");
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let digits = line.and_then(|line| line.split_whitespace().nth(1));
+    let peak = digits.and_then(|digits| digits.parse().ok());
+    peak.expect("a number")
 }

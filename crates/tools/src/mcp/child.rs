@@ -30,9 +30,13 @@ impl Default for Living {
 }
 
 impl Living {
-    fn born(&self) -> Born {
+    pub(super) fn born(&self) -> Born {
         self.0.send_modify(|living| *living += 1);
         Born(self.0.clone())
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        *self.0.borrow() == 0
     }
 
     pub(super) async fn all_dead(&self) {
@@ -42,7 +46,9 @@ impl Living {
     }
 }
 
-struct Born(watch::Sender<usize>);
+/// A process that lives, or a session.
+#[derive(Debug)]
+pub(super) struct Born(watch::Sender<usize>);
 
 impl Drop for Born {
     fn drop(&mut self) {

@@ -12,6 +12,8 @@ pub(super) const SERVER_ENDED: &str = "mcp_server_ended";
 pub(super) const RESTART_FAILED: &str = "mcp_restart_failed";
 /// The server is being started again.
 pub(super) const RESTART_IN_PROGRESS: &str = "mcp_restart_in_progress";
+/// The server cannot be reached. Nothing was executed.
+pub(super) const UNREACHABLE: &str = "mcp_unreachable";
 /// The servers were stopped for good.
 pub(super) const STOPPED: &str = "mcp_stopped";
 
@@ -25,13 +27,15 @@ pub enum McpError {
     )]
     OtherSettings { server: String },
     #[error(
-        "the MCP server {server:?} wants ${{{missing}}} for its variable {variable}, and it is not set; \
-         set {missing} or take it out of the server's `env`"
+        "the MCP server {server:?} has an address that cannot be used: {why}; write an http or https \
+         address as its `url`"
     )]
-    Unset {
+    BadUrl { server: String, why: String },
+    #[error("the MCP server {server:?} cannot be sent the header {header:?}: {why}; correct it")]
+    BadHeader {
         server: String,
-        variable: String,
-        missing: String,
+        header: String,
+        why: &'static str,
     },
     #[error("the MCP server {server:?} cannot be started: {command:?}: {why}; {hint}")]
     Spawn {

@@ -2,7 +2,8 @@
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CustomResult, ErrorCode, ErrorData, InitializeResult, JsonRpcMessage, RequestId, ServerResult,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, InitializeResult, JsonRpcMessage,
+    RequestId, ServerResult,
 };
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::{Map, Value};
@@ -71,10 +72,19 @@ impl Lines {
 #[derive(Debug)]
 pub(super) enum Frame {
     Message(Box<RxJsonRpcMessage<RoleClient>>),
-    /// An empty line, or a notification: nothing here depends on one.
+    Notice(Notice),
+    /// An empty line, or a notification that nothing here depends on.
     Ignored,
     /// No message: something that was meant for a log.
     Noise,
+}
+
+/// A notification that somebody listens to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Notice {
+    ToolsChanged,
+    /// How far a call has come.
+    Progress(String),
 }
 
 pub(super) fn parse(line: &[u8]) -> Frame {
@@ -100,7 +110,7 @@ fn message(mut fields: Map<String, Value>) -> Frame {
     let id = fields.get("id").filter(|id| !id.is_null()).cloned();
     if fields.contains_key("method") {
         if id.is_none() {
-            return Frame::Ignored;
+            return notice(&fields).map_or(Frame::Ignored, Frame::Notice);
         }
         return match serde_json::from_value(Value::Object(fields)) {
             Ok(request) => Frame::Message(Box::new(request)),
@@ -118,7 +128,33 @@ fn message(mut fields: Map<String, Value>) -> Frame {
     Frame::Message(Box::new(message))
 }
 
-/// Only the answer to `initialize` is taken apart here. The library would guess what any other result is
+/// How much of a server's words about its progress is shown.
+const PROGRESS_CHARS_MAX: usize = 200;
+
+fn notice(fields: &Map<String, Value>) -> Option<Notice> {
+    match fields.get("method")?.as_str()? {
+        "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
+        "notifications/progress" => {
+            let params = fields.get("params")?;
+            let number = |name| params.get(name).and_then(Value::as_f64);
+            let message = params.get("message").and_then(Value::as_str);
+            let so_far = match (number("progress")?, number("total")) {
+                (progress, Some(total)) => format!("{progress} of {total}"),
+                (progress, None) => progress.to_string(),
+            };
+            let text = match message {
+                Some(message) => format!("{so_far}: {message}"),
+                None => so_far,
+            };
+            Some(Notice::Progress(
+                text.chars().take(PROGRESS_CHARS_MAX).collect(),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Only the answers to the greeting are taken apart here. The library would guess what any other result is
 /// from its fields, and lose what it does not know.
 fn result_of(result: Value) -> ServerResult {
     if result.get("protocolVersion").is_some()
@@ -126,11 +162,16 @@ fn result_of(result: Value) -> ServerResult {
     {
         return ServerResult::InitializeResult(initialized);
     }
+    if result.get("supportedVersions").is_some()
+        && let Ok(discovered) = serde_json::from_value::<DiscoverResult>(result.clone())
+    {
+        return ServerResult::DiscoverResult(discovered);
+    }
     ServerResult::CustomResult(CustomResult(result))
 }
 
 /// An error that is not shaped like one is still an error.
-fn error_of(error: &Value) -> ErrorData {
+pub(super) fn error_of(error: &Value) -> ErrorData {
     let code = error.get("code").and_then(Value::as_i64);
     let code = code.and_then(|code| i32::try_from(code).ok());
     let message = error.get("message").and_then(Value::as_str);
@@ -209,6 +250,7 @@ mod tests {
     fn told(line: &[u8]) -> String {
         match parse(line) {
             Frame::Ignored => "ignored".into(),
+            Frame::Notice(notice) => format!("{notice:?}"),
             Frame::Noise => "noise".into(),
             Frame::Message(message) => match *message {
                 JsonRpcMessage::Response(answer) => {
@@ -234,6 +276,22 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1}"#, "noise"),
             (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, "noise"),
             (r#"{"jsonrpc":"2.0","method":"x","params":3}"#, "ignored"),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+                "ToolsChanged",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.5,"total":3,"message":"on"}}"#,
+                r#"Progress("1.5 of 3: on")"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":2}}"#,
+                r#"Progress("2")"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":"x"}}"#,
+                "ignored",
+            ),
             (
                 "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"tools\":1}}\r",
                 r#"answer 7: {"tools":1}"#,

@@ -1,30 +1,30 @@
 //! A live connection to a server: the one place that knows how servers are reached.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig,
-    ClientRequest, Implementation, PingRequest, ProtocolVersion, RequestId, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientRequest, ListToolsRequest,
+    PingRequest, ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
-    serve_client,
+    ClientInitializeError, ClientLifecycleMode, PeerRequestOptions, RequestHandle, RunningService,
+    ServiceError, serve_client_with_lifecycle,
 };
 use rmcp::{Peer, RoleClient};
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::time::Instant;
 
-use super::child::{Living, Process};
-use super::environment::{Lookup, environment};
+use super::carrier::{Carrier, start_error};
+use super::child::Living;
 use super::error::McpError;
-use super::settings::{McpServer, McpTransport, StdioCommand};
-use super::stdio::Stdio;
+use super::http::Http;
+use super::news::Voice;
+use super::ourselves::Ourselves;
+use super::settings::{HealthProbe, McpServer, McpTransport};
 use super::witness::Witness;
 
-/// How long a process that has closed its stdout gets to end, so that an error can say how it did.
-const LAST_WORDS_MS: u64 = 500;
+type Service = RunningService<RoleClient, Ourselves>;
 
 /// A server that has been greeted. Dropping it ends the server's process.
 #[derive(Debug)]
@@ -32,51 +32,91 @@ pub(super) struct Link {
     peer: Peer<RoleClient>,
     carrier: Carrier,
     /// Dropping it closes the connection.
-    _service: RunningService<RoleClient, ClientConfig>,
-}
-
-/// What carries the messages.
-#[derive(Debug)]
-enum Carrier {
-    Stdio {
-        process: Process,
-        witness: Arc<Witness>,
-    },
+    service: Service,
 }
 
 impl Link {
-    /// Starts a server and greets it, within its start-up timeout.
+    /// Reaches a server and greets it, within its start-up timeout. One that refuses the greeting of the
+    /// older versions of the protocol is greeted in the way of the newest.
     pub(super) async fn open(
         server: &McpServer,
-        lookup: &Lookup,
+        voice: &Arc<Voice>,
         living: &Living,
     ) -> Result<Self, McpError> {
-        let McpTransport::Stdio(stdio) = &server.transport;
-        let witness = Arc::<Witness>::default();
-        let mut command = command_of(server, stdio, lookup)?;
-        let (process, stdin, stdout) = Process::spawn(&mut command, Arc::clone(&witness), living)
-            .map_err(|error| spawn_error(server, stdio, &error))?;
-        let transport = Stdio::new(stdin, stdout, Arc::clone(&witness));
-        let carrier = Carrier::Stdio { process, witness };
-        let timeout = Duration::from_millis(server.start_timeout_ms);
-        let greeting = Box::pin(serve_client(ourselves(), transport));
-        let why = match tokio::time::timeout(timeout, greeting).await {
-            Ok(Ok(service)) => {
-                return Ok(Self {
-                    peer: service.peer().clone(),
-                    carrier,
-                    _service: service,
-                });
+        let until = Instant::now() + Duration::from_millis(server.start_timeout_ms);
+        let first = Self::greet(
+            server,
+            voice,
+            living,
+            ClientLifecycleMode::Initialize,
+            until,
+        );
+        let refusal = match first.await? {
+            Ok(link) => return Ok(link),
+            Err(refusal) => refusal,
+        };
+        if refusal.is_of_server {
+            let lifecycle = ClientLifecycleMode::Discover {
+                preferred_versions: ProtocolVersion::KNOWN_VERSIONS
+                    .iter()
+                    .rev()
+                    .cloned()
+                    .collect(),
+            };
+            let second = Self::greet(server, voice, living, lifecycle, until);
+            if let Ok(Ok(link)) = second.await {
+                return Ok(link);
             }
-            Ok(Err(error)) => carrier.why_not_greeted(&error).await,
-            Err(_) => format!(
-                "did not answer `initialize` within {} ms{}",
-                server.start_timeout_ms,
-                carrier.remarks()
-            ),
+        }
+        Err(start_error(server, refusal.why))
+    }
+
+    async fn greet(
+        server: &McpServer,
+        voice: &Arc<Voice>,
+        living: &Living,
+        lifecycle: ClientLifecycleMode,
+        until: Instant,
+    ) -> Result<Result<Self, Refusal>, McpError> {
+        let witness = Arc::new(Witness::new(Arc::clone(voice)));
+        let us = Ourselves::new(server.takes_form_defaults);
+        let (carrier, greeted) = match &server.transport {
+            McpTransport::Stdio(stdio) => {
+                let (carrier, transport) = Carrier::stdio(server, stdio, witness, living)?;
+                let greeting = Box::pin(serve_client_with_lifecycle(us, transport, lifecycle));
+                (carrier, tokio::time::timeout_at(until, greeting).await)
+            }
+            McpTransport::Http(endpoint) => {
+                let carrier = Carrier::http(Arc::clone(&witness));
+                let transport = Http::new(&server.name, endpoint, witness, living.born())?;
+                let greeting = Box::pin(serve_client_with_lifecycle(us, transport, lifecycle));
+                (carrier, tokio::time::timeout_at(until, greeting).await)
+            }
+        };
+        let refusal = match greeted {
+            Ok(Ok(service)) => {
+                let peer = service.peer().clone();
+                return Ok(Ok(Self {
+                    peer,
+                    carrier,
+                    service,
+                }));
+            }
+            Ok(Err(error)) => Refusal {
+                is_of_server: matches!(error, ClientInitializeError::JsonRpcError(_)),
+                why: carrier.why_not_greeted(&error).await,
+            },
+            Err(_) => Refusal {
+                is_of_server: false,
+                why: format!(
+                    "did not answer `initialize` within {} ms{}",
+                    server.start_timeout_ms,
+                    carrier.remarks()
+                ),
+            },
         };
         carrier.stop();
-        Err(start_error(server, why))
+        Ok(Err(refusal))
     }
 
     /// Sends a request. Its answer is awaited on what this returns.
@@ -94,9 +134,12 @@ impl Link {
     }
 
     /// Whether the server answers at all; a refusal is an answer.
-    pub(super) async fn answers_ping(&self, wait: Duration) -> bool {
-        let ping = ClientRequest::PingRequest(PingRequest::default());
-        let answer = tokio::time::timeout(wait, self.ask(ping)).await;
+    pub(super) async fn is_alive(&self, probe: HealthProbe, wait: Duration) -> bool {
+        let request = match probe {
+            HealthProbe::Ping => ClientRequest::PingRequest(PingRequest::default()),
+            HealthProbe::ListTools => ClientRequest::ListToolsRequest(ListToolsRequest::default()),
+        };
+        let answer = tokio::time::timeout(wait, self.ask(request)).await;
         matches!(answer, Ok(Ok(_) | Err(ServiceError::McpError(_))))
     }
 
@@ -110,8 +153,12 @@ impl Link {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        let Carrier::Stdio { process, .. } = &self.carrier;
-        !self.peer.is_transport_closed() && !process.has_ended()
+        !self.peer.is_transport_closed() && !self.carrier.has_ended()
+    }
+
+    /// How often the server has said that its tools are others now.
+    pub(super) fn changes(&self) -> u64 {
+        self.carrier.changes()
     }
 
     /// What happened to a server that is not open any more, as the end of a sentence.
@@ -124,60 +171,21 @@ impl Link {
         self.carrier.remarks()
     }
 
-    /// Begins to end the server.
+    /// Begins to end the server, or the session with it.
     pub(super) fn stop(&self) {
         self.carrier.stop();
+        if !self.carrier.is_child() {
+            self.service.cancellation_token().cancel();
+        }
     }
 }
 
-impl Carrier {
-    async fn why_not_greeted(&self, error: &ClientInitializeError) -> String {
-        let why = match error {
-            ClientInitializeError::JsonRpcError(error) => {
-                format!("refused `initialize`: {}", error.message)
-            }
-            ClientInitializeError::ConnectionClosed(_)
-            | ClientInitializeError::TransportError { .. } => {
-                let last_words = self.last_words().await;
-                return format!("ended before it answered `initialize`: it {last_words}");
-            }
-            ClientInitializeError::ExpectedInitResult(_)
-            | ClientInitializeError::ExpectedInitResponse(_) => {
-                "answered `initialize` with something else than the protocol demands".into()
-            }
-            other => format!("could not be initialised: {other}"),
-        };
-        format!("{why}{}", self.remarks())
-    }
-
-    async fn last_words(&self) -> String {
-        let Self::Stdio { process, witness } = self;
-        let what = match witness.why_broken() {
-            Some(why) => why,
-            None => {
-                let wait = Duration::from_millis(LAST_WORDS_MS);
-                let end = process.end_within(wait).await;
-                end.unwrap_or_else(|| "closed its stdout".into())
-            }
-        };
-        format!("{what}{}", self.remarks())
-    }
-
-    fn remarks(&self) -> String {
-        let Self::Stdio { witness, .. } = self;
-        witness.remarks()
-    }
-
-    fn stop(&self) {
-        let Self::Stdio { process, .. } = self;
-        process.stop();
-    }
-}
-
-fn ourselves() -> ClientConfig {
-    let name = Implementation::new("bonded", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), name)
-        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+/// Why a server was not greeted.
+struct Refusal {
+    /// The server itself has refused.
+    is_of_server: bool,
+    /// As the end of a sentence.
+    why: String,
 }
 
 /// The result as the server wrote it.
@@ -185,58 +193,5 @@ pub(super) fn value_of(result: ServerResult) -> Value {
     match result {
         ServerResult::CustomResult(result) => result.0,
         other => serde_json::to_value(other).unwrap_or_default(),
-    }
-}
-
-fn command_of(
-    server: &McpServer,
-    stdio: &StdioCommand,
-    lookup: &Lookup,
-) -> Result<Command, McpError> {
-    let environment =
-        environment(std::env::vars_os(), &stdio.env, lookup).map_err(|unset| McpError::Unset {
-            server: server.name.clone(),
-            variable: unset.variable,
-            missing: unset.missing,
-        })?;
-    let mut command = Command::new(&stdio.command);
-    command.args(&stdio.args).env_clear().envs(environment);
-    if let Some(cwd) = &stdio.cwd {
-        command.current_dir(cwd);
-    }
-    Ok(command)
-}
-
-fn spawn_error(server: &McpServer, stdio: &StdioCommand, error: &io::Error) -> McpError {
-    let missing_cwd = stdio.cwd.as_deref().filter(|cwd| !cwd.is_dir());
-    let (why, hint) = match (missing_cwd, error.kind()) {
-        (Some(cwd), _) => (
-            format!("its working directory {} is not there", cwd.display()),
-            "make it, or correct the server's `cwd`",
-        ),
-        (None, io::ErrorKind::NotFound) => (
-            "there is no such program".into(),
-            "install it, or give its full path as the server's `command`",
-        ),
-        (None, io::ErrorKind::PermissionDenied) => (
-            "it may not be executed".into(),
-            "make it executable, or correct the server's `command`",
-        ),
-        (None, _) => (error.to_string(), "correct the server's `command`"),
-    };
-    McpError::Spawn {
-        server: server.name.clone(),
-        command: stdio.command.clone(),
-        why,
-        hint,
-    }
-}
-
-pub(super) fn start_error(server: &McpServer, why: String) -> McpError {
-    McpError::Start {
-        server: server.name.clone(),
-        command: server.address().into(),
-        why,
-        hint: "run the command by hand to see what it needs, and whether it speaks MCP on stdio",
     }
 }

@@ -16,9 +16,11 @@ const TOOLS_MAX: usize = 1000;
 const PAGES_MAX: usize = 1000;
 const LIST_BYTES_MAX: usize = 16 * 1024 * 1024;
 const DESCRIPTION_BYTES_MAX: usize = 32 * 1024;
+/// A model is shown it in every request.
+const SCHEMA_BYTES_MAX: usize = 256 * 1024;
 
 /// A tool that may be used: its name at the server, and its spec.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Offered {
     pub(super) tool: String,
     pub(super) spec: ToolSpec,
@@ -164,6 +166,12 @@ fn schema_of(tool: &Value) -> Result<Value, String> {
         ));
     }
     let schema = Value::Object(schema);
+    let bytes = schema.to_string().len();
+    if bytes > SCHEMA_BYTES_MAX {
+        return Err(format!(
+            "its input schema has {bytes} bytes, more than the {SCHEMA_BYTES_MAX} that a model is shown"
+        ));
+    }
     match jsonschema::validator_for(&schema) {
         Ok(_) => Ok(schema),
         Err(error) => Err(format!("its input schema is not usable: {error}")),

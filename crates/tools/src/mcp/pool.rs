@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::environment::Lookup;
 use super::error::McpError;
-use super::link::start_error;
-use super::listing::{list, offered};
+use super::news::Tell;
+use super::pin::Pinned;
 use super::settings::McpServer;
-use super::tool::McpTool;
+use super::tool::{Lease, McpTool};
 use super::upkeep::Upkeep;
 use crate::queue::{Queue, Queues};
 use crate::tool::Tool;
@@ -21,7 +19,7 @@ use crate::tool::Tool;
 /// The running servers. `start` gives their tools, to many runs if need be; `stop` ends them. Dropping the
 /// pool ends them too, without waiting; the tools fail from then on.
 pub struct McpServers {
-    lookup: Lookup,
+    tell: Option<Tell>,
     queues: Arc<Queues>,
     starting: Semaphore,
     state: Mutex<State>,
@@ -30,19 +28,21 @@ pub struct McpServers {
 #[derive(Default)]
 struct State {
     slots: BTreeMap<String, Arc<Slot>>,
+    /// Servers that only one run uses each.
+    leased: Vec<Arc<Upkeep>>,
     is_stopped: bool,
 }
 
 /// A server that is being started, or was.
 struct Slot {
     upkeep: Arc<Upkeep>,
-    tools: OnceCell<McpTools>,
+    is_up: OnceCell<()>,
 }
 
 impl Slot {
     /// Whether the server did not start, and nobody is starting it. Its settings may change then.
     fn is_idle(self: &Arc<Self>) -> bool {
-        self.tools.get().is_none() && Arc::strong_count(self) == 1
+        self.is_up.get().is_none() && Arc::strong_count(self) == 1
     }
 }
 
@@ -54,14 +54,21 @@ pub struct McpTools {
 }
 
 impl McpServers {
-    /// `lookup` gives the values of `${VAR}`; at most `starts_max` servers are started at the same time.
-    pub fn new(lookup: Lookup, queues: Arc<Queues>, starts_max: usize) -> Self {
+    /// At most `starts_max` servers are started at the same time.
+    pub fn new(queues: Arc<Queues>, starts_max: usize) -> Self {
         Self {
-            lookup,
+            tell: None,
             queues,
             starting: Semaphore::new(starts_max.clamp(1, Semaphore::MAX_PERMITS)),
             state: Mutex::default(),
         }
+    }
+
+    /// Tells what a person may want to know while the servers are used.
+    #[must_use]
+    pub fn telling(mut self, tell: Tell) -> Self {
+        self.tell = Some(tell);
+        self
     }
 
     /// Starts the servers that do not run yet, and gives the tools of them all. A server that is not
@@ -90,19 +97,50 @@ impl McpServers {
             server: server.name.clone(),
             source,
         })?;
-        let slot = self.slot(server)?;
-        let starting = slot.tools.get_or_try_init(async || {
-            let _place = self.starting.acquire().await.expect("it is never closed");
-            Box::pin(bring_up(&slot.upkeep, &queue)).await
-        });
-        match starting.await {
-            Ok(tools) => Ok(tools.clone()),
-            Err(error) => {
-                slot.upkeep.let_fall();
-                slot.upkeep.ended().await;
-                Err(error)
-            }
+        if !server.shared {
+            return self.start_leased(server, &queue).await;
         }
+        let slot = self.slot(server)?;
+        let starting = slot.is_up.get_or_try_init(async || {
+            let _place = self.starting.acquire().await.expect("it is never closed");
+            Box::pin(slot.upkeep.open()).await
+        });
+        if let Err(error) = starting.await {
+            slot.upkeep.let_fall();
+            slot.upkeep.ended().await;
+            return Err(error);
+        }
+        // Whoever comes later gets what the server offers by then.
+        slot.upkeep.look_again().await;
+        Ok(tools_of(&slot.upkeep, &queue, None))
+    }
+
+    /// Starts a server for one run alone. It ends when its last tool is dropped.
+    async fn start_leased(
+        &self,
+        server: &McpServer,
+        queue: &Arc<Queue>,
+    ) -> Result<McpTools, McpError> {
+        let upkeep = Arc::new(Upkeep::new(server.clone(), self.tell.clone()));
+        let lease = Arc::new(Lease(Arc::clone(&upkeep)));
+        {
+            let mut state = self.lock();
+            if state.is_stopped {
+                return Err(McpError::Stopped);
+            }
+            state.leased.retain(|upkeep| !upkeep.is_over());
+            state.leased.push(Arc::clone(&upkeep));
+        }
+        let started = {
+            let _place = self.starting.acquire().await.expect("it is never closed");
+            Box::pin(upkeep.open()).await
+        };
+        if let Err(error) = started {
+            upkeep.stop();
+            upkeep.ended().await;
+            return Err(error);
+        }
+        Ok(tools_of(&upkeep, queue, Some(&lease)))
     }
 
     fn slot(&self, server: &McpServer) -> Result<Arc<Slot>, McpError> {
@@ -118,10 +156,10 @@ impl McpServers {
             }
             _ => {}
         }
-        let upkeep = Upkeep::new(server.clone(), Arc::clone(&self.lookup));
+        let upkeep = Upkeep::new(server.clone(), self.tell.clone());
         let slot = Arc::new(Slot {
             upkeep: Arc::new(upkeep),
-            tools: OnceCell::new(),
+            is_up: OnceCell::new(),
         });
         state.slots.insert(server.name.clone(), Arc::clone(&slot));
         Ok(slot)
@@ -135,8 +173,8 @@ impl McpServers {
     fn stop_all(&self) -> Vec<Arc<Upkeep>> {
         let mut state = self.lock();
         state.is_stopped = true;
-        let upkeeps = state.slots.values().map(|slot| Arc::clone(&slot.upkeep));
-        let upkeeps: Vec<_> = upkeeps.collect();
+        let shared = state.slots.values().map(|slot| Arc::clone(&slot.upkeep));
+        let upkeeps: Vec<_> = shared.chain(state.leased.iter().cloned()).collect();
         upkeeps.iter().for_each(|upkeep| upkeep.stop());
         upkeeps
     }
@@ -153,27 +191,18 @@ impl Drop for McpServers {
     }
 }
 
-/// Starts a server and makes its tools.
-async fn bring_up(upkeep: &Arc<Upkeep>, queue: &Arc<Queue>) -> Result<McpTools, McpError> {
-    let server = upkeep.server();
-    let link = upkeep.open().await?;
-    let timeout = Duration::from_millis(server.start_timeout_ms);
-    let listed = match tokio::time::timeout(timeout, list(&link)).await {
-        Ok(listed) => listed,
-        Err(_) => Err(format!(
-            "did not list its tools within {} ms{}",
-            server.start_timeout_ms,
-            link.remarks()
-        )),
-    };
-    let listed = listed.map_err(|why| start_error(server, why))?;
-    let (offered, warnings) = offered(server, &listed)?;
-    let tools = offered.into_iter().map(|offered| {
+/// The tools of a server that is up.
+fn tools_of(upkeep: &Arc<Upkeep>, queue: &Arc<Queue>, lease: Option<&Arc<Lease>>) -> McpTools {
+    let offers = upkeep.offers();
+    let tools = Pinned::all_of(&offers).map(|pinned| {
         let (upkeep, queue) = (Arc::clone(upkeep), Arc::clone(queue));
-        Arc::new(McpTool::new(upkeep, queue, offered)) as Arc<dyn Tool>
+        let tool = McpTool::new(upkeep, queue, pinned, lease.cloned());
+        Arc::new(tool) as Arc<dyn Tool>
     });
-    let tools = tools.collect();
-    Ok(McpTools { tools, warnings })
+    McpTools {
+        tools: tools.collect(),
+        warnings: offers.warnings.clone(),
+    }
 }
 
 /// The names of one server's tools differ; those of two servers may still be the same.

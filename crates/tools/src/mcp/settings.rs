@@ -24,6 +24,20 @@ pub struct McpServer {
     pub required: bool,
     /// The queue that its calls wait in; without one, the default queue.
     pub queue: Option<String>,
+    /// Whether all runs use it together; otherwise each has one of its own, which ends with its tools.
+    pub shared: bool,
+    pub health_probe: HealthProbe,
+    /// Whether forms that the server asks to be filled in are answered with their own defaults; otherwise
+    /// they are declined, because nobody is there to read them.
+    pub takes_form_defaults: bool,
+}
+
+/// How one finds out whether a server still lives, once a call was given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HealthProbe {
+    #[default]
+    Ping,
+    ListTools,
 }
 
 /// How a server is reached.
@@ -31,6 +45,16 @@ pub struct McpServer {
 #[non_exhaustive]
 pub enum McpTransport {
     Stdio(StdioCommand),
+    /// Streamable HTTP.
+    Http(HttpEndpoint),
+}
+
+/// Where a server is that others have started.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct HttpEndpoint {
+    pub url: String,
+    /// Sent with every request, as they are.
+    pub headers: BTreeMap<String, String>,
 }
 
 /// The command that is a server.
@@ -38,8 +62,7 @@ pub enum McpTransport {
 pub struct StdioCommand {
     pub command: String,
     pub args: Vec<String>,
-    /// What the server sees besides the few variables that every program needs. `${VAR}` is replaced when
-    /// the server is started.
+    /// What the server sees besides the few variables that every program needs, as it is.
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
 }
@@ -47,15 +70,27 @@ pub struct StdioCommand {
 impl McpServer {
     /// A server with all of its tools and the usual limits.
     pub fn stdio(name: &str, command: StdioCommand) -> Self {
+        Self::new(name, McpTransport::Stdio(command))
+    }
+
+    /// A server at an address, with all of its tools and the usual limits.
+    pub fn http(name: &str, endpoint: HttpEndpoint) -> Self {
+        Self::new(name, McpTransport::Http(endpoint))
+    }
+
+    pub fn new(name: &str, transport: McpTransport) -> Self {
         Self {
             name: name.into(),
-            transport: McpTransport::Stdio(command),
+            transport,
             tools_allowed: vec!["*".into()],
             tools_denied: vec![],
             start_timeout_ms: 30_000,
             request_timeout_ms: None,
             required: true,
             queue: None,
+            shared: true,
+            health_probe: HealthProbe::Ping,
+            takes_form_defaults: false,
         }
     }
 
@@ -76,7 +111,31 @@ impl McpServer {
     pub(super) fn address(&self) -> &str {
         match &self.transport {
             McpTransport::Stdio(stdio) => &stdio.command,
+            McpTransport::Http(endpoint) => endpoint.shown_url(),
         }
+    }
+}
+
+impl HttpEndpoint {
+    /// The address without what may be a secret: all that follows the path, and a password before the host.
+    fn shown_url(&self) -> &str {
+        let end = self.url.find(['?', '#']).unwrap_or(self.url.len());
+        let url = &self.url[..end];
+        let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let authority = authority.split('/').next().unwrap_or_default();
+        if authority.contains('@') {
+            return "an address with a password";
+        }
+        url
+    }
+}
+
+impl fmt::Debug for HttpEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpEndpoint")
+            .field("url", &self.shown_url())
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .finish()
     }
 }
 
@@ -154,5 +213,13 @@ mod tests {
         let shown = format!("{:?}", McpServer::stdio("s", command));
         assert!(shown.contains("KEY") && shown.contains("npx"), "{shown}");
         assert!(!shown.contains("hunter2"), "{shown}");
+        for url in ["https://a:hunter2@h/mcp", "https://h/mcp?key=hunter2"] {
+            let url = url.into();
+            let headers = BTreeMap::from([("Authorization".into(), "hunter2".into())]);
+            let server = McpServer::http("s", HttpEndpoint { url, headers });
+            let shown = format!("{server:?} {}", server.address());
+            assert!(shown.contains("Authorization"), "{shown}");
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
     }
 }

@@ -66,6 +66,7 @@ impl Stdio {
                     self.admit(&message)?;
                     return Ok(Some(*message));
                 }
+                Frame::Notice(notice) => self.witness.notice(&notice),
                 Frame::Ignored => {}
                 Frame::Noise => {
                     self.noise_bytes += line.len() as u64 + 1;

@@ -7,9 +7,11 @@ use bonded_kernel::{Invocation, ToolSpec};
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, RequestMetaObject};
 use serde_json::{Map, Value};
 
+use super::asking::changed;
 use super::content::shown;
 use super::error::TOOL_FAILED;
 use super::listing::Offered;
+use super::pin::{Pinned, difference};
 use super::upkeep::Upkeep;
 use crate::fault::{self, ToolFault};
 use crate::queue::Queue;
@@ -21,18 +23,32 @@ const KEY: &str = "bonded/idempotencyKey";
 pub(super) struct McpTool {
     upkeep: Arc<Upkeep>,
     queue: Arc<Queue>,
-    /// As the server names it.
-    tool: String,
-    spec: ToolSpec,
+    pinned: Pinned,
+    /// Held by every tool of a server that only one run uses.
+    _lease: Option<Arc<Lease>>,
+}
+
+/// A server that ends when nobody can call its tools any more.
+pub(super) struct Lease(pub(super) Arc<Upkeep>);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
 }
 
 impl McpTool {
-    pub(super) fn new(upkeep: Arc<Upkeep>, queue: Arc<Queue>, offered: Offered) -> Self {
+    pub(super) fn new(
+        upkeep: Arc<Upkeep>,
+        queue: Arc<Queue>,
+        pinned: Pinned,
+        lease: Option<Arc<Lease>>,
+    ) -> Self {
         Self {
             upkeep,
             queue,
-            tool: offered.tool,
-            spec: offered.spec,
+            pinned,
+            _lease: lease,
         }
     }
 
@@ -41,7 +57,7 @@ impl McpTool {
             let message = "the arguments are not an object";
             return Err(ToolFault::new(fault::BAD_ARGUMENTS, message));
         };
-        let asking = self.upkeep.ask(self.request(arguments, call.key()));
+        let asking = self.ask(&arguments, call);
         let result = match self.upkeep.server().request_timeout_ms {
             None => asking.await?,
             Some(timeout_ms) => tokio::time::timeout(Duration::from_millis(timeout_ms), asking)
@@ -55,10 +71,28 @@ impl McpTool {
         Ok(ToolValue::Text(shown.text))
     }
 
+    /// A call that was interrupted is made once more, where the rule for interrupted calls lets it. Every
+    /// execution carries the same key.
+    async fn ask(
+        &self,
+        arguments: &Map<String, Value>,
+        call: &Invocation,
+    ) -> Result<Value, ToolFault> {
+        let request = || self.request(arguments.clone(), call.key());
+        match self.upkeep.ask(&self.pinned, request()).await {
+            Err(miss) if miss.may_be_repeated(self.spec().effect) => {
+                let second = self.upkeep.ask(&self.pinned, request()).await;
+                second.map_err(|miss| miss.fault)
+            }
+            first => first.map_err(|miss| miss.fault),
+        }
+    }
+
     fn request(&self, arguments: Map<String, Value>, key: String) -> ClientRequest {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.into(), key.into());
-        let mut params = CallToolRequestParams::new(self.tool.clone()).with_arguments(arguments);
+        let tool = self.pinned.offered.tool.clone();
+        let mut params = CallToolRequestParams::new(tool).with_arguments(arguments);
         params.meta = Some(meta);
         ClientRequest::CallToolRequest(CallToolRequest::new(params))
     }
@@ -66,11 +100,18 @@ impl McpTool {
 
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
-        &self.spec
+        &self.pinned.offered.spec
     }
 
     fn queue(&self) -> Option<&Queue> {
         Some(&self.queue)
+    }
+
+    fn change_since(&self, pinned: &ToolSpec) -> Option<ToolFault> {
+        let Offered { tool, spec } = &self.pinned.offered;
+        let change = difference(tool, pinned, Some(spec))?;
+        self.upkeep.warn_of_change(tool, &change);
+        Some(changed(&self.upkeep.server().name, &change))
     }
 
     fn call<'a>(

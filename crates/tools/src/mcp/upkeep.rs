@@ -1,45 +1,55 @@
-//! Keeps one server up: opens its link, and opens it again after it fell.
+//! Keeps one server up: opens its link, opens it again after it fell, and knows what it offers.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{ClientRequest, RequestId};
-use rmcp::service::ServiceError;
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::carrier::start_error;
 use super::child::Living;
-use super::environment::Lookup;
-use super::error::{
-    McpError, REQUEST_REFUSED, RESTART_FAILED, RESTART_IN_PROGRESS, SERVER_ENDED, STOPPED,
-};
-use super::link::{Link, value_of};
+use super::error::{McpError, REQUEST_REFUSED, RESTART_FAILED, RESTART_IN_PROGRESS, STOPPED};
+use super::link::Link;
+use super::listing::{list, offered};
+use super::news::{Tell, Voice};
+use super::pin::Offers;
 use super::settings::McpServer;
 use crate::fault::ToolFault;
-
-/// How long a server may take to answer a ping after a call was given up.
-const PING_TIMEOUT_MS: u64 = 5000;
 
 /// One server, whatever happens to its process.
 pub(super) struct Upkeep {
     server: McpServer,
-    lookup: Lookup,
+    pub(super) voice: Arc<Voice>,
     living: Living,
     stopping: watch::Sender<bool>,
+    /// Held by the one who asks again what the server offers.
+    listing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     link: Option<Arc<Link>>,
+    offers: Arc<Offers>,
+    /// How many changes the server had announced when it was asked what it offers.
+    changes_seen: u64,
+    /// The tools whose change a person was told of.
+    warned: BTreeSet<String>,
     backoff: Backoff,
     /// When the server may be started again.
     not_before: Instant,
     /// What happened to it, as the end of a sentence.
     why: String,
     is_restarting: bool,
+}
+
+/// A server that has just come up.
+struct Opened {
+    link: Link,
+    offers: Offers,
+    changes_seen: u64,
 }
 
 /// What a call finds.
@@ -51,19 +61,23 @@ enum Found {
 }
 
 impl Upkeep {
-    pub(super) fn new(server: McpServer, lookup: Lookup) -> Self {
+    pub(super) fn new(server: McpServer, tell: Option<Tell>) -> Self {
         let state = State {
             link: None,
+            offers: Arc::default(),
+            changes_seen: 0,
+            warned: BTreeSet::new(),
             backoff: Backoff::default(),
             not_before: Instant::now(),
             why: "was never started".into(),
             is_restarting: false,
         };
         Self {
+            voice: Arc::new(Voice::new(&server.name, tell)),
             server,
-            lookup,
             living: Living::default(),
             stopping: watch::channel(false).0,
+            listing: tokio::sync::Mutex::default(),
             state: Mutex::new(state),
         }
     }
@@ -72,25 +86,54 @@ impl Upkeep {
         &self.server
     }
 
+    /// What the server offered when it was last asked.
+    pub(super) fn offers(&self) -> Arc<Offers> {
+        Arc::clone(&self.lock().offers)
+    }
+
     /// Opens the first link.
-    pub(super) async fn open(&self) -> Result<Arc<Link>, McpError> {
-        let opened = self.open_link().await;
-        let link = Arc::new(opened?);
+    pub(super) async fn open(&self) -> Result<(), McpError> {
+        let opened = self.open_link().await?;
         let mut state = self.lock();
         if self.is_stopping() {
             return Err(McpError::Stopped);
         }
-        state.link = Some(Arc::clone(&link));
-        Ok(link)
+        state.take_in(opened);
+        Ok(())
     }
 
     /// Gives up when the server is stopped: nobody waits for a start that takes its time.
-    async fn open_link(&self) -> Result<Link, McpError> {
+    async fn open_link(&self) -> Result<Opened, McpError> {
         let mut stopping = self.stopping.subscribe();
+        let opening = async {
+            let link = Link::open(&self.server, &self.voice, &self.living).await?;
+            let changes_seen = link.changes();
+            let offers = self.ask_offers(&link).await?;
+            Ok(Opened {
+                link,
+                offers,
+                changes_seen,
+            })
+        };
         tokio::select! {
-            opened = Link::open(&self.server, &self.lookup, &self.living) => opened,
+            opened = opening => opened,
             _ = stopping.wait_for(|is_stopping| *is_stopping) => Err(McpError::Stopped),
         }
+    }
+
+    async fn ask_offers(&self, link: &Link) -> Result<Offers, McpError> {
+        let timeout_ms = self.server.start_timeout_ms;
+        let timeout = Duration::from_millis(timeout_ms);
+        let listed = match tokio::time::timeout(timeout, list(link)).await {
+            Ok(listed) => listed,
+            Err(_) => Err(format!(
+                "did not list its tools within {timeout_ms} ms{}",
+                link.remarks()
+            )),
+        };
+        let listed = listed.map_err(|why| start_error(&self.server, why))?;
+        let (tools, warnings) = offered(&self.server, &listed)?;
+        Ok(Offers { tools, warnings })
     }
 
     /// Asked under the lock where a link is put into the state: `stop` ends those that are there.
@@ -98,50 +141,23 @@ impl Upkeep {
         *self.stopping.borrow()
     }
 
-    /// Asks the server, which is started if it is down. Dropping the future tells the server that nobody
-    /// waits any more, and finds out whether it still lives.
-    pub(super) async fn ask(self: &Arc<Self>, request: ClientRequest) -> Result<Value, ToolFault> {
-        let link = self.link().await?;
-        let handle = match link.send(request).await {
-            Ok(handle) => handle,
-            Err(_) => return Err(self.fell(&link).await),
-        };
-        let mut waiting = Waiting {
-            upkeep: Arc::clone(self),
-            link: Arc::clone(&link),
-            request: Some(handle.id.clone()),
-        };
-        let answer = handle.await_response().await;
-        waiting.request = None;
-        match answer {
-            Ok(result) => {
-                self.lock().backoff.answered();
-                Ok(value_of(result))
-            }
-            Err(ServiceError::McpError(error)) => {
-                self.lock().backoff.answered();
-                let (name, code) = (&self.server.name, error.code.0);
-                let message = format!("server {name:?} answered {:?} ({code})", error.message);
-                Err(ToolFault::new(REQUEST_REFUSED, message))
-            }
-            Err(_) => Err(self.fell(&link).await),
-        }
-    }
-
-    async fn link(self: &Arc<Self>) -> Result<Arc<Link>, ToolFault> {
-        match self.find() {
-            Found::Up(link) => Ok(link),
-            Found::Fault(fault) => Err(fault),
+    /// The link of a server that is up, and whose offers are known as they are now.
+    pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Link>, ToolFault> {
+        let link = match self.find() {
+            Found::Up(link) => link,
+            Found::Fault(fault) => return Err(fault),
             Found::Down => {
                 let upkeep = Arc::clone(self);
                 // Its own task: the server is started to the end, even if this call is given up.
                 let restarting = tokio::spawn(async move { upkeep.restart().await });
-                restarting.await.unwrap_or_else(|_| {
+                return restarting.await.unwrap_or_else(|_| {
                     self.lock().is_restarting = false;
                     Err(self.stopped())
-                })
+                });
             }
-        }
+        };
+        self.refresh(&link).await?;
+        Ok(link)
     }
 
     fn find(&self) -> Found {
@@ -183,11 +199,7 @@ impl Upkeep {
         match opened {
             // The link is dropped, and with it its process.
             Ok(_) if self.is_stopping() => Err(self.stopped()),
-            Ok(link) => {
-                let link = Arc::new(link);
-                state.link = Some(Arc::clone(&link));
-                Ok(link)
-            }
+            Ok(opened) => Ok(state.take_in(opened)),
             Err(error) => {
                 state.fall(format!("could not be started: {error}"));
                 Err(ToolFault::new(RESTART_FAILED, error.to_string()))
@@ -195,38 +207,70 @@ impl Upkeep {
         }
     }
 
-    /// A call found that its link is closed.
-    async fn fell(&self, link: &Arc<Link>) -> ToolFault {
-        let last_words = link.last_words().await;
-        self.let_go(link, &last_words);
-        let name = &self.server.name;
-        let message = format!(
-            "server {name:?} {last_words}; the outcome of the call is unknown, and the next call starts \
-             the server again"
-        );
-        ToolFault::new(SERVER_ENDED, message)
+    /// Asks again what the server offers, if it has said that this has changed.
+    async fn refresh(&self, link: &Arc<Link>) -> Result<(), ToolFault> {
+        let is_known = || self.lock().changes_seen == link.changes();
+        if is_known() {
+            return Ok(());
+        }
+        let _alone = self.listing.lock().await;
+        if is_known() {
+            return Ok(());
+        }
+        let changes_seen = link.changes();
+        match self.ask_offers(link).await {
+            Ok(offers) => {
+                let mut state = self.lock();
+                state.offers = Arc::new(offers);
+                state.changes_seen = changes_seen;
+                Ok(())
+            }
+            Err(error) => {
+                let message = format!("its tools have changed and cannot be listed: {error}");
+                Err(ToolFault::new(REQUEST_REFUSED, message))
+            }
+        }
+    }
+
+    /// Makes what the server offers known as it is now, if the server is up.
+    pub(super) async fn look_again(&self) {
+        let link = self.lock().link.clone();
+        if let Some(link) = link.filter(|link| link.is_open()) {
+            // A server that cannot be asked is found out by the first call.
+            let _ = self.refresh(&link).await;
+        }
+    }
+
+    /// Tells a person once that a tool is not what it was.
+    pub(super) fn warn_of_change(&self, tool: &str, change: &str) {
+        if self.lock().warned.insert(tool.into()) {
+            let name = &self.server.name;
+            let end = "runs that began before do not call it any more";
+            self.voice
+                .warn(&format!("the MCP server {name:?} {change}; {end}"));
+        }
+    }
+
+    pub(super) fn answered(&self) {
+        self.lock().backoff.answered();
     }
 
     /// Ends the process of a link that is of no more use. The next call opens another one.
-    fn let_go(&self, link: &Arc<Link>, why: &str) {
+    pub(super) fn let_go(&self, link: &Arc<Link>, why: &str) {
         link.stop();
         let mut state = self.lock();
-        if state
-            .link
-            .as_ref()
-            .is_some_and(|held| Arc::ptr_eq(held, link))
-        {
+        if state.holds(link) {
             state.link = None;
             state.fall(why.into());
         }
     }
 
-    async fn give_up(&self, link: Arc<Link>, request: RequestId) {
-        let ping_timeout = Duration::from_millis(PING_TIMEOUT_MS);
-        // A server that does not read its stdin cannot even be told.
-        let _ = tokio::time::timeout(ping_timeout, link.cancel(request)).await;
-        if !link.answers_ping(ping_timeout).await {
-            self.let_go(&link, "hung: it answered neither a call nor a ping");
+    /// Ends a link whose session the server has forgotten. The next call opens another one at once.
+    pub(super) fn forget(&self, link: &Arc<Link>) {
+        link.stop();
+        let mut state = self.lock();
+        if state.holds(link) {
+            state.link = None;
         }
     }
 
@@ -251,6 +295,11 @@ impl Upkeep {
         self.living.all_dead().await;
     }
 
+    /// Whether the server was stopped and nothing of it is left.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_stopping() && self.living.is_none()
+    }
+
     fn stopped(&self) -> ToolFault {
         let message = format!("server {:?} was stopped", self.server.name);
         ToolFault::new(STOPPED, message)
@@ -263,28 +312,22 @@ impl Upkeep {
 }
 
 impl State {
+    fn take_in(&mut self, opened: Opened) -> Arc<Link> {
+        let link = Arc::new(opened.link);
+        self.link = Some(Arc::clone(&link));
+        self.offers = Arc::new(opened.offers);
+        self.changes_seen = opened.changes_seen;
+        link
+    }
+
+    fn holds(&self, link: &Arc<Link>) -> bool {
+        self.link
+            .as_ref()
+            .is_some_and(|held| Arc::ptr_eq(held, link))
+    }
+
     fn fall(&mut self, why: String) {
         self.not_before = Instant::now() + self.backoff.fell();
         self.why = why;
-    }
-}
-
-/// A call that waits for its answer.
-struct Waiting {
-    upkeep: Arc<Upkeep>,
-    link: Arc<Link>,
-    request: Option<RequestId>,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let Some(request) = self.request.take() else {
-            return;
-        };
-        // Without a runtime there is nobody left to tell.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (upkeep, link) = (Arc::clone(&self.upkeep), Arc::clone(&self.link));
-            runtime.spawn(async move { upkeep.give_up(link, request).await });
-        }
     }
 }

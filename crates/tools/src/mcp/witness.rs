@@ -1,7 +1,11 @@
 //! What was seen of a server besides its messages: what an error says about it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::frame::Notice;
+use super::news::Voice;
 
 /// How much of stderr is kept: its end.
 const STDERR_BYTES_MAX: usize = 8 * 1024;
@@ -9,8 +13,13 @@ const STDERR_BYTES_MAX: usize = 8 * 1024;
 /// How much of a line is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
-#[derive(Debug, Default)]
-pub(super) struct Witness(Mutex<Seen>);
+#[derive(Debug)]
+pub(super) struct Witness {
+    seen: Mutex<Seen>,
+    /// How often the server has said that its tools are others now.
+    changes: AtomicU64,
+    voice: Arc<Voice>,
+}
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -21,6 +30,27 @@ struct Seen {
 }
 
 impl Witness {
+    pub(super) fn new(voice: Arc<Voice>) -> Self {
+        Self {
+            seen: Mutex::default(),
+            changes: AtomicU64::new(0),
+            voice,
+        }
+    }
+
+    pub(super) fn notice(&self, notice: &Notice) {
+        match notice {
+            Notice::ToolsChanged => {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+            }
+            Notice::Progress(text) => self.voice.progress(text),
+        }
+    }
+
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn stderr(&self, bytes: &[u8]) {
         let mut seen = self.lock();
         let bytes = &bytes[bytes.len().saturating_sub(STDERR_BYTES_MAX)..];
@@ -49,6 +79,18 @@ impl Witness {
         self.lock().broken.clone()
     }
 
+    /// What else a person should know about a server that cannot have a stderr.
+    pub(super) fn noise_remarks(&self) -> String {
+        let seen = self.lock();
+        match &seen.noise {
+            None => String::new(),
+            Some(noise) => {
+                let lines = seen.noise_lines;
+                format!("; {lines} of its messages are no JSON-RPC, the first is {noise:?}")
+            }
+        }
+    }
+
     /// What else a person should know, to be put behind what happened.
     pub(super) fn remarks(&self) -> String {
         let mut seen = self.lock();
@@ -73,7 +115,7 @@ impl Witness {
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
         // Every change is whole by itself.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,9 +123,13 @@ impl Witness {
 mod tests {
     use super::*;
 
+    fn witness() -> Witness {
+        Witness::new(Arc::new(Voice::new("s", None)))
+    }
+
     #[test]
     fn the_end_of_stderr_is_kept_however_it_came() {
-        let witness = Witness::default();
+        let witness = witness();
         witness.stderr(&vec![b'x'; 1_000_000]);
         for number in 0..10_000 {
             witness.stderr(format!("{number}\n").as_bytes());
@@ -94,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_first_noise_is_shown_shortened_and_counted() {
-        let witness = Witness::default();
+        let witness = witness();
         witness.noise("ä".repeat(5000).as_bytes());
         witness.noise(b"second");
         let remarks = witness.remarks();

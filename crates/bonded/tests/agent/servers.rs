@@ -1,0 +1,123 @@
+//! Tool servers over HTTP, and servers that do not stay what they were.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::reply::{call, echo, report, text};
+use crate::world::{World, start};
+
+/// A server with one tool, which tells what header it was sent. Gives its address.
+fn web() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it has an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that went away needs no answer.
+            let _ = answer(stream);
+        }
+    });
+    format!("http://127.0.0.1:{port}/mcp")
+}
+
+fn answer(stream: TcpStream) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut length, mut token) = (0, String::new());
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        match line.trim_end().split_once(": ") {
+            None if line.trim_end().is_empty() => break,
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.parse().unwrap_or(0);
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("x-token") => token = value.into(),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let result = match asked["method"].as_str().unwrap_or_default() {
+        "initialize" => json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "web", "version": "1" } }),
+        "tools/list" => {
+            json!({ "tools": [{ "name": "token", "inputSchema": { "type": "object" } }] })
+        }
+        _ => json!({ "content": [{ "type": "text", "text": token }] }),
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }).to_string();
+    let (status, body) = match asked["id"].is_null() {
+        true => ("202 Accepted", String::new()),
+        false => ("200 OK", body),
+    };
+    let kind = "content-type: application/json\r\nconnection: close\r\n";
+    let length = body.len();
+    let whole = format!("HTTP/1.1 {status}\r\n{kind}content-length: {length}\r\n\r\n{body}");
+    reader.get_mut().write_all(whole.as_bytes())
+}
+
+#[test]
+fn a_server_over_http_is_called_with_its_secret_and_the_secret_is_in_no_log() {
+    let server = json!({ "url": web(), "secretHeaders": { "X-Token": "<${TOKEN}>" } });
+    let world = World::new()
+        .front("tools: far")
+        .config(&json!({ "mcpServers": { "far": server } }))
+        .file(".ai-agent.env", "TOKEN=hunter2")
+        .says([call("far__token", json!({})), report("done")]);
+    let outcome = world.run(&[], "do it").good();
+    assert_eq!(outcome.tool_texts(), ["<hunter2>"]);
+    let log = world.log(outcome.run_id());
+    let started = log.first().expect("a run begins").to_string();
+    assert!(started.contains("far__token"), "{started}");
+    assert!(
+        !started.contains("hunter2") && !outcome.stderr.contains("hunter2"),
+        "{started}"
+    );
+}
+
+#[test]
+fn a_resumed_run_calls_no_tool_that_became_another_one_and_a_person_is_told() {
+    let tools = |description: &str| {
+        json!([{ "name": "extra", "description": description, "inputSchema": { "type": "object" } }])
+            .to_string()
+    };
+    let world = World::with_tools()
+        .file("tools.json", tools("first"))
+        .says([
+            echo("a"),
+            text("late").delayed_ms(60_000),
+            call("test__extra", json!({})),
+            report("done"),
+        ]);
+    let file = world.path("tools.json");
+    let world =
+        world.config(&json!({ "mcpServers": { "test": { "env": { "EXTRA_TOOLS_FILE": file } } } }));
+    let mut child = start(&mut world.run_command(&["--id", "killed"], "go on"));
+    while world.requests().len() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("a process can be killed");
+    child.wait().expect("a killed process ends");
+    std::fs::write(file, tools("second")).expect("it can be written");
+    let outcome = world.bonded(&["resume", "killed", "--json"]).good();
+    let texts = outcome.tool_texts();
+    assert!(
+        texts[1].contains("tool_changed: ") && texts[1].contains("description"),
+        "{texts:?}"
+    );
+    let warning = "warning: the MCP server \"test\" changed the description of \"extra\"";
+    assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
+}
+
+#[test]
+fn progress_is_traced_where_somebody_asks_for_it() {
+    for (flags, is_shown) in [(&["--trace-mcp"][..], true), (&[], false)] {
+        let world = World::with_tools().says([call("test__progress", json!({})), report("done")]);
+        let outcome = world.run(flags, "do it").good();
+        let shown = outcome.stderr.contains("trace: progress of test: 2 of 3");
+        assert_eq!(shown, is_shown, "{}", outcome.stderr);
+    }
+}

@@ -1,0 +1,284 @@
+//! The reference servers of MCP, as their users start them, and the public conformance suite for clients.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use bonded_kernel::{Limits, Outcome};
+use bonded_tools::mcp::{HttpEndpoint, McpServer, StdioCommand};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::world::{invocation, pool, registry, until};
+
+/// Where `cargo xtask` has put what these tests need.
+struct Installed {
+    node: PathBuf,
+    js: PathBuf,
+    python: PathBuf,
+}
+
+impl Installed {
+    /// `None`, and a word about it, where nothing is installed.
+    fn find() -> Option<Self> {
+        let path = |variable: &str| {
+            let found = std::env::var_os(variable).map(PathBuf::from);
+            let is_needed = std::env::var_os("BONDED_XTASK").is_some();
+            assert!(
+                found.is_some() || !is_needed,
+                "{variable} is not set: `cargo xtask test` must install the servers and name them"
+            );
+            if found.is_none() {
+                #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
+                {
+                    eprintln!(
+                        "not run: {variable} is not set; `cargo xtask sdk` installs the servers"
+                    );
+                }
+            }
+            found
+        };
+        Some(Self {
+            node: path("BONDED_SDK_NODE")?,
+            js: path("BONDED_MCP_JS")?,
+            python: path("BONDED_MCP_PYTHON")?,
+        })
+    }
+
+    fn script(&self, package: &str) -> String {
+        let package = self.js.join("@modelcontextprotocol").join(package);
+        package.join("dist/index.js").display().to_string()
+    }
+
+    fn js(&self, package: &str, args: &[&str], env: &[(&str, &Path)]) -> StdioCommand {
+        let args = args.iter().map(|arg| (*arg).to_owned());
+        let env = env.iter();
+        StdioCommand {
+            command: self.node.display().to_string(),
+            args: std::iter::once(self.script(package)).chain(args).collect(),
+            env: env
+                .map(|(name, path)| ((*name).to_owned(), path.display().to_string()))
+                .collect(),
+            cwd: None,
+        }
+    }
+
+    fn python(&self, program: &str, args: &[&str]) -> StdioCommand {
+        StdioCommand {
+            command: self.python.join(program).display().to_string(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            ..StdioCommand::default()
+        }
+    }
+}
+
+/// Calls tools in turn: each with a part of its output, which must be a success.
+async fn check(mut server: McpServer, calls: &[(&str, Value, &str)]) {
+    server.name = "ref".into();
+    server.start_timeout_ms = 60_000;
+    let pool = pool(1);
+    let registry = registry(pool.start(&[server]).await.expect("it starts"));
+    for (tool, arguments, part) in calls {
+        let call = invocation(
+            &registry,
+            &Limits::default(),
+            &format!("ref__{tool}"),
+            arguments,
+        );
+        let output = registry.invoke(&call).await;
+        assert_eq!(output.outcome, Outcome::Ok, "{tool}: {}", output.text);
+        assert!(
+            output.text.contains(part),
+            "{tool}: {part} in {}",
+            output.text
+        );
+    }
+    pool.stop().await;
+}
+
+fn everything() -> [(&'static str, Value, &'static str); 4] {
+    let weather = json!({ "location": "Chicago" });
+    [
+        ("echo", json!({ "message": "through" }), "through"),
+        ("get-sum", json!({ "a": 20, "b": 22 }), "42"),
+        ("get-tiny-image", json!({}), "[image, image/png"),
+        ("get-structured-content", weather, "temperature"),
+    ]
+}
+
+#[tokio::test]
+async fn the_reference_servers_are_used_over_stdio() {
+    let Some(installed) = Installed::find() else {
+        return;
+    };
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let root = temp.path().canonicalize().expect("it is there");
+    std::fs::write(root.join("a.txt"), "hello from a file").expect("it is written");
+    repository(&root);
+    let root = root.display().to_string();
+    check(
+        McpServer::stdio("ref", installed.js("server-everything", &["stdio"], &[])),
+        &everything(),
+    )
+    .await;
+    let file = format!("{root}/a.txt");
+    check(
+        McpServer::stdio("ref", installed.js("server-filesystem", &[&root], &[])),
+        &[
+            (
+                "read_text_file",
+                json!({ "path": file }),
+                "hello from a file",
+            ),
+            ("list_directory", json!({ "path": root }), "a.txt"),
+        ],
+    )
+    .await;
+    let entity = json!({ "entities": [{ "name": "bond", "entityType": "agent", "observations": ["kept"] }] });
+    let memory_file = temp.path().join("memory.json");
+    check(
+        McpServer::stdio(
+            "ref",
+            installed.js("server-memory", &[], &[("MEMORY_FILE_PATH", &memory_file)]),
+        ),
+        &[
+            ("create_entities", entity, "bond"),
+            ("search_nodes", json!({ "query": "kept" }), "bond"),
+        ],
+    )
+    .await;
+    check(
+        McpServer::stdio(
+            "ref",
+            installed.python("mcp-server-git", &["--repository", &root]),
+        ),
+        &[("git_status", json!({ "repo_path": root }), "a.txt")],
+    )
+    .await;
+    check(
+        McpServer::stdio(
+            "ref",
+            installed.python("mcp-server-time", &["--local-timezone", "UTC"]),
+        ),
+        &[("get_current_time", json!({ "timezone": "UTC" }), "UTC")],
+    )
+    .await;
+}
+
+fn repository(root: &Path) {
+    let made = Command::new("git")
+        .arg("init")
+        .arg("--quiet")
+        .arg(root)
+        .status();
+    assert!(made.expect("git is there").success());
+}
+
+/// A server in a process of its own, which ends with this.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+#[tokio::test]
+async fn a_reference_server_is_used_over_http() {
+    let Some(installed) = Installed::find() else {
+        return;
+    };
+    let port = free_port();
+    let server = Command::new(&installed.node)
+        .arg(installed.script("server-everything"))
+        .arg("streamableHttp")
+        .env("PORT", port.to_string())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _running = Running(server.expect("node is there"));
+    until("it listens", || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+    })
+    .await;
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let headers = BTreeMap::new();
+    check(
+        McpServer::http("ref", HttpEndpoint { url, headers }),
+        &everything(),
+    )
+    .await;
+}
+
+/// What the suite checks that is no matter of OAuth. A server that demands OAuth is refused with a word about
+/// tokens, so all scenarios of `auth/` are expected to fail, and the suite is not asked about them.
+const SCENARIOS: [&str; 4] = [
+    "initialize",
+    "tools_call",
+    "elicitation-sep1034-client-defaults",
+    "sse-retry",
+];
+
+#[test]
+fn the_public_conformance_suite_finds_nothing_beyond_oauth() {
+    let Some(installed) = Installed::find() else {
+        return;
+    };
+    for scenario in SCENARIOS {
+        let temp = TempDir::new().expect("a temporary directory");
+        let output = Command::new(&installed.node)
+            .arg(installed.script("conformance"))
+            .args([
+                "client",
+                "--command",
+                env!("CARGO_BIN_EXE_conformance_client"),
+            ])
+            .args(["--scenario", scenario, "--verbose"])
+            .current_dir(temp.path())
+            .output()
+            .expect("node is there");
+        let told = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(output.status.success(), "{scenario}: {told}");
+        assert!(
+            !told.contains("\"FAILURE\"") && !told.contains("\"WARNING\""),
+            "{scenario}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_demands_oauth_is_refused_with_what_to_do() {
+    let Some(installed) = Installed::find() else {
+        return;
+    };
+    let temp = TempDir::new().expect("a temporary directory");
+    let output = Command::new(&installed.node)
+        .arg(installed.script("conformance"))
+        .args([
+            "client",
+            "--command",
+            env!("CARGO_BIN_EXE_conformance_client"),
+        ])
+        .args(["--scenario", "auth/metadata-default", "--verbose"])
+        .current_dir(temp.path())
+        .output()
+        .expect("node is there");
+    let told = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(told.contains("secretHeaders"), "{told}");
+}

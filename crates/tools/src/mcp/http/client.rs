@@ -1,0 +1,180 @@
+//! The HTTP client of one server: where it goes, and what it sends with every request.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, ClientBuilder, Url, redirect, retry};
+
+use crate::mcp::error::McpError;
+use crate::mcp::settings::HttpEndpoint;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Common servers close an idle connection after five seconds; one that is given up before that is never
+/// used at the moment in which it is closed.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// What the protocol itself says in headers.
+const RESERVED: [&str; 7] = [
+    "accept",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+
+/// Where requests go, and with what.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+}
+
+impl Caller {
+    pub(super) fn new(server: &str, endpoint: &HttpEndpoint) -> Result<Self, McpError> {
+        let bad_url = |why: String| McpError::BadUrl {
+            server: server.into(),
+            why,
+        };
+        let url: Url = endpoint
+            .url
+            .parse()
+            .map_err(|error| bad_url(format!("{error}")))?;
+        let client = match url.scheme() {
+            "http" => plain(),
+            "https" => with_certificates(is_loopback(&url)),
+            other => return Err(bad_url(format!("the scheme is {other:?}"))),
+        };
+        Ok(Self {
+            client: client.map_err(bad_url)?,
+            url,
+            headers: headers(server, endpoint)?,
+        })
+    }
+}
+
+/// The error names a header and never its value.
+fn headers(server: &str, endpoint: &HttpEndpoint) -> Result<HeaderMap, McpError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &endpoint.headers {
+        let bad = |why| McpError::BadHeader {
+            server: server.into(),
+            header: name.clone(),
+            why,
+        };
+        let header: HeaderName = name
+            .parse()
+            .map_err(|_| bad("its name holds characters that no header may have"))?;
+        if RESERVED.contains(&header.as_str()) {
+            return Err(bad("the protocol itself sets it"));
+        }
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| bad("its value holds characters that no header may have"))?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// What holds for every client. Redirects are not followed, so that a token goes only to the host that the
+/// user named; and nothing is sent twice, because a call may not be made twice.
+fn common() -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("bonded/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE)
+        .tcp_nodelay(true)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(retry::never())
+}
+
+/// For `http:`: no certificates are read, and no proxy is used.
+fn plain() -> Result<Client, String> {
+    let provider = rustls::crypto::ring::default_provider();
+    let no_roots = rustls::ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    let client = common().tls_backend_preconfigured(no_roots).no_proxy();
+    client.build().map_err(|error| error.to_string())
+}
+
+/// For `https:`, through the proxy that the environment names, unless the server is on this machine.
+fn with_certificates(loopback: bool) -> Result<Client, String> {
+    // An error says only that a provider is installed already, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = if loopback {
+        common().no_proxy()
+    } else {
+        common()
+    };
+    client.build().map_err(|error| {
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        format!("{error}: {}", source.unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn an_address_or_a_header_that_cannot_be_used_is_named_without_its_value() {
+        for (url, header, value, parts) in [
+            ("nowhere", "a", "b", &["\"s\"", "`url`"][..]),
+            ("ftp://h/", "a", "b", &["\"s\"", "ftp"]),
+            ("http://h/", "a b", "hunter2", &["\"s\"", "\"a b\"", "name"]),
+            (
+                "http://h/",
+                "x",
+                "hunter2\n",
+                &["\"s\"", "\"x\"", "its value"],
+            ),
+            (
+                "http://h/",
+                "Mcp-Session-Id",
+                "hunter2",
+                &["Mcp-Session-Id", "protocol"],
+            ),
+        ] {
+            let endpoint = HttpEndpoint {
+                url: url.into(),
+                headers: BTreeMap::from([(header.into(), value.into())]),
+            };
+            let error = Caller::new("s", &endpoint).expect_err("it is unusable");
+            let error = error.to_string();
+            for part in parts {
+                assert!(error.contains(part), "{part} in {error}");
+            }
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_addresses_of_this_machine_are_loopback() {
+        for (url, expected) in [
+            ("https://localhost:1234/mcp", true),
+            ("https://127.9.9.9/mcp", true),
+            ("https://[::1]:8080/mcp", true),
+            ("https://localhost.example.org/mcp", false),
+            ("https://10.0.0.1/mcp", false),
+        ] {
+            let url: Url = url.parse().expect("a URL");
+            assert_eq!(is_loopback(&url), expected, "{url}");
+        }
+    }
+}

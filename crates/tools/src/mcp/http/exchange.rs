@@ -1,0 +1,257 @@
+//! One message of ours and what comes back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName};
+use reqwest::{Method, Response};
+use rmcp::RoleClient;
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use tokio::sync::{Notify, mpsc};
+
+use super::Incoming;
+use super::client::Caller;
+use super::fault::HttpFault;
+use super::session::Session;
+use super::status::{accepted, is_of, no_message};
+use super::trail::Trail;
+use crate::mcp::witness::Witness;
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How long a server gets to hear that a request is cancelled.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How many requests of the server may wait for our answer.
+const UNANSWERED_MAX: usize = 256;
+
+/// Everything that is under way with one server.
+pub(super) struct Exchanges {
+    caller: Caller,
+    inbox: mpsc::Sender<Incoming>,
+    pub(super) witness: Arc<Witness>,
+    session: Mutex<Session>,
+    /// Told to end, by the id of the request.
+    waiting: Mutex<HashMap<RequestId, Arc<Notify>>>,
+    unanswered: AtomicUsize,
+}
+
+impl Exchanges {
+    pub(super) fn new(
+        caller: Caller,
+        inbox: mpsc::Sender<Incoming>,
+        witness: Arc<Witness>,
+    ) -> Self {
+        Self {
+            caller,
+            inbox,
+            witness,
+            session: Mutex::default(),
+            waiting: Mutex::default(),
+            unanswered: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) async fn deliver(
+        self: Arc<Self>,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> Result<(), HttpFault> {
+        let body = serde_json::to_vec(&message).map_err(|error| HttpFault::Broken {
+            why: error.to_string(),
+        })?;
+        let headers = {
+            let mut session = self.session();
+            session.note_request(&message);
+            session.headers_of(&message)
+        };
+        match message {
+            JsonRpcMessage::Request(request) => {
+                let is_greeting = matches!(
+                    request.request,
+                    ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+                );
+                if is_greeting {
+                    return self.greet(body, headers, request.id).await;
+                }
+                self.ask(body, headers, &request.id).await
+            }
+            JsonRpcMessage::Notification(notification) => {
+                self.notify(body, headers, notification.notification).await
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+                let told = self.tell(body, headers).await;
+                self.unanswered.fetch_sub(1, Ordering::Relaxed);
+                told
+            }
+        }
+    }
+
+    /// The answer is read meanwhile: nobody takes messages before a greeting is sent.
+    async fn greet(
+        self: Arc<Self>,
+        body: Vec<u8>,
+        headers: HeaderMap,
+        id: RequestId,
+    ) -> Result<(), HttpFault> {
+        let response = self.post(body, headers).await?;
+        self.session().open(&response);
+        self.meanwhile(|exchanges| async move {
+            if let Err(fault) = exchanges.read_answer(response, &id).await {
+                exchanges.witness.broken(fault.to_string());
+                // Nobody waits any more if this fails.
+                let _ = exchanges.inbox.send(None).await;
+            }
+        });
+        Ok(())
+    }
+
+    /// Does something in a task of its own that ends with the transport.
+    fn meanwhile<F, W>(self: &Arc<Self>, work: F)
+    where
+        F: FnOnce(Arc<Self>) -> W,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let inbox = self.inbox.clone();
+        let work = work(Arc::clone(self));
+        tokio::spawn(async move {
+            tokio::select! {
+                () = inbox.closed() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    async fn ask(
+        &self,
+        body: Vec<u8>,
+        headers: HeaderMap,
+        id: &RequestId,
+    ) -> Result<(), HttpFault> {
+        let cut = Arc::<Notify>::default();
+        self.waiting().insert(id.clone(), Arc::clone(&cut));
+        let exchange = async {
+            let response = self.post(body, headers).await?;
+            self.read_answer(response, id).await
+        };
+        let done = tokio::select! {
+            done = exchange => done,
+            () = cut.notified() => Err(HttpFault::GivenUp),
+        };
+        self.waiting().remove(id);
+        done
+    }
+
+    async fn notify(
+        self: Arc<Self>,
+        body: Vec<u8>,
+        headers: HeaderMap,
+        notification: ClientNotification,
+    ) -> Result<(), HttpFault> {
+        match notification {
+            ClientNotification::CancelledNotification(cancelled) => {
+                let telling = self.tell(body, headers);
+                let told = tokio::time::timeout(CANCEL_TIMEOUT, telling).await;
+                let id = cancelled.params.request_id;
+                if let Some(cut) = id.and_then(|id| self.waiting().remove(&id)) {
+                    cut.notify_one();
+                }
+                told.unwrap_or(Err(HttpFault::GivenUp))
+            }
+            ClientNotification::InitializedNotification(_) => {
+                self.tell(body, headers).await?;
+                self.meanwhile(|exchanges| async move { exchanges.listen().await });
+                Ok(())
+            }
+            _ => self.tell(body, headers).await,
+        }
+    }
+
+    /// Sends what has no answer.
+    async fn tell(&self, body: Vec<u8>, headers: HeaderMap) -> Result<(), HttpFault> {
+        self.post(body, headers).await.map(drop)
+    }
+
+    /// Ends the session, where there is one.
+    pub(super) async fn end_session(&self) -> Result<(), HttpFault> {
+        let headers = {
+            let session = self.session();
+            if !session.is_open() {
+                return Ok(());
+            }
+            session.headers()
+        };
+        self.request(Method::DELETE, headers, None).await.map(drop)
+    }
+
+    async fn post(&self, body: Vec<u8>, headers: HeaderMap) -> Result<Response, HttpFault> {
+        self.request(Method::POST, headers, Some(body)).await
+    }
+
+    pub(super) async fn get(&self, trail: &Trail) -> Result<Response, HttpFault> {
+        let mut headers = self.session().headers();
+        if let Some(id) = trail.last_id() {
+            headers.insert(LAST_EVENT_ID, id.clone());
+        }
+        let response = self.request(Method::GET, headers, None).await?;
+        let response = accepted(response, self.has_session()).await?;
+        if is_of(&response, "text/event-stream") {
+            return Ok(response);
+        }
+        Err(no_message(&response))
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Option<Vec<u8>>,
+    ) -> Result<Response, HttpFault> {
+        let accept = match method {
+            Method::GET => "text/event-stream",
+            _ => "application/json, text/event-stream",
+        };
+        let request = self
+            .caller
+            .client
+            .request(method, self.caller.url.clone())
+            .headers(self.caller.headers.clone())
+            .headers(headers)
+            .header(ACCEPT, accept);
+        let request = match body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body),
+            None => request,
+        };
+        Ok(request.send().await?)
+    }
+
+    /// Hands a message on, and waits until there is room for it.
+    pub(super) async fn forward(
+        &self,
+        message: RxJsonRpcMessage<RoleClient>,
+    ) -> Result<(), HttpFault> {
+        self.session().note_answer(&message);
+        let is_request = matches!(message, JsonRpcMessage::Request(_));
+        if is_request && self.unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED_MAX {
+            let max = UNANSWERED_MAX;
+            return Err(HttpFault::TooManyRequests { max });
+        }
+        let sent = self.inbox.send(Some(message)).await;
+        sent.map_err(|_| HttpFault::Closed)
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.session().is_open()
+    }
+
+    fn session(&self) -> MutexGuard<'_, Session> {
+        // Every change is whole by itself.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<RequestId, Arc<Notify>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,89 @@
+//! What can go wrong in one exchange over HTTP, as the end of a sentence about the server.
+
+/// Why an exchange gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::mcp) enum HttpFault {
+    #[error("cannot be reached: {why}")]
+    Unreachable { why: String },
+    #[error("broke the connection: {why}")]
+    Broken { why: String },
+    #[error("ended the stream without the answer")]
+    Unanswered,
+    #[error("has forgotten the session")]
+    SessionLost,
+    #[error(
+        "demands authorisation (HTTP {status}); OAuth is not supported: get a token and put it into the \
+         server's `secretHeaders`, for example as Authorization"
+    )]
+    Unauthorised { status: u16 },
+    #[error("refused the request with HTTP {status}{words}")]
+    Refused { status: u16, words: String },
+    #[error("failed with HTTP {status}{words}")]
+    Failed { status: u16, words: String },
+    #[error(
+        "redirects to {to}, and redirects are not followed; write the address that is meant into the \
+         server's `url`"
+    )]
+    Redirected { to: String },
+    #[error("answered with {what} instead of a JSON-RPC message")]
+    NoMessage { what: String },
+    #[error("sent a message of more than {bytes_max} bytes")]
+    TooLarge { bytes_max: usize },
+    #[error("sent more than {bytes_max} bytes that are no messages")]
+    Noise { bytes_max: u64 },
+    #[error("asked more than {max} things without waiting for the answers")]
+    TooManyRequests { max: usize },
+    #[error("was told that nobody waits for the answer any more")]
+    GivenUp,
+    #[error("was left")]
+    Closed,
+}
+
+impl HttpFault {
+    /// Whether the server may have done what it was asked to, for all that is known.
+    pub(in crate::mcp) fn leaves_outcome_unknown(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::SessionLost
+            | Self::Unauthorised { .. }
+            | Self::Refused { .. }
+            | Self::Redirected { .. } => false,
+            Self::Broken { .. }
+            | Self::Unanswered
+            | Self::Failed { .. }
+            | Self::NoMessage { .. }
+            | Self::TooLarge { .. }
+            | Self::Noise { .. }
+            | Self::TooManyRequests { .. }
+            | Self::GivenUp
+            | Self::Closed => true,
+        }
+    }
+}
+
+impl From<reqwest::Error> for HttpFault {
+    fn from(error: reqwest::Error) -> Self {
+        let is_unsent = error.is_connect() || error.is_builder();
+        // The address may hold a password.
+        let why = causes(&error.without_url());
+        if is_unsent {
+            Self::Unreachable { why }
+        } else {
+            Self::Broken { why }
+        }
+    }
+}
+
+/// An error with its causes; the outermost one alone says little.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
