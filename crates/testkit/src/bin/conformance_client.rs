@@ -35,7 +35,9 @@ async fn call_all(pool: &McpServers, server: McpServer) -> Result<(), Fault> {
     let names = registry.catalog().specs().map(|spec| spec.name.clone());
     for name in names.filter(|name| name.starts_with("suite__")) {
         let call = invocation(&registry, &Limits::default(), &name, &arguments(&name));
-        let output = registry.invoke(&call).await;
+        let output = registry
+            .invoke(&call, &bonded_kernel::Mask::default())
+            .await;
         if output.outcome != Outcome::Ok {
             return Err(format!("{name}: {}", output.text).into());
         }

@@ -23,7 +23,9 @@ async fn a_queue_is_never_overfull_however_many_runs_use_it() {
         let call = invocation(&registry, &Limits::default(), "srv__peak", &json!({}));
         let mut peaks = vec![];
         for _ in 0..CALLS / RUNS {
-            let output = registry.invoke(&call).await;
+            let output = registry
+                .invoke(&call, &bonded_kernel::Mask::default())
+                .await;
             assert_eq!(output.outcome, Outcome::Ok, "{}", output.text);
             peaks.push(output.text.parse::<usize>().expect("a number"));
         }
@@ -45,7 +47,12 @@ async fn calls_of_many_runs_are_executed_in_the_order_in_which_they_came() {
         let arguments = json!({ "text": number.to_string() });
         let call = invocation(&registry, &Limits::default(), "srv__note", &arguments);
         let registry = Arc::clone(&registry);
-        async move { registry.invoke(&call).await.outcome }
+        async move {
+            registry
+                .invoke(&call, &bonded_kernel::Mask::default())
+                .await
+                .outcome
+        }
     });
     let outcomes = join_all(calls).await;
     assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Ok));

@@ -42,7 +42,9 @@ impl Site {
     async fn call(&self, tool: &str) -> ToolOutput {
         let name = format!("srv__{tool}");
         let call = invocation(&self.registry, &self.limits, &name, &json!({ "text": "t" }));
-        self.registry.invoke(&call).await
+        self.registry
+            .invoke(&call, &bonded_kernel::Mask::default())
+            .await
     }
 }
 

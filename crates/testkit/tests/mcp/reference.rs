@@ -86,7 +86,9 @@ async fn check(mut server: McpServer, calls: &[(&str, Value, &str)]) {
             &format!("ref__{tool}"),
             arguments,
         );
-        let output = registry.invoke(&call).await;
+        let output = registry
+            .invoke(&call, &bonded_kernel::Mask::default())
+            .await;
         assert_eq!(output.outcome, Outcome::Ok, "{tool}: {}", output.text);
         assert!(
             output.text.contains(part),

@@ -49,7 +49,10 @@ async fn a_request_is_sent_as_it_is_described() {
     let world = world(&described);
     let arguments = json!({ "id": "a/b", "q": "x&y", "n": 5 });
     let invocation = world.invocation("rest__x", &arguments);
-    let output = world.registry.invoke(&invocation).await;
+    let output = world
+        .registry
+        .invoke(&invocation, &bonded_kernel::Mask::default())
+        .await;
     assert_eq!(
         (output.outcome, output.text.as_str()),
         (Outcome::Ok, r#"{"ok":true}"#)

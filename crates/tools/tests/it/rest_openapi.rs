@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bonded_kernel::ToolEffect;
 use bonded_tools::Queues;
 use bonded_tools::rest::{OpenapiDocument, OpenapiTools, RestEndpoints, RestError, system_lookup};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::rest_server::Server;
 use crate::world::World;
