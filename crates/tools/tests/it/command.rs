@@ -221,8 +221,9 @@ async fn dropping_the_call_kills_the_command_with_all_its_children() {
         &json!({ "command": format!("{GRANDCHILD} sleep 1000") }),
     );
     let opened = tokio::task::spawn_blocking(move || watch.opened.recv_timeout(PATIENCE));
+    let mask = bonded_kernel::Mask::default();
     tokio::select! {
-        output = world.registry.invoke(&invocation, &bonded_kernel::Mask::default()) => panic!("it does not end by itself: {output:?}"),
+        output = world.registry.invoke(&invocation, &mask) => panic!("it does not end by itself: {output:?}"),
         opened = opened => assert_eq!(opened.expect("no panic"), Ok(())),
     }
     assert_eq!(watch.dead.recv_timeout(PATIENCE), Ok(()));
