@@ -1,9 +1,11 @@
 //! REST tools and OpenAPI documents in the hands of an agent.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::reply::{call, report};
-use crate::rest_server::Server;
+use crate::rest_server::{Server, whole};
 use crate::world::World;
 
 const SHOP: &str = "
@@ -58,6 +60,31 @@ fn a_rest_tool_is_called_by_either_name_and_its_secret_stays_out_of_the_log() {
         let log = Value::Array(world.log(outcome.run_id())).to_string();
         assert!(log.contains("rest__weather") && !log.contains("hunter2"));
     }
+}
+
+#[test]
+fn a_secret_that_a_server_says_again_is_not_shown() {
+    let server = Server::start(|seen, stream| {
+        let said = format!("{} {}", seen.target, seen.headers["x-shop-token"]);
+        stream.write_all(&whole(200, "content-type: text/plain\r\n", said.as_bytes()))
+    });
+    let shop = json!({
+        "url": server.url("/?api_key=planted-in-query"),
+        "headers": { "X-Shop-Token": "planted-in-header" },
+    });
+    let world = World::new()
+        .front("tools: shop")
+        .config(&json!({ "restTools": { "shop": shop } }))
+        .says([call("rest__shop", json!({})), report("seen")]);
+    let outcome = world.run(&[], "look").good();
+    assert_eq!(
+        outcome.tool_texts(),
+        ["/?api_key=[secret api_key] [secret X-Shop-Token]"]
+    );
+    assert_eq!(
+        server.seen()[0].headers["x-shop-token"],
+        "planted-in-header"
+    );
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Config {
             reach: reach(entry),
             ..RestTool::new(name, &method, &url)
         };
+        self.learn_secrets(&tool.headers, &tool.url);
         problems.extend(self.foreign_headers(entry, "url"));
         if problems.is_empty() {
             problems.extend(tool.check().err().map(|error| problem(entry, &error)));
@@ -94,6 +95,7 @@ impl Config {
             reach: reach(entry),
             ..OpenapiDocument::new(name, value)
         };
+        self.learn_secrets(&document.headers, "");
         let place = match &document.base_url {
             Some(_) => "baseUrl",
             None => "spec",
@@ -103,6 +105,19 @@ impl Config {
             problems.extend(document.check().err().map(|error| problem(entry, &error)));
         }
         Some(document)
+    }
+
+    /// A server may say again what it was sent.
+    fn learn_secrets(&self, headers: &BTreeMap<String, String>, url: &str) {
+        let secrets = self.environment.secrets();
+        let query = url.split_once('?').map_or("", |(_, query)| query);
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in headers.chain(pairs) {
+            secrets.learn_named(name, value);
+        }
     }
 
     /// A file in a project must not send a secret that lies at home to a server of its own.

@@ -107,7 +107,7 @@ mod tests {
                 &["x"],
                 wrapped.clone(),
             ),
-            (Some(json!({ "x": number })), &["x"], wrapped.clone()),
+            (Some(json!({ "x": number })), &["x"], wrapped),
             (
                 Some(json!({ "type": number })),
                 &["type"],

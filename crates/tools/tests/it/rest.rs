@@ -100,21 +100,23 @@ fn the_method_says_what_a_call_does_to_the_world() {
     }
 }
 
+type Spoil = fn(&mut RestTool);
+
 #[test]
 fn settings_that_cannot_work_are_refused_with_the_key_that_is_wrong() {
     let good = || settings("GET", "http://h/${parameters.a}");
-    let rows: [(&str, fn(&mut RestTool)); 6] = [
+    let rows: [(&str, Spoil); 6] = [
         ("", |it| it.name = "a b".into()),
         ("method", |it| it.method = "TRACE".into()),
         ("url", |it| it.url = "http://${parameters.a}/".into()),
         ("headers.Host", |it| {
-            drop(it.headers.insert("Host".into(), "evil".into()))
+            drop(it.headers.insert("Host".into(), "evil".into()));
         }),
         ("bodyTemplate", |it| {
-            it.body_template = Some(json!({ "a": "${parameters.}" }))
+            it.body_template = Some(json!({ "a": "${parameters.}" }));
         }),
         ("parametersSchema", |it| {
-            it.parameters_schema = Some(json!({ "type": "array" }))
+            it.parameters_schema = Some(json!({ "type": "array" }));
         }),
     ];
     assert_eq!(good().check(), Ok(()));

@@ -226,25 +226,27 @@ fn what_is_not_supported_is_left_out_and_named() {
     assert_eq!(read.warnings.len(), 9);
 }
 
+type Spoil = fn(&mut OpenapiDocument);
+
 #[test]
 fn a_document_that_cannot_be_used_is_refused_with_the_key() {
     let paths = json!({ "/a": { "get": {} } });
     let good = || document(&paths, &json!({}));
-    let rows: [(&str, fn(&mut OpenapiDocument)); 9] = [
+    let rows: [(&str, Spoil); 9] = [
         ("", |it| it.name = "a/b".into()),
         ("spec", |it| it.document = json!({ "swagger": "2.0" })),
         ("spec", |it| it.document = json!("text")),
         ("spec", |it| it.document["paths"] = json!({})),
         ("spec", |it| it.tag_filter = vec!["none".into()]),
         ("includeMethods", |it| {
-            it.include_methods = vec!["FETCH".into()]
+            it.include_methods = vec!["FETCH".into()];
         }),
         ("baseUrl", |it| {
-            it.document["servers"] = json!([{ "url": "/v1" }])
+            it.document["servers"] = json!([{ "url": "/v1" }]);
         }),
         ("baseUrl", |it| it.base_url = Some("http://h/?key=1".into())),
         ("headers.x", |it| {
-            drop(it.headers.insert("X".into(), "${parameters.a}".into()))
+            drop(it.headers.insert("X".into(), "${parameters.a}".into()));
         }),
     ];
     assert_eq!(good().check(), Ok(()));

@@ -78,7 +78,7 @@ fn written<'d>(
                     .iter()
                     .all(|key| other.get(key) == parameter.get(key))
             };
-            if !all.iter().any(|other| is_same(other)) {
+            if !all.iter().any(is_same) {
                 all.push(parameter);
             }
         }
