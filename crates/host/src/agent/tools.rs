@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
 use bonded_tools::mcp::{McpServer, McpServers, McpTransport, StdioCommand};
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
+use bonded_tools::{
+    BoxFuture, OnWaited, Queue, Registry, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
+};
 use serde_json::Value;
 
 use super::{Agent, AgentError, Workplace, child_spec, rest};
@@ -67,6 +69,7 @@ pub struct AgentTools {
     servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     warn: Option<Warn>,
+    on_waited: Option<OnWaited>,
 }
 
 impl std::fmt::Debug for AgentTools {
@@ -85,6 +88,7 @@ impl AgentTools {
             servers: Mutex::default(),
             shared: Mutex::default(),
             warn: None,
+            on_waited: None,
         }
     }
 
@@ -94,6 +98,20 @@ impl AgentTools {
     pub fn warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.warn = Some(Arc::new(warn));
         self
+    }
+
+    /// Tells a person of calls that waited in a queue.
+    #[must_use]
+    pub fn waiting(mut self, tell: impl Fn(&Waited<'_>) + Send + Sync + 'static) -> Self {
+        self.on_waited = Some(Arc::new(tell));
+        self
+    }
+
+    /// The queues that runs have used so far. Each configuration has its own.
+    pub fn queues(&self) -> Vec<Arc<Queue>> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = shared.values().flat_map(|shared| shared.queues.iter());
+        all.cloned().collect()
     }
 
     /// Ends every server, and waits until they have ended.
@@ -156,7 +174,7 @@ impl AgentTools {
         if let Some(known) = shared.get(files) {
             return Ok(known.clone());
         }
-        let made = Arc::new(rest::Shared::new(config)?);
+        let made = Arc::new(rest::Shared::new(config, self.on_waited.as_ref())?);
         shared.insert(files.to_vec(), made.clone());
         Ok(made)
     }
