@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::agent_file::IncludePolicy;
 use bonded_host::config::Environment;
+use bonded_host::config::options::Options;
 use bonded_host::{Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
@@ -17,6 +18,9 @@ use crate::{options, output};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
+    let environment = environment();
+    // Before a configuration is read: what is wrong with one is told, and may be put on record.
+    output::mask_with(environment.secrets());
     Ok(Workplace {
         config_file: args.config.clone(),
         dir: dir.to_owned(),
@@ -31,7 +35,7 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
             true => IncludePolicy::Anywhere,
             false => IncludePolicy::InsideTree,
         },
-        ..Workplace::bare(environment())
+        ..Workplace::bare(environment)
     })
 }
 
@@ -42,13 +46,33 @@ pub(crate) fn environment() -> Environment {
         .collect()
 }
 
-/// What is shown besides the log.
+/// What is shown on stderr beyond the log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shown {
-    /// What goes to models, and what comes from them.
+    /// What goes to models and comes back.
     pub(crate) models: bool,
     /// What tool servers say about their progress.
     pub(crate) progress: bool,
+    /// The calls that had to wait in a queue. It is no part of the log, which would differ each time.
+    pub(crate) queues: bool,
+}
+
+impl Shown {
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            models: options.trace_llm,
+            progress: options.trace_mcp,
+            queues: options.verbose,
+        }
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            models: self.models || other.models,
+            progress: self.progress || other.progress,
+            queues: self.queues || other.queues,
+        }
+    }
 }
 
 /// A host that runs agents of a place, and every other run too.
@@ -64,6 +88,14 @@ pub(crate) fn host(
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));
+    }
+    if shown.queues {
+        tools = tools.waiting(|waited| {
+            output::stderr(&format!(
+                "queue {}: {} waited {} ms, {} before it",
+                waited.queue, waited.tool, waited.waited_ms, waited.before
+            ));
+        });
     }
     let tools = Arc::new(tools);
     let providers: Arc<dyn Transport> =

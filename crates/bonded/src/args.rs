@@ -288,6 +288,14 @@ pub(crate) struct ResumeArgs {
     #[arg(long, conflicts_with = "run")]
     pub(crate) all: bool,
 
+    /// The ledger to write the accounts to [default: the one that the run began with]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) billing_file: Option<PathBuf>,
+
+    /// The directory for a snapshot of the run [default: the one that the run began with]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sessions_dir: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) show: ShowProgress,
 

@@ -1,60 +1,150 @@
-//! The ledger: a file with one account a line. What a run has in it already is not written again.
+//! The ledger: a file with one account a line, each once, whichever processes write it and however they end.
+//!
+//! What is in the file is known from the file alone. A line that a kill has cut short is left as it is and
+//! the next one begins a new line, so that its account is written again, whole.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use bonded_host::accounting::{Booked, accounts};
-use bonded_kernel::RunId;
-use bonded_state::Store;
-use serde_json::Value;
+use bonded_host::accounting::{AccountKind, Booked};
+use bonded_kernel::Hash;
+use serde::Deserialize;
 
-use crate::error::{CliError, Code};
 use crate::render::result::account_value;
 
-/// Brings the ledger up to date with a run and the agents that it called.
-pub(crate) async fn write(store: &dyn Store, run: &RunId, file: &Path) -> Result<(), CliError> {
-    let booked = accounts(store, run).await?;
-    append(&booked, file).map_err(|error| {
-        let message = format!("cannot write the ledger {}: {error}", file.display());
-        CliError::new(Code::Config, message).hint("name another file: --billing-file FILE")
-    })
+pub(crate) struct Ledger {
+    path: PathBuf,
+    seen: Mutex<Seen>,
 }
 
-fn append(booked: &[Booked], file: &Path) -> std::io::Result<()> {
-    if let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-        std::fs::create_dir_all(dir)?;
+/// What was read of the file.
+#[derive(Default)]
+struct Seen {
+    bytes: u64,
+    /// How many lines an entry of a log has for one tool or model: a reply may have several refused calls.
+    lines: BTreeMap<Key, u32>,
+}
+
+/// Names what an account is of; a hash, as a ledger may have very many lines.
+type Key = [u8; 16];
+
+/// What makes a line that of an account.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    txn_id: String,
+    seq: u64,
+    command: Option<String>,
+    model: Option<String>,
+}
+
+impl Ledger {
+    /// Opens the ledger and makes it where it is missing: what cannot be booked shall not begin.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            std::fs::create_dir_all(dir)?;
+        }
+        let ledger = Self {
+            path: path.to_owned(),
+            seen: Mutex::default(),
+        };
+        ledger.append(&[])?;
+        Ok(ledger)
     }
-    let known = match File::open(file) {
-        Ok(file) => known_lines(file)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeSet::new(),
-        Err(error) => return Err(error),
-    };
-    let mut lines = String::new();
-    for value in booked.iter().map(account_value) {
-        if !key(&value).is_some_and(|key| known.contains(&key)) {
-            lines.push_str(&value.to_string());
-            lines.push('\n');
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the accounts that are not there yet. All accounts of one entry of a log come together.
+    pub(crate) fn append(&self, booked: &[Booked]) -> io::Result<()> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file()?;
+        seen.catch_up(&mut file)?;
+        let mut in_log: BTreeMap<Key, u32> = BTreeMap::new();
+        let mut lines = String::new();
+        for one in booked {
+            let key = key_of(one);
+            let count = in_log.entry(key).or_default();
+            *count += 1;
+            if *count > seen.lines.get(&key).copied().unwrap_or(0) {
+                lines.push_str(&account_value(one).to_string());
+                lines.push('\n');
+            }
+        }
+        file.write_all(lines.as_bytes())
+    }
+
+    /// Returns once everything that was written is safe from a loss of power.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file()?.sync_data()
+    }
+
+    /// The file, ours alone until it is dropped. It is opened each time: somebody may have moved it away.
+    fn file(&self) -> io::Result<File> {
+        let mut how = OpenOptions::new();
+        let file = how.read(true).append(true).create(true).open(&self.path)?;
+        match file.lock() {
+            // Where nothing can be locked, only one process can be written by.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
+            locked => locked.map(|()| file),
         }
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(file)?;
-    file.write_all(lines.as_bytes())?;
-    file.sync_data()
 }
 
-/// Which accounts of which runs are there.
-fn known_lines(file: File) -> std::io::Result<BTreeSet<(String, u64, String)>> {
-    let mut known = BTreeSet::new();
-    for line in BufReader::new(file).lines() {
-        let value: Value = serde_json::from_str(&line?).unwrap_or_default();
-        known.extend(key(&value));
+impl Seen {
+    /// Reads what was appended since the last time, and ends a line that was cut short.
+    fn catch_up(&mut self, file: &mut File) -> io::Result<()> {
+        if file.metadata()?.len() < self.bytes {
+            self.bytes = 0;
+        }
+        if !self.read(file)? {
+            file.write_all(b"\n")?;
+            self.read(file)?;
+        }
+        Ok(())
     }
-    Ok(known)
+
+    /// Reads whole lines; says whether the file ends with one.
+    fn read(&mut self, file: &File) -> io::Result<bool> {
+        let mut reader = BufReader::new(file);
+        reader.seek(SeekFrom::Start(self.bytes))?;
+        let mut line = vec![];
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            if line.last() != Some(&b'\n') {
+                return Ok(false);
+            }
+            self.bytes += line.len() as u64;
+            if let Some(key) = key_in(&line) {
+                *self.lines.entry(key).or_default() += 1;
+            }
+            line.clear();
+        }
+        Ok(true)
+    }
 }
 
-fn key(value: &Value) -> Option<(String, u64, String)> {
-    let text = |name: &str| Some(value.get(name)?.as_str()?.to_owned());
-    let command = text("command").or_else(|| text("model"))?;
-    Some((text("txnId")?, value.get("seq")?.as_u64()?, command))
+/// The account that a line is of; `None` for one that was cut short, or that is not ours.
+fn key_in(line: &[u8]) -> Option<Key> {
+    let line: Line = serde_json::from_slice(line).ok()?;
+    let name = line.command.or(line.model)?;
+    Some(key(&line.txn_id, line.seq, &name))
+}
+
+fn key_of(booked: &Booked) -> Key {
+    let name = match &booked.account.kind {
+        AccountKind::Model(model) => &model.model,
+        AccountKind::Tool(tool) => &tool.command,
+    };
+    key(booked.run.as_str(), booked.account.seq, name)
+}
+
+fn key(run: &str, seq: u64, name: &str) -> Key {
+    let hash = Hash::of(format!("{run}/{seq}/{name}").as_bytes());
+    let mut key = Key::default();
+    key.copy_from_slice(&hash.as_bytes()[..16]);
+    key
 }

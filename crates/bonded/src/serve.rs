@@ -27,7 +27,7 @@ mod stream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::agent::Agent;
+use bonded_host::agent::{Agent, AgentTools};
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
@@ -62,6 +62,7 @@ struct Server {
     tokens: Tokens,
     limits: Limits,
     runs: Arc<Runs>,
+    tools: Arc<AgentTools>,
 }
 
 /// Serves until `stop` is cancelled and the runs under way have ended, by themselves or as cancelled.
@@ -69,6 +70,7 @@ pub(crate) async fn serve(
     listener: TcpListener,
     settings: Settings,
     host: Arc<Host>,
+    tools: Arc<AgentTools>,
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
@@ -79,6 +81,7 @@ pub(crate) async fn serve(
         tokens: settings.tokens,
         limits: settings.limits,
         runs: runs.clone(),
+        tools,
     });
     let mut connections = connection::accept(listener, routes::router(server), stop).await;
     let mut quiet = std::pin::pin!(async {

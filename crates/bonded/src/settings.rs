@@ -12,13 +12,13 @@ use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, Places};
 use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
 use bonded_kernel::{
-    DEFAULT_SYSTEM, Limits, Money, Price, ReportFormat, RunConfig, RunId, Target, Text,
+    DEFAULT_SYSTEM, Kept, Limits, Money, Price, ReportFormat, RunConfig, RunId, Target, Text,
 };
 use bonded_state::{ListFilter, SqliteStore, Store};
 use bonded_transport::Script;
 use etcetera::BaseStrategy as _;
 
-use crate::agents;
+use crate::agents::{self, Shown};
 use crate::args::{LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code, with_causes};
 
@@ -54,7 +54,7 @@ pub(crate) fn host(store: Arc<dyn Store>) -> (Host, Arc<AgentTools>) {
     agents::host(
         store,
         Workplace::bare(agents::environment()),
-        agents::Shown::default(),
+        Shown::default(),
     )
 }
 
@@ -113,54 +113,88 @@ async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
     Ok(format!("near ones:\n  {}", ids.join("\n  ")))
 }
 
-/// A run that is ready to begin.
+/// All that is needed to make goals and run them.
 pub(crate) struct Prepared {
-    pub(crate) goal: Goal,
+    /// A goal that lacks what is asked.
+    sample: Goal,
+    agent: Option<Box<Agent>>,
     pub(crate) workplace: Workplace,
     pub(crate) options: Options,
     pub(crate) warnings: Vec<String>,
 }
 
-/// Makes a goal out of a command line: that of an agent, or one that the built-in tools work on.
-pub(crate) fn prepare(args: &RunArgs, input: String) -> Result<Prepared, CliError> {
-    let dir = working_directory(args.dir.as_deref())?;
-    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
-    match &args.agent_file {
-        Some(file) => prepare_agent(args, file, workplace, input),
-        None => prepare_plain(args, dir, workplace, input),
+impl Prepared {
+    /// Whether what is asked is what the agent takes.
+    pub(crate) fn check(&self, input: &str) -> Result<(), CliError> {
+        match &self.agent {
+            Some(agent) => Ok(agent.check_input(input)?),
+            None => Ok(()),
+        }
+    }
+
+    /// The goal of what is asked and was checked.
+    pub(crate) fn checked_goal(&self, input: String) -> Goal {
+        let mut goal = self.sample.clone();
+        if let Some(agent) = &mut goal.config.agent {
+            agent.nonce = Host::draw_nonce();
+        }
+        goal.text = input.into();
+        goal
+    }
+
+    /// Where the runs are kept outside the store.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.sample.config.kept.as_deref()
     }
 }
 
-fn prepare_agent(
-    args: &RunArgs,
-    file: &Path,
-    workplace: Workplace,
-    input: String,
-) -> Result<Prepared, CliError> {
+/// Where options say that runs are kept outside the store.
+pub(crate) fn kept(options: &Options) -> Option<Box<Kept>> {
+    let absolute = |path: &String| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        path.to_string_lossy().into_owned()
+    };
+    let kept = Kept {
+        ledger: options.billing_file.as_ref().map(absolute),
+        snapshots: options.sessions_dir.as_ref().map(absolute),
+    };
+    (kept != Kept::default()).then(|| Box::new(kept))
+}
+
+/// Makes out what a command line means: an agent, or goals that the built-in tools work on.
+pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared, CliError> {
+    let dir = working_directory(args.dir.as_deref())?;
+    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
+    match &args.agent_file {
+        Some(file) => prepare_agent(args, file, workplace),
+        None => prepare_plain(args, dir, workplace),
+    }
+}
+
+fn prepare_agent(args: &RunArgs, file: &Path, workplace: Workplace) -> Result<Prepared, CliError> {
     let agent = Agent::load(file, &workplace, BTreeMap::new())?;
     check_scripts(&agent.options)?;
-    let goal = agent.goal(Assignment {
-        input,
+    let mut sample = agent.unchecked_goal(Assignment {
+        input: String::new(),
         format: usual_format(),
         nonce: Host::draw_nonce(),
         now: agents::moment(),
         limits: own_limits(&args.limits, 0)?,
         parent: None,
     })?;
-    let unpriced = goal
-        .config
-        .targets
-        .iter()
-        .any(|target| target.price.is_none());
-    if goal.config.limits.cost_max.is_some() && unpriced {
+    sample.config.kept = kept(&agent.options);
+    let targets = &sample.config.targets;
+    let unpriced = targets.iter().any(|target| target.price.is_none());
+    if sample.config.limits.cost_max.is_some() && unpriced {
         return Err(no_price(
             "put the models' prices into `pricing` of the configuration",
         ));
     }
     Ok(Prepared {
-        goal,
+        sample,
         warnings: agent.warnings().iter().map(ToString::to_string).collect(),
-        options: agent.options,
+        options: agent.options.clone(),
+        agent: Some(Box::new(agent)),
         workplace,
     })
 }
@@ -191,12 +225,7 @@ fn usual_format() -> ReportFormat {
     }
 }
 
-fn prepare_plain(
-    args: &RunArgs,
-    dir: String,
-    workplace: Workplace,
-    input: String,
-) -> Result<Prepared, CliError> {
+fn prepare_plain(args: &RunArgs, dir: String, workplace: Workplace) -> Result<Prepared, CliError> {
     let places = Places {
         explicit: workplace.config_file.clone(),
         cwd: workplace.dir.clone(),
@@ -233,11 +262,12 @@ fn prepare_plain(
     let config = plain_config(args, dir, &options, targets)?;
     let system = system_text(args.system.as_deref())?;
     Ok(Prepared {
-        goal: Goal {
-            text: input.into(),
+        sample: Goal {
+            text: "".into(),
             system,
             config,
         },
+        agent: None,
         workplace,
         options,
         warnings: vec![],
@@ -310,6 +340,7 @@ fn plain_config(
         limits,
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
+        kept: kept(options),
         ..RunConfig::new(dir, targets)
     })
 }

@@ -23,12 +23,15 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
     let whole = result::whole(run, &ended, run.last_at(), &booked);
     let text = format!(r#"{{"version":1,"reason":"final","result":{whole}}}"#);
     let file = dir.join(format!("{}.json.gz", run.id()));
-    if let Err(error) = replace(&text, dir, &file) {
-        let file = file.display();
-        output::stderr(&format!(
-            "warning: cannot write the snapshot {file}: {error}"
-        ));
-    }
+    let name = file.display().to_string();
+    let dir = dir.to_owned();
+    let replaced = tokio::task::spawn_blocking(move || replace(&text, &dir, &file)).await;
+    let why = match replaced {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    output::stderr(&format!("warning: cannot write the snapshot {name}: {why}"));
     Ok(())
 }
 

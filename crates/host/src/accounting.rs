@@ -1,12 +1,15 @@
 //! Accounts: what a run asked models and tools for, read from its log entry by entry.
 
+mod books;
+
 use std::sync::Arc;
 
 use bonded_kernel::{
     Answer, AttemptFailed, Call, Dialect, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis,
     Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage,
 };
-use bonded_state::{Store, StoreError};
+
+pub use books::{Booked, Books, accounts};
 
 /// One line of an account.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,14 +77,31 @@ pub struct Bookkeeper {
     request: Option<(Millis, u32, Reserve)>,
     calls: Vec<Call>,
     invoked_at: Millis,
+    /// How many entries a forked run has from another.
+    taken_over: u64,
 }
 
 impl Bookkeeper {
+    /// The run that an entry's call makes, where it calls an agent.
+    pub fn child(&self, entry: &Entry) -> Option<RunId> {
+        let Event::ToolInvoked { call, tool, .. } = &entry.event else {
+            return None;
+        };
+        self.is_agent(tool).then(|| child_of(entry, *call))
+    }
+
+    fn is_agent(&self, tool: &str) -> bool {
+        let config = self.config.as_ref();
+        let agent = config.and_then(|config| config.agent.as_ref());
+        agent.is_some_and(|agent| agent.agents.iter().any(|it| it.tool == tool))
+    }
+
     /// The accounts that an entry settles.
     pub fn take(&mut self, entry: &Entry) -> Vec<Account> {
         match &entry.event {
             Event::RunStarted(started) => {
                 self.config = Some(Arc::new(started.config.clone()));
+                self.taken_over = started.forked_from.as_ref().map_or(0, |it| it.entries);
                 vec![]
             }
             Event::AttemptStarted {
@@ -211,12 +231,6 @@ impl Bookkeeper {
         let mut account = tool_account(entry, call, error);
         account.at = self.invoked_at;
         account.latency_ms = finished.latency_ms;
-        let is_agent = self
-            .config
-            .as_ref()
-            .and_then(|config| config.agent.as_ref());
-        let is_agent =
-            is_agent.is_some_and(|agent| agent.agents.iter().any(|it| it.tool == *finished.tool));
         if let AccountKind::Tool(tool) = &mut account.kind {
             tool.characters_out = finished.output.chars().count();
             tool.dropped = finished.dropped.as_ref().map(|dropped| DroppedTokens {
@@ -225,8 +239,8 @@ impl Bookkeeper {
                 projected: dropped.projected,
                 limit: dropped.limit,
             });
-            let key = format!("{}/{}/{}", entry.run, entry.turn, finished.call);
-            tool.child = is_agent.then(|| child_id(&key));
+            let is_agent = self.is_agent(&finished.tool);
+            tool.child = is_agent.then(|| child_of(entry, finished.call));
         }
         vec![account]
     }
@@ -282,6 +296,10 @@ fn reason_of(output: &str) -> String {
     inner.unwrap_or(output).to_owned()
 }
 
+fn child_of(entry: &Entry, call: u32) -> RunId {
+    child_id(&format!("{}/{}/{call}", entry.run, entry.turn))
+}
+
 /// The id of the run that a call of an agent makes: it follows from the call, so that a call that is made
 /// again after a crash finds the run of the first time.
 pub(crate) fn child_id(key: &str) -> RunId {
@@ -292,41 +310,4 @@ pub(crate) fn child_id(key: &str) -> RunId {
         .take(32)
         .collect();
     RunId::new(&short).expect("32 hexadecimal digits name a run")
-}
-
-/// An account, and the run that it belongs to.
-#[derive(Clone, Debug)]
-pub struct Booked {
-    pub run: RunId,
-    pub config: Arc<RunConfig>,
-    pub account: Account,
-}
-
-/// The accounts of a run and of all agents that it called, in the order in which things began.
-pub async fn accounts(store: &dyn Store, run: &RunId) -> Result<Vec<Booked>, StoreError> {
-    let mut booked = vec![];
-    let mut open = vec![run.clone()];
-    while let Some(run) = open.pop() {
-        if store.head(&run).await?.is_none() {
-            continue;
-        }
-        let mut books = Bookkeeper::default();
-        for entry in store.load(&run, 0).await?.iter() {
-            for account in books.take(entry) {
-                if let AccountKind::Tool(tool) = &account.kind {
-                    open.extend(tool.child.clone());
-                }
-                let Some(config) = books.config.clone() else {
-                    continue;
-                };
-                booked.push(Booked {
-                    run: run.clone(),
-                    config,
-                    account,
-                });
-            }
-        }
-    }
-    booked.sort_by_key(|it| it.account.at);
-    Ok(booked)
 }

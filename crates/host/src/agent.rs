@@ -24,6 +24,7 @@ use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding
 use crate::config::{Config, Environment, Places, Warning};
 use crate::host::Goal;
 
+pub use bonded_tools::Queue;
 pub use error::AgentError;
 pub use keyring::Keyring;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
@@ -158,8 +159,19 @@ impl Agent {
         }
     }
 
+    /// Whether an input fits what the agent takes.
+    pub fn check_input(&self, input: &str) -> Result<(), AgentError> {
+        input::check(self, input)
+    }
+
     /// Makes the goal of one run.
     pub fn goal(&self, assignment: Assignment) -> Result<Goal, AgentError> {
+        self.check_input(&assignment.input)?;
+        self.unchecked_goal(assignment)
+    }
+
+    /// The same without a look at the input, for whoever makes many goals and checks the input of each.
+    pub fn unchecked_goal(&self, assignment: Assignment) -> Result<Goal, AgentError> {
         let format = self.format(assignment.format);
         let report = ReportSpec {
             format,
@@ -171,7 +183,6 @@ impl Agent {
                 file: self.file.path.clone(),
                 source,
             })?;
-        let text = input::checked(self, assignment.input)?;
         let options = &self.options;
         let agent = AgentConfig {
             name: self.name.clone(),
@@ -211,7 +222,7 @@ impl Agent {
         };
         let variables = assignment.now.variables(&self.workplace, options, format);
         Ok(Goal {
-            text: text.into(),
+            text: assignment.input.into(),
             system: self.system(&variables)?,
             config,
         })

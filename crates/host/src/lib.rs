@@ -17,6 +17,7 @@ mod live;
 mod load;
 mod many;
 mod provider;
+mod refuse;
 mod result;
 mod secrets;
 
@@ -30,6 +31,7 @@ pub use many::{Many, many};
 pub use provider::{
     KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
 };
+pub use refuse::refuse;
 pub use result::{RunResult, Status};
 pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;

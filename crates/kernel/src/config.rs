@@ -11,7 +11,7 @@ use crate::money::{Money, Price};
 pub struct RunConfig {
     /// The working directory, absolute: the tools stay inside it.
     pub dir: String,
-    /// Tried in this order, round-robin. Never empty.
+    /// Tried in this order, round-robin. Empty only where the run was refused.
     pub targets: Vec<Target>,
     pub limits: Limits,
     pub output_tokens_max: u32,
@@ -30,6 +30,24 @@ pub struct RunConfig {
     /// The run whose call this run is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+    /// Whether a report that stood in the text is delivered when a limit ends the run. Logs of the first
+    /// two formats never did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rescues: bool,
+    /// What is kept of the run outside the store, for whoever takes it up again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Box<Kept>>,
+}
+
+/// Where a run is kept outside the store. Both follow from the log and can be written again from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The file of accounts, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<String>,
+    /// The directory of snapshots, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<String>,
 }
 
 impl RunConfig {
@@ -45,6 +63,8 @@ impl RunConfig {
             keeps_originals: false,
             agent: None,
             parent: None,
+            rescues: true,
+            kept: None,
         }
     }
 }

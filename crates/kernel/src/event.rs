@@ -95,6 +95,9 @@ pub struct RunStarted {
     /// What the host's tokenizer counted, where it knows the models' vocabularies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<SeedTokens>,
+    /// Why the run ends before its first turn: the host could not give it what it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Text>,
     #[serde(skip)]
     catalog: Option<Catalog>,
 }
@@ -108,6 +111,7 @@ impl RunStarted {
             tools: catalog.text().clone(),
             forked_from: None,
             counted: None,
+            refused: None,
             catalog: Some(catalog),
         }
     }
@@ -587,7 +591,14 @@ impl Event {
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {
             Self::RunStarted(started) => {
-                vec![&mut started.goal, &mut started.system, &mut started.tools]
+                let RunStarted {
+                    goal,
+                    system,
+                    tools,
+                    refused,
+                    ..
+                } = &mut **started;
+                [goal, system, tools].into_iter().chain(refused).collect()
             }
             Self::AttemptFailed(failed) => vec![&mut failed.message],
             Self::ReplyRejected { answer, calls, .. } => reply_texts(answer, calls),

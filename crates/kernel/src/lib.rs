@@ -41,7 +41,8 @@ mod tool;
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit};
 pub use config::{
-    Dialect, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice, Vocabulary, Window,
+    Dialect, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice, Vocabulary,
+    Window,
 };
 pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
 pub use decode::xml::{

@@ -36,7 +36,7 @@ mod write;
 use std::sync::Arc;
 
 pub use fault::ToolFault;
-pub use queue::{DEFAULT_QUEUE, Place, Queue, QueueError, QueueMeasure, Queues};
+pub use queue::{DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited};
 pub use registry::Registry;
 pub use tool::{BoxFuture, Tool, ToolValue};
 pub use workdir::Workdir;

@@ -17,6 +17,30 @@ pub struct Queue {
     concurrent: usize,
     places: Semaphore,
     measure: Mutex<QueueMeasure>,
+    teller: Teller,
+}
+
+/// A call that did not get its place at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited<'a> {
+    pub queue: &'a str,
+    pub tool: &'a str,
+    /// The calls that ran or waited when it came.
+    pub before: usize,
+    pub waited_ms: u64,
+}
+
+/// Told of every call that waited, once it has its place.
+pub type OnWaited = Arc<dyn Fn(&Waited<'_>) + Send + Sync>;
+
+#[derive(Clone, Default)]
+struct Teller(Option<OnWaited>);
+
+impl std::fmt::Debug for Teller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_told = self.0.is_some();
+        f.debug_tuple("Teller").field(&is_told).finish()
+    }
 }
 
 /// What a queue has seen.
@@ -51,6 +75,7 @@ impl Queue {
             concurrent,
             places: Semaphore::new(concurrent),
             measure: Mutex::default(),
+            teller: Teller::default(),
         })
     }
 
@@ -86,6 +111,29 @@ impl Queue {
             queue: self,
             _permit: permit,
         }
+    }
+
+    /// The same for a call of a tool; somebody is told if it waits.
+    pub async fn enter_for(&self, tool: &str) -> Place<'_> {
+        let Some(tell) = &self.teller.0 else {
+            return self.enter().await;
+        };
+        let QueueMeasure {
+            running, waiting, ..
+        } = self.measure();
+        let has_room = self.places.available_permits() > 0;
+        let asked = Instant::now();
+        let place = self.enter().await;
+        if !has_room {
+            let waited_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tell(&Waited {
+                queue: &self.name,
+                tool,
+                before: running + waiting,
+                waited_ms,
+            });
+        }
+        place
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueMeasure> {
@@ -133,6 +181,14 @@ impl Queues {
     /// Each queue with its number of places. A name that comes twice gets the larger number; without a
     /// number of its own, the default queue has twice as many places as there are cores, at most 64.
     pub fn new(settings: impl IntoIterator<Item = (String, usize)>) -> Result<Self, QueueError> {
+        Self::telling(settings, None)
+    }
+
+    /// The same, and somebody is told of the calls that wait.
+    pub fn telling(
+        settings: impl IntoIterator<Item = (String, usize)>,
+        on_waited: Option<&OnWaited>,
+    ) -> Result<Self, QueueError> {
         let mut places = BTreeMap::new();
         for (name, concurrent) in settings {
             let largest = places.entry(name).or_insert(concurrent);
@@ -143,7 +199,8 @@ impl Queues {
             .entry(DEFAULT_QUEUE.into())
             .or_insert((2 * cores).min(64));
         let queues = places.into_iter().map(|(name, concurrent)| {
-            let queue = Queue::new(&name, concurrent)?;
+            let mut queue = Queue::new(&name, concurrent)?;
+            queue.teller = Teller(on_waited.cloned());
             Ok((name, Arc::new(queue)))
         });
         Ok(Self(queues.collect::<Result<_, QueueError>>()?))

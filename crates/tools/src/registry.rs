@@ -77,7 +77,7 @@ impl Registry {
     pub async fn invoke(&self, call: &Invocation, mask: &Mask) -> ToolOutput {
         let tool = self.tools.get(call.tool());
         let _place = match tool.and_then(|tool| tool.queue()) {
-            Some(queue) => Some(queue.enter().await),
+            Some(queue) => Some(queue.enter_for(call.tool()).await),
             None => None,
         };
         let started = Instant::now();

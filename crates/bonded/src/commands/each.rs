@@ -1,52 +1,50 @@
 //! `bonded run --each`: many goals in one process.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::{Host, HostError, Many, RunResult, many};
+use bonded_host::{HostError, Many, RunResult, many};
 use bonded_kernel::{Run, RunId};
+use bonded_state::Store;
 use futures_util::StreamExt as _;
 
+use crate::agents::Shown;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
+use crate::keeping::{Following, Keeper};
+use crate::refused::{self, Name};
 use crate::render::json;
+use crate::settings::Prepared;
 use crate::{agents, goal, output, settings, signals};
 
 pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let file = args.each.as_deref().unwrap_or(Path::new(""));
     let goals = goal::read_lines(file)?;
-    let first = goals.first().map(|(_, text)| text.clone());
-    let sample = settings::prepare(args, first.unwrap_or_default())?;
-    let quiet = sample.options.quiet;
-    let shown = agents::Shown {
-        models: sample.options.trace_llm,
-        progress: sample.options.trace_mcp,
-    };
-    let (host, tools) = agents::host(settings::open_store(store)?, sample.workplace, shown);
-    let (host, sample) = (Arc::new(host), sample.goal);
+    let prepared = settings::prepare(args)?;
+    let store = settings::open_store(store)?;
+    let shown = Shown::of(&prepared.options);
+    let (host, tools) = agents::host(store.clone(), prepared.workplace.clone(), shown);
     let cancel = signals::cancel_on_signal();
-    let total = goals.len();
-    let goals = goals.into_iter().map(move |(id, text)| {
-        let mut goal = sample.clone();
-        goal.text = text.into();
-        if let Some(agent) = &mut goal.config.agent {
-            agent.nonce = Host::draw_nonce();
-        }
-        Many { id, goal }
-    });
+    let batch = Batch::new(&prepared, &store, goals)?;
+    let mut succeeded = 0;
+    let fitting = batch.report_unfit().await;
     // Once cancelled, no goal that has not begun is begun.
     let stopped = cancel.clone();
-    let goals = goals.take_while(move |_| !stopped.is_cancelled());
-    let mut results = pin!(many(host, goals, args.jobs, cancel));
-    let (mut ended, mut succeeded) = (0, 0);
+    let begun = fitting.into_iter().take_while(|_| !stopped.is_cancelled());
+    let begun = begun.map(|id| batch.begin(id));
+    let mut results = pin!(many(Arc::new(host), begun, args.jobs, cancel));
+    let mut ended = 0;
     while let Some((id, result)) = results.next().await {
         ended += 1;
-        succeeded += usize::from(report(&id, result));
+        succeeded += usize::from(batch.end(&id, result).await);
     }
     tools.stop().await;
-    if !quiet {
+    let total = batch.goals.len();
+    if !prepared.options.quiet {
         output::stderr(&format!(
             "{succeeded} of {total} goals succeeded, {ended} runs ended"
         ));
@@ -58,22 +56,84 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     }
 }
 
-/// Prints one line; says whether the run succeeded.
-fn report(id: &RunId, result: Result<Run, HostError>) -> bool {
-    match result.map(|run| RunResult::of(&run)) {
-        Ok(Some(result)) => {
-            output::stdout(&json::result(&result));
-            result.is_success()
+/// The goals of a file, and the runs of them that are kept.
+struct Batch<'a> {
+    prepared: &'a Prepared,
+    store: &'a dyn Store,
+    keeper: Keeper,
+    goals: BTreeMap<RunId, String>,
+    /// As the file has them.
+    order: Vec<RunId>,
+    followed: RefCell<BTreeMap<RunId, Following>>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(
+        prepared: &'a Prepared,
+        store: &'a Arc<dyn Store>,
+        goals: Vec<(RunId, String)>,
+    ) -> Result<Self, CliError> {
+        let keeper = Keeper::new(store.clone());
+        keeper.check(prepared.kept())?;
+        Ok(Self {
+            prepared,
+            store: &**store,
+            keeper,
+            order: goals.iter().map(|(id, _)| id.clone()).collect(),
+            goals: goals.into_iter().collect(),
+            followed: RefCell::default(),
+        })
+    }
+
+    /// Reports the goals that the agent does not take; gives the others.
+    async fn report_unfit(&self) -> Vec<RunId> {
+        let mut fitting = vec![];
+        for id in &self.order {
+            match self.prepared.check(self.text(id)) {
+                Ok(()) => fitting.push(id.clone()),
+                Err(error) => self.refuse(id, error).await,
+            }
         }
-        Ok(None) => false,
-        Err(error) => {
-            let error = CliError::from(error);
-            output::stdout(&json::no_result(
-                id.as_str(),
-                error.code.name(),
-                error.message(),
-            ));
-            false
+        fitting
+    }
+
+    fn text(&self, id: &RunId) -> &str {
+        self.goals.get(id).map_or("", String::as_str)
+    }
+
+    fn begin(&self, id: RunId) -> Many {
+        // What it is kept in was opened when the batch was made.
+        if let Ok(following) = self.keeper.follow(&id, self.prepared.kept()) {
+            self.followed.borrow_mut().insert(id.clone(), following);
         }
+        let goal = self.prepared.checked_goal(self.text(&id).to_owned());
+        Many { id, goal }
+    }
+
+    /// Prints one line; says whether the run succeeded.
+    async fn end(&self, id: &RunId, result: Result<Run, HostError>) -> bool {
+        let following = self.followed.borrow_mut().remove(id);
+        if let Some(following) = following {
+            following.settle().await;
+        }
+        match result.map(|run| RunResult::of(&run)) {
+            Ok(Some(result)) => {
+                output::stdout(&json::result(&result));
+                result.is_success()
+            }
+            Ok(None) => false,
+            Err(error) => {
+                self.refuse(id, error.into()).await;
+                false
+            }
+        }
+    }
+
+    /// The line of a goal that has no result.
+    async fn refuse(&self, id: &RunId, error: CliError) {
+        let goal = self.prepared.checked_goal(self.text(id).to_owned());
+        let (error, _) = refused::keep(self.store, Name::Chosen(id), goal, error).await;
+        let line = json::no_result(id.as_str(), error.code.name(), error.message());
+        output::stdout(&line);
     }
 }

@@ -1,22 +1,23 @@
 //! `bonded resume`: goes on with what was interrupted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use bonded_host::{Host, Status};
-use bonded_kernel::RunId;
+use bonded_kernel::{Kept, RunId};
 use bonded_state::{ListFilter, Store};
 
 use crate::args::ResumeArgs;
 use crate::commands::{run, runs};
 use crate::error::{CliError, Code};
+use crate::keeping::{self, Keeper};
 use crate::render::progress::{Sink, Watcher};
 use crate::{output, settings, signals};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let (mut host, tools) = settings::host(store.clone());
+    let keeper = Keeper::new(store.clone());
     let cancel = signals::cancel_on_signal();
     let runs = match &args.run {
         Some(named) => vec![settings::find_run(&*store, named).await?],
@@ -27,7 +28,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     }
     let mut all_succeeded = true;
     for id in runs {
-        let run = one(args, &mut host, &store, id, cancel.clone()).await?;
+        let run = one(args, &mut host, &keeper, id, cancel.clone()).await?;
         all_succeeded &= run == ExitCode::SUCCESS;
     }
     tools.stop().await;
@@ -41,10 +42,13 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
 async fn one(
     args: &ResumeArgs,
     host: &mut Host,
-    store: &Arc<dyn Store>,
+    keeper: &Keeper,
     id: RunId,
     cancel: bonded_host::CancellationToken,
 ) -> Result<ExitCode, CliError> {
+    let store = &host.store.clone();
+    let kept = kept(args, &**store, &id).await?;
+    let following = keeper.follow(&id, Some(&kept))?;
     let after = store.head(&id).await?.map_or(0, |head| head.seq);
     if !args.show.quiet {
         output::stderr(&format!("run {id}"));
@@ -52,8 +56,23 @@ async fn one(
     let sink = Sink::for_stderr(args.show.quiet, &id);
     let watcher = Watcher::new(store.clone(), id.clone(), after, sink);
     host.live = watcher.live_sink();
-    let run = run::watched(watcher, host.resume(&id, cancel)).await?;
-    run::conclude(&**store, &run, args.json, false).await
+    let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel))).await;
+    following.settle().await;
+    run::conclude(&**store, &driven?, args.json, false).await
+}
+
+/// Where a run is kept: what is said now, else what was said when it began.
+async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
+    let recorded = keeping::kept(store, id).await?.unwrap_or_default();
+    let said = |path: &Option<PathBuf>| {
+        let path = path.as_ref()?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        Some(path.to_string_lossy().into_owned())
+    };
+    Ok(Kept {
+        ledger: said(&args.billing_file).or(recorded.ledger),
+        snapshots: said(&args.sessions_dir).or(recorded.snapshots),
+    })
 }
 
 async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {

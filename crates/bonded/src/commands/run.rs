@@ -2,71 +2,110 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::config::options::Options;
-use bonded_host::{Host, HostError, RunResult};
+use bonded_host::{Goal, Host, HostError, RunResult};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 
+use crate::agents::Shown;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
+use crate::keeping::Keeper;
+use crate::refused::Name;
 use crate::render::progress::{Sink, Watcher};
 use crate::render::trace::Trace;
 use crate::render::{result, text};
-use crate::{agents, goal, ledger, output, settings, signals, snapshot};
+use crate::settings::Prepared;
+use crate::{agents, goal, output, refused, settings, signals};
 
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let said = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let prepared = settings::prepare(args, goal::read(said)?)?;
-    let quiet = prepared.options.quiet;
+    let input = goal::read(said)?;
+    let drawn = Host::draw_id();
+    let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
+    let prepared = match settings::prepare(args) {
+        Err(error) if refused::is_of_a_run(&error) => {
+            let Ok(store) = settings::open_store(store) else {
+                return Err(error);
+            };
+            let goal = refused::bare_goal(input, args.dir.as_deref());
+            return Err(refuse(&*store, name, goal, error, args.json).await);
+        }
+        prepared => prepared?,
+    };
     let store = settings::open_store(store)?;
-    let options = prepared.options;
-    let shown = agents::Shown {
-        models: options.trace_llm,
-        progress: options.trace_mcp,
-    };
-    let (mut host, tools) = agents::host(store.clone(), prepared.workplace, shown);
+    let goal = prepared.checked_goal(input.clone());
+    if let Err(error) = prepared.check(&input) {
+        return Err(refuse(&*store, name, goal, error, args.json).await);
+    }
+    match drive(args, &store, prepared, goal.clone(), name).await {
+        Ok(run) => conclude(&*store, &run, args.json, args.stream_json).await,
+        Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
+    }
+}
+
+/// Puts a run that could not begin on record; with `--json` its result is that of a run that failed.
+async fn refuse(
+    store: &dyn Store,
+    name: Name<'_>,
+    goal: Goal,
+    error: CliError,
+    as_json: bool,
+) -> CliError {
+    let (error, run) = refused::keep(store, name, goal, error).await;
+    if let Some(run) = run.filter(|_| as_json)
+        && let Some(ended) = RunResult::of(&run)
+    {
+        output::stdout(&result::whole(&run, &ended, run.last_at(), &[]));
+    }
+    error
+}
+
+/// Drives the run of a goal to its end, shows it and keeps it.
+async fn drive(
+    args: &RunArgs,
+    store: &Arc<dyn Store>,
+    prepared: Prepared,
+    goal: Goal,
+    name: Name<'_>,
+) -> Result<Run, CliError> {
+    let id = name.id().clone();
+    let following = Keeper::new(store.clone()).follow(&id, prepared.kept())?;
+    let Prepared {
+        options,
+        warnings,
+        workplace,
+        ..
+    } = prepared;
+    let (mut host, tools) = agents::host(store.clone(), workplace, Shown::of(&options));
     let cancel = signals::cancel_on_signal();
-    let (id, after) = match &chosen {
-        Some(id) => (id.clone(), store.head(id).await?.map_or(0, |head| head.seq)),
-        None => (Host::draw_id(), 0),
+    let after = match name {
+        Name::Chosen(id) => store.head(id).await?.map_or(0, |head| head.seq),
+        Name::Drawn(_) => 0,
     };
-    if !quiet {
-        prepared
-            .warnings
-            .iter()
-            .for_each(|warning| output::stderr(&format!("warning: {warning}")));
+    if !options.quiet {
+        for warning in &warnings {
+            output::stderr(&format!("warning: {warning}"));
+        }
         output::stderr(&format!("run {id}"));
     }
     let sink = match args.stream_json {
         true => Sink::json(args.live),
-        false => Sink::for_stderr(quiet, &id),
+        false => Sink::for_stderr(options.quiet, &id),
     };
     let watcher = Watcher::new(store.clone(), id.clone(), after, sink)
         .tracing(Trace::new(options.verbose, options.trace_mcp));
     host.live = watcher.live_sink();
-    let goal = prepared.goal;
-    let driven = match chosen {
-        Some(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
-        None => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
+    let driven = match name {
+        Name::Chosen(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
+        Name::Drawn(_) => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
     };
     tools.stop().await;
-    let run = driven?;
-    keep(&*store, &run, &options).await?;
-    conclude(&*store, &run, args.json, args.stream_json).await
-}
-
-/// Writes what is kept outside the store, where somebody asks for it.
-async fn keep(store: &dyn Store, run: &Run, options: &Options) -> Result<(), CliError> {
-    if let Some(dir) = &options.sessions_dir {
-        snapshot::write(store, run, Path::new(dir)).await?;
-    }
-    if let Some(file) = &options.billing_file {
-        ledger::write(store, run.id(), Path::new(file)).await?;
-    }
-    Ok(())
+    following.settle().await;
+    driven
 }
 
 /// Drives a run and shows its log meanwhile.

@@ -87,7 +87,14 @@ fn row(one: &Listed) -> [String; 7] {
         return [id, DAMAGED.into(), none(), none(), none(), none(), hint];
     };
     let goal = match &ends.first.event {
-        Event::RunStarted(started) => text::brief(&started.goal, 60),
+        Event::RunStarted(started) => match &started.refused {
+            Some(why) => format!(
+                "{}: {}",
+                text::brief(&started.goal, 30),
+                text::brief(why, 80)
+            ),
+            None => text::brief(&started.goal, 60),
+        },
         _ => String::new(),
     };
     let (tokens, cost) = match &ends.last.event {

@@ -11,8 +11,10 @@ use bonded_host::agent::{self, Agent, UnknownWindow, Workplace};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
+use crate::agents::Shown;
 use crate::args::ServeArgs;
 use crate::error::{CliError, Code};
+use crate::keeping::Keeper;
 use crate::serve::{self, Settings, Tokens};
 use crate::signals::{Stopping, stop_on_signal};
 use crate::{agents, output, settings};
@@ -35,10 +37,12 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
     }
     let quiet = agents.iter().any(|agent| agent.options.quiet);
     let store = settings::open_store(store)?;
-    let shown = agents::Shown {
-        models: agents.iter().any(|agent| agent.options.trace_llm),
-        progress: agents.iter().any(|agent| agent.options.trace_mcp),
-    };
+    let shown = agents.iter().map(|agent| Shown::of(&agent.options));
+    let shown = shown.fold(Shown::default(), Shown::and);
+    let keeper = Keeper::new(store.clone());
+    for agent in &agents {
+        keeper.check(settings::kept(&agent.options).as_deref())?;
+    }
     let (host, tools) = agents::host(store, workplace, shown);
     let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, &args.listen).await?;
@@ -50,7 +54,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         stop_after: Duration::from_secs(args.stop_after),
         tells: !quiet,
     };
-    serve::serve(listener, settings, Arc::new(host), stop).await;
+    serve::serve(listener, settings, Arc::new(host), tools.clone(), stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -66,7 +66,7 @@ pub(super) async fn ask(
     let model = server.models.find(&asked.model)?;
     let key = Key::of(&head.headers, caller, asked.digest)?;
     let goal = model.goal(&asked, &server.limits)?;
-    let client = server.runs.begin(key, goal, model.ledger()).await?;
+    let client = server.runs.begin(key, goal).await?;
     let ticket = Ticket {
         run: client.run.clone(),
         model: model.id.clone(),

@@ -1,7 +1,6 @@
 //! The agents under the names by which clients ask for them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use bonded_host::agent::{Agent, AgentError, Assignment};
 use bonded_host::agent_file::InputFormat;
@@ -13,7 +12,7 @@ use super::ask::unix_seconds;
 use super::conversation::{self, Role};
 use super::refusal::Refusal;
 use super::request::{Asked, Wish};
-use crate::agents;
+use crate::{agents, settings};
 
 #[derive(Debug)]
 pub(super) struct Model {
@@ -85,11 +84,6 @@ fn unknown(id: &str, known: &[&str]) -> String {
 }
 
 impl Model {
-    /// Where the agent's options say that what it uses is booked.
-    pub(super) fn ledger(&self) -> Option<PathBuf> {
-        self.agent.options.billing_file.as_ref().map(PathBuf::from)
-    }
-
     /// Makes the goal of a request.
     pub(super) fn goal(&self, asked: &Asked, limits: &Limits) -> Result<Goal, Refusal> {
         let wish = asked.wish.as_ref();
@@ -106,6 +100,7 @@ impl Model {
             parent: None,
         });
         let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
+        goal.config.kept = settings::kept(&self.agent.options);
         if let Some((wish, schema)) = wish.and_then(|wish| Some((wish, wish.schema.as_ref()?)))
             && let Some(agent) = goal.config.agent.as_mut()
         {

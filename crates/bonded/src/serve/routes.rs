@@ -8,7 +8,8 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
-use serde_json::json;
+use bonded_host::agent::Queue;
+use serde_json::{Value, json};
 
 use super::Server;
 use super::ask::{self, Interface};
@@ -28,8 +29,28 @@ pub(super) fn router(server: Arc<Server>) -> Router {
         .with_state(server)
 }
 
-async fn health() -> Response {
-    ask::json(&json!({ "status": "ok" }))
+/// Anybody may ask whether the server lives; what it does is for those who may ask the agents.
+async fn health(State(server): Served, headers: HeaderMap) -> Response {
+    let mut health = json!({ "status": "ok" });
+    let queues = server.tools.queues();
+    if server.tokens.caller(&headers).is_ok() && !queues.is_empty() {
+        health["queues"] = queues.iter().map(|queue| queue_value(queue)).collect();
+    }
+    ask::json(&health)
+}
+
+fn queue_value(queue: &Queue) -> Value {
+    let measure = queue.measure();
+    json!({
+        "name": queue.name(),
+        "concurrent": queue.concurrent(),
+        "running": measure.running,
+        "waiting": measure.waiting,
+        "waitingMax": measure.waiting_max,
+        "entered": measure.entered,
+        "waitedMsTotal": measure.waited_ms_total,
+        "waitedMsMax": measure.waited_ms_max,
+    })
 }
 
 async fn models(State(server): Served, headers: HeaderMap) -> Result<Response, Refusal> {

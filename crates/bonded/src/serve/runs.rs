@@ -1,7 +1,6 @@
 //! The runs under way, each shared by the clients that wait for it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
@@ -14,11 +13,13 @@ use super::client::Client;
 use super::key::{self, Earlier, Key};
 use super::places::{Place, Places};
 use super::refusal::Refusal;
-use crate::{ledger, output};
+use crate::keeping::Keeper;
+use crate::output;
 
 #[derive(Debug)]
 pub(super) struct Runs {
     host: Arc<Host>,
+    keeper: Keeper,
     places: Places,
     /// Cancelled when every run is to end.
     end_all: CancellationToken,
@@ -48,8 +49,6 @@ struct Drive {
 struct Task {
     id: RunId,
     goal: Goal,
-    /// Where what the run used is booked.
-    ledger: Option<PathBuf>,
     place: Place,
     cancel: CancellationToken,
     ended: watch::Sender<Option<Ended>>,
@@ -73,6 +72,7 @@ impl Runs {
         tells: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
+            keeper: Keeper::new(host.store.clone()),
             host,
             places,
             end_all,
@@ -92,16 +92,15 @@ impl Runs {
         self: &Arc<Self>,
         key: Option<Key>,
         goal: Goal,
-        ledger: Option<PathBuf>,
     ) -> Result<Client, Refusal> {
         let Some(key) = key else {
-            return self.start(Host::draw_id(), goal, ledger);
+            return self.start(Host::draw_id(), goal);
         };
         let _alone = self.keys.lock().await;
         let stored = key::stored(&*self.host.store, &key).await;
         let mut earlier = stored.map_err(|error| answer::internal(&error.to_string()))?;
         earlier.extend(self.under_way_of(&key));
-        self.start(key.choose(&earlier)?, goal, ledger)
+        self.start(key.choose(&earlier)?, goal)
     }
 
     /// Runs that have not reached the store yet.
@@ -116,12 +115,7 @@ impl Runs {
         .collect()
     }
 
-    fn start(
-        self: &Arc<Self>,
-        id: RunId,
-        goal: Goal,
-        ledger: Option<PathBuf>,
-    ) -> Result<Client, Refusal> {
+    fn start(self: &Arc<Self>, id: RunId, goal: Goal) -> Result<Client, Refusal> {
         if self.end_all.is_cancelled() {
             return Err(Refusal::stopping());
         }
@@ -146,7 +140,6 @@ impl Runs {
         tokio::spawn(self.clone().drive(Task {
             id,
             goal,
-            ledger,
             place,
             cancel,
             ended: sender,
@@ -180,10 +173,8 @@ impl Runs {
         let ended = match task.place.wait(&task.cancel).await {
             None => Err(Refusal::stopping()),
             Some(_running) => {
-                let driving = self.host.run_as(task.id.clone(), task.goal, task.cancel);
-                let driven = Box::pin(driving).await;
+                let driven = self.kept(&task.id, task.goal, task.cancel).await;
                 self.tell(&task.id, &driven);
-                self.book(&task.id, task.ledger.as_deref()).await;
                 let stopping = self.end_all.is_cancelled();
                 answer::of(&*self.host.store, driven, stopping).await
             }
@@ -209,12 +200,20 @@ impl Runs {
         }
     }
 
-    /// A ledger that cannot be written does not take the answer from the client: the log has it all.
-    async fn book(&self, id: &RunId, file: Option<&Path>) {
-        let Some(file) = file else { return };
-        if let Err(error) = ledger::write(&*self.host.store, id, file).await {
-            output::stderr(&error.render());
+    /// Drives a run and keeps it. What cannot be kept does not take the answer from the client.
+    async fn kept(
+        &self,
+        id: &RunId,
+        goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let following = self.keeper.follow(id, goal.config.kept.as_deref());
+        let driven = Box::pin(self.host.run_as(id.clone(), goal, cancel)).await;
+        match following {
+            Ok(following) => following.settle().await,
+            Err(error) => output::stderr(&error.render()),
         }
+        driven
     }
 
     /// Waits until no run is under way.

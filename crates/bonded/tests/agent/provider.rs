@@ -82,6 +82,24 @@ struct Shared {
     /// What is answered when the script is at its end.
     then: Option<Reply>,
     asked: Vec<Asked>,
+    billed: Vec<Billed>,
+}
+
+/// What the provider bills for an answer that it gave whole, by its own count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Billed {
+    pub(crate) input: u64,
+    pub(crate) output: u64,
+}
+
+impl Billed {
+    fn of(reply: &Reply) -> Option<Self> {
+        let body: Value = serde_json::from_slice(&reply.body).ok()?;
+        Some(Self {
+            input: body.pointer("/usage/prompt_tokens")?.as_u64()?,
+            output: body.pointer("/usage/completion_tokens")?.as_u64()?,
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -121,6 +139,10 @@ impl Provider {
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
         lock(&self.shared).asked.clone()
+    }
+
+    pub(crate) fn billed(&self) -> Vec<Billed> {
+        lock(&self.shared).billed.clone()
     }
 
     pub(crate) fn asked_count(&self) -> usize {
@@ -164,7 +186,12 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     if reply.is_endless {
         loop {
             stream.write_all(&body)?;
+            thread::sleep(reply.endless_pause);
         }
+    }
+    if !reply.is_cut {
+        // Before the last byte is out: whoever has it finds it billed.
+        lock(shared).billed.extend(Billed::of(&reply));
     }
     let until = if reply.is_cut { length / 2 } else { length };
     stream.write_all(&body[..until])

@@ -1,16 +1,18 @@
 //! Queues: how many calls of the tools that are bound to one run at a time.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::reply::{Reply, call, report};
-use crate::world::World;
+use crate::world::{Outcome, World, start};
 
 const SLEEP_MS: u64 = 700;
 
-/// How long two runs of one process take whose calls share a queue.
-fn two_runs(concurrent: u32) -> Duration {
+/// Two goals, each with a slow call, and a queue for their calls.
+fn world(concurrent: u32) -> World {
     let world = World::new().front("tools: test");
     let mut server = world.tool_server(&json!({}));
     server["queue"] = json!("narrow");
@@ -21,18 +23,22 @@ fn two_runs(concurrent: u32) -> Duration {
         .config(&config)
         .file("goals.jsonl", "\"one\"\n\"two\"\n")
         .says(replies);
-    world.run_command(&[], "only to write the files");
-    let began = Instant::now();
-    let outcome = world.bonded(&[
-        "run",
-        "--agent",
-        "agent.ai",
-        "--each",
-        "goals.jsonl",
-        "--jobs",
-        "2",
-    ]);
+    world.write();
+    world
+}
+
+fn both(world: &World, flags: &[&str]) -> Outcome {
+    let fixed = ["run", "--agent", "agent.ai", "--each", "goals.jsonl"];
+    let outcome = world.bonded(&[&fixed[..], &["--jobs", "2"], flags].concat());
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    outcome
+}
+
+/// How long two runs of one process take whose calls share a queue.
+fn two_runs(concurrent: u32) -> Duration {
+    let world = world(concurrent);
+    let began = Instant::now();
+    let outcome = both(&world, &[]);
     let last = outcome
         .requests
         .iter()
@@ -61,4 +67,84 @@ fn a_server_that_names_a_queue_which_is_not_there_is_refused() {
     world
         .run(&[], "queue")
         .refused(4, &["nowhere", "default", ".ai-agent.json"]);
+}
+
+#[test]
+fn a_person_who_asks_for_more_is_told_of_the_call_that_waited_and_of_no_other() {
+    let told = |outcome: &Outcome| {
+        let lines = outcome.stderr.lines();
+        let lines = lines.filter(|line| line.starts_with("queue narrow: test__slow waited "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let waited = told(&both(&world(1), &["--verbose"]));
+    assert_eq!(waited.len(), 1, "{waited:?}");
+    assert!(waited[0].ends_with(" ms, 1 before it"), "{waited:?}");
+    assert_eq!(told(&both(&world(1), &[])), Vec::<String>::new());
+    assert_eq!(told(&both(&world(2), &["--verbose"])), Vec::<String>::new());
+}
+
+/// One request to a server, and the body of its answer.
+fn ask(address: &str, line: &str, headers: &str, body: &str) -> Value {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    let length = body.len();
+    let head = format!(
+        "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n"
+    );
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .expect("it can be sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it is answered");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer has a body");
+    serde_json::from_str(body).unwrap_or_else(|_| panic!("{body}"))
+}
+
+#[test]
+fn the_health_of_a_server_says_what_its_queues_have_seen_to_those_who_may_ask() {
+    let world = world(1);
+    let flags = [
+        "serve",
+        "--agent",
+        "agent.ai",
+        "--listen",
+        "127.0.0.1:0",
+        "--token",
+        "sesame",
+    ];
+    let mut child = start(&mut world.command(&flags));
+    let stderr = child.stderr.take().expect("stderr is a pipe");
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let address = lines
+        .find_map(|line| Some(line.strip_prefix("listening on http://")?.to_owned()))
+        .expect("the server says where it listens");
+    let token = "Authorization: Bearer sesame\r\n";
+    let question = json!({ "model": "agent", "messages": [{ "role": "user", "content": "why?" }] })
+        .to_string();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| ask(&address, "POST /v1/chat/completions", token, &question));
+        }
+    });
+    let health = ask(&address, "GET /health", token, "");
+    let queues = health["queues"].as_array().cloned().unwrap_or_default();
+    let narrow = queues.iter().find(|queue| queue["name"] == "narrow");
+    let narrow = narrow.unwrap_or_else(|| panic!("{health:#}"));
+    for (field, expected) in [
+        ("concurrent", 1),
+        ("running", 0),
+        ("waiting", 0),
+        ("entered", 2),
+    ] {
+        assert_eq!(narrow[field], expected, "{field} of {narrow:#}");
+    }
+    assert!(
+        narrow["waitedMsMax"].as_u64() >= Some(SLEEP_MS / 2),
+        "{narrow:#}"
+    );
+    assert_eq!(
+        ask(&address, "GET /health", "", ""),
+        json!({ "status": "ok" })
+    );
+    child.kill().expect("a server can be killed");
+    child.wait().expect("a killed server ends");
 }

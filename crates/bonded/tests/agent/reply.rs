@@ -16,6 +16,8 @@ pub(crate) struct Reply {
     pub(crate) is_cut: bool,
     /// Whether the body is said again and again, as long as somebody listens.
     pub(crate) is_endless: bool,
+    /// How long an endless answer pauses each time.
+    pub(crate) endless_pause: Duration,
     /// The body is the text of a reply, which is said as a stream.
     pub(crate) streamed: Option<Streamed>,
 }
@@ -39,6 +41,7 @@ pub(crate) fn raw(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Reply {
         is_cut: false,
         is_endless: false,
         streamed: None,
+        endless_pause: Duration::ZERO,
     }
 }
 
@@ -165,6 +168,11 @@ impl Reply {
 
     pub(crate) fn endless(mut self) -> Self {
         self.is_endless = true;
+        self
+    }
+
+    pub(crate) fn pausing_ms(mut self, ms: u64) -> Self {
+        self.endless_pause = Duration::from_millis(ms);
         self
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::provider::{Asked, Provider};
+use crate::provider::{Asked, Billed, Provider};
 use crate::reply::Reply;
 
 pub(crate) use crate::outcome::Outcome;
@@ -121,6 +121,33 @@ impl World {
 
     pub(crate) fn requests(&self) -> Vec<Asked> {
         self.provider.asked()
+    }
+
+    /// What the provider bills, by its own books.
+    pub(crate) fn billed(&self) -> Vec<Billed> {
+        self.provider.billed()
+    }
+
+    /// Waits until the provider was asked so often.
+    pub(crate) fn wait_for_requests(&self, count: usize) {
+        let began = Instant::now();
+        while self.requests_count() < count {
+            assert!(
+                began.elapsed() < PATIENCE,
+                "{} requests",
+                self.requests_count()
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The lines of a ledger that are whole.
+    pub(crate) fn ledger(&self, name: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path(name)).unwrap_or_default();
+        let lines = text.lines();
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 
     pub(crate) fn requests_count(&self) -> usize {

@@ -8,6 +8,7 @@ mod answers;
 mod failures;
 mod formats;
 mod http;
+mod keeping;
 mod keys;
 mod refusals;
 mod sdk;

@@ -6,20 +6,20 @@ use super::{Agent, AgentError};
 use crate::agent_file::InputFormat;
 
 /// Text goes through as it is. JSON must be JSON, and fit the schema where there is one.
-pub(super) fn checked(agent: &Agent, input: String) -> Result<String, AgentError> {
+pub(super) fn check(agent: &Agent, input: &str) -> Result<(), AgentError> {
     let Some(spec) = &agent.file.input else {
-        return Ok(input);
+        return Ok(());
     };
     if spec.format != InputFormat::Json {
-        return Ok(input);
+        return Ok(());
     }
     let name = || agent.name.clone();
-    let value: Value = serde_json::from_str(&input).map_err(|error| AgentError::InputNotJson {
+    let value: Value = serde_json::from_str(input).map_err(|error| AgentError::InputNotJson {
         agent: name(),
         why: error.to_string(),
     })?;
     let Some(schema) = &spec.schema else {
-        return Ok(input);
+        return Ok(());
     };
     let invalid = |place: String, why: String| AgentError::InputInvalid {
         agent: name(),
@@ -36,6 +36,5 @@ pub(super) fn checked(agent: &Agent, input: String) -> Result<String, AgentError
             path
         };
         invalid(place, error.masked().to_string())
-    })?;
-    Ok(input)
+    })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bonded_tools::rest::{
     OpenapiDocument, OpenapiTools, RestEndpoints, RestError, RestTool, system_lookup,
 };
-use bonded_tools::{QueueError, Queues};
+use bonded_tools::{OnWaited, QueueError, Queues};
 
 use super::AgentError;
 use crate::config::Config;
@@ -50,14 +50,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(config: &Config) -> Result<Self, QueueError> {
+    /// Whoever wants to know is told of calls that wait.
+    pub(super) fn new(config: &Config, on_waited: Option<&OnWaited>) -> Result<Self, QueueError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let queues = config.queues(cores).into_iter();
-        let queues = Queues::new(queues.map(|(name, queue)| {
+        let queues = queues.map(|(name, queue)| {
             let places = usize::try_from(queue.concurrent).unwrap_or(usize::MAX);
             (name, places)
-        }))?;
-        let queues = Arc::new(queues);
+        });
+        let queues = Arc::new(Queues::telling(queues, on_waited)?);
         Ok(Self {
             endpoints: RestEndpoints::new(Arc::clone(&queues), system_lookup()),
             queues,

@@ -8,7 +8,9 @@ use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue, Workdir, builtin};
+use bonded_tools::{
+    BoxFuture, OnWaited, Queue, Registry, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
+};
 use serde_json::Value;
 
 use super::{Agent, AgentError, Workplace, child_spec, rest};
@@ -70,6 +72,7 @@ pub struct AgentTools {
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     warn: Option<Say>,
     trace: Option<Say>,
+    on_waited: Option<OnWaited>,
 }
 
 impl std::fmt::Debug for AgentTools {
@@ -89,6 +92,7 @@ impl AgentTools {
             shared: Mutex::default(),
             warn: None,
             trace: None,
+            on_waited: None,
         }
     }
 
@@ -105,6 +109,20 @@ impl AgentTools {
     pub fn tracing(mut self, trace: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.trace = Some(Arc::new(trace));
         self
+    }
+
+    /// Tells a person of calls that waited in a queue.
+    #[must_use]
+    pub fn waiting(mut self, tell: impl Fn(&Waited<'_>) + Send + Sync + 'static) -> Self {
+        self.on_waited = Some(Arc::new(tell));
+        self
+    }
+
+    /// The queues that runs have used so far. Each configuration has its own.
+    pub fn queues(&self) -> Vec<Arc<Queue>> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = shared.values().flat_map(|shared| shared.queues.iter());
+        all.cloned().collect()
     }
 
     /// Ends every server, and waits until they have ended.
@@ -167,7 +185,7 @@ impl AgentTools {
         if let Some(known) = shared.get(files) {
             return Ok(known.clone());
         }
-        let made = Arc::new(rest::Shared::new(config)?);
+        let made = Arc::new(rest::Shared::new(config, self.on_waited.as_ref())?);
         shared.insert(files.to_vec(), made.clone());
         Ok(made)
     }

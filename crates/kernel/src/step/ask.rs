@@ -12,6 +12,9 @@ use crate::termination::TerminationKind;
 
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
+        if let Some(why) = self.run.started.refused.clone() {
+            return self.end(TerminationKind::Fatal, why.to_string());
+        }
         if self.run.turn >= self.run.last_turn {
             self.end_without_report(None);
         } else {

@@ -15,6 +15,9 @@ impl Stepper<'_> {
             Phase::Acting { invoked: true, .. } => self.interrupt_call(Outcome::Interrupted),
             Phase::Acting { .. } | Phase::Between | Phase::Retrying => {}
         }
+        if let Some(report) = self.rescued(kind, &reason) {
+            return self.end_with(&report, TerminationKind::Done);
+        }
         let report = self.report_of_limit(kind, &reason);
         self.end_quietly(Termination::new(kind, reason), report);
     }

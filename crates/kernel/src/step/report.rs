@@ -58,15 +58,25 @@ impl Stepper<'_> {
         self.end_with(&report, TerminationKind::TurnsExhausted);
     }
 
+    /// What stood in a text is better than nothing also when a limit ends the run. The report says which.
+    pub(super) fn rescued(&self, kind: TerminationKind, cause: &str) -> Option<Report> {
+        if !self.run.config().rescues || !is_limit(kind) {
+            return None;
+        }
+        let mut report = self.run.reporting.fallback.as_deref()?.clone();
+        let reason = SyntheticReason::LimitReached.as_str();
+        let limit = json!({ "reason": reason, "limit": kind.as_str(), "cause": cause });
+        report.metadata.get_or_insert(limit);
+        Some(report)
+    }
+
     /// The report that a run delivers which a limit has ended.
     pub(super) fn report_of_limit(&self, kind: TerminationKind, cause: &str) -> Option<Text> {
         let agent = self.run.config().agent.as_ref()?;
-        let reason = match kind {
-            TerminationKind::NoProgress
-            | TerminationKind::BudgetExhausted
-            | TerminationKind::TimedOut => SyntheticReason::LimitReached,
-            _ => return None,
-        };
+        if !is_limit(kind) {
+            return None;
+        }
+        let reason = SyntheticReason::LimitReached;
         Some(written(&self.synthetic(agent, reason, Some(cause))))
     }
 
@@ -88,13 +98,21 @@ impl Stepper<'_> {
         )
     }
 
-    fn end_with(&mut self, report: &Report, kind: TerminationKind) {
+    pub(super) fn end_with(&mut self, report: &Report, kind: TerminationKind) {
         let said = report.content.clone().unwrap_or_else(|| {
             let messages = report.messages.as_ref().map(Value::to_string);
             messages.unwrap_or_default().into()
         });
         self.end_quietly(Termination::new(kind, said), Some(written(report)));
     }
+}
+
+/// Turns are a limit too, but they end a run by another way.
+fn is_limit(kind: TerminationKind) -> bool {
+    matches!(
+        kind,
+        TerminationKind::NoProgress | TerminationKind::BudgetExhausted | TerminationKind::TimedOut
+    )
 }
 
 fn read(agent: &AgentConfig, call: &Call) -> Result<(Report, Vec<ReportWarning>), ReportFault> {

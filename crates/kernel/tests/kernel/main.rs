@@ -3,6 +3,7 @@
 mod agent_calls;
 mod agent_common;
 mod agent_report;
+mod agent_rescue;
 mod agent_tags;
 mod agent_turns;
 mod budget;

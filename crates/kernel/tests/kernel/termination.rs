@@ -268,3 +268,17 @@ fn an_effect_is_given_out_only_against_the_head_of_its_own_step() {
     let released = made.release(head).map(|_| ());
     assert_eq!(released, Err(NotDurable { expected, found }));
 }
+
+#[test]
+fn a_run_that_was_refused_ends_as_fatal_before_its_first_turn_with_the_reason() {
+    for targets in [0, 1] {
+        let mut started = setup().targets(targets).started();
+        started.refused = Some("there is no key".into());
+        let mut world = World::new(started);
+        assert_eq!(world.kinds(), ["run_started", "run_ended"]);
+        assert_eq!(world.ended(), Some(TerminationKind::Fatal));
+        assert_eq!(world.reason(), "there is no key");
+        world.resume();
+        assert_eq!(world.entries.len(), 2, "nothing comes after the end");
+    }
+}

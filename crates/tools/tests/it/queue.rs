@@ -7,7 +7,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bonded_kernel::{Invocation, Outcome, ToolEffect, ToolSpec};
-use bonded_tools::{BoxFuture, Queue, QueueError, Queues, Tool, ToolFault, ToolValue};
+use bonded_tools::{
+    BoxFuture, OnWaited, Queue, QueueError, Queues, Tool, ToolFault, ToolValue, Waited,
+};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -79,6 +81,31 @@ async fn waits_are_measured() {
     tokio::join!(queue.enter(), leave);
     let measure = queue.measure();
     assert_eq!((measure.waited_ms_total, measure.waited_ms_max), (700, 700));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_are_told_of_with_how_many_were_before_them_and_others_are_not() {
+    let told = Arc::new(Mutex::new(vec![]));
+    let heard = told.clone();
+    let on_waited: OnWaited = Arc::new(move |waited: &Waited<'_>| {
+        let line = (waited.queue.to_owned(), waited.tool.to_owned());
+        let mut heard = heard.lock().expect("nobody panics");
+        heard.push((line, waited.before, waited.waited_ms));
+    });
+    let queues = Queues::telling([("slow".into(), 1)], Some(&on_waited)).expect("it is usable");
+    let queue = queues.get(Some("slow")).expect("it is there");
+    let work = |tool: &'static str| {
+        let queue = queue.clone();
+        async move {
+            let _place = queue.enter_for(tool).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::join!(work("a"), work("b"), work("c"));
+    work("d").await;
+    let named = |tool: &str| ("slow".to_owned(), tool.to_owned());
+    let told = told.lock().expect("nobody panics").clone();
+    assert_eq!(told, [(named("b"), 1, 50), (named("c"), 2, 100)]);
 }
 
 #[test]

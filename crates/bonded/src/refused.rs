@@ -1,0 +1,104 @@
+//! Runs that were refused before their first step are on record all the same, with the reason.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bonded_host::{Goal, Host, refuse};
+use bonded_kernel::{Millis, Run, RunConfig, RunId};
+use bonded_state::{ListFilter, Store};
+
+use crate::error::{CliError, Code};
+use crate::output;
+use crate::render::text;
+
+/// The id of a run, and whether it is anybody's choice.
+#[derive(Clone, Copy)]
+pub(crate) enum Name<'a> {
+    /// Nobody else knows it.
+    Drawn(&'a RunId),
+    /// Somebody chose it and will come again with it: it stays free for a run that can begin.
+    Chosen(&'a RunId),
+}
+
+impl Name<'_> {
+    pub(crate) fn id(&self) -> &RunId {
+        let (Self::Drawn(id) | Self::Chosen(id)) = self;
+        id
+    }
+}
+
+/// The goal of a run whose settings could not even be made out.
+pub(crate) fn bare_goal(input: String, dir: Option<&Path>) -> Goal {
+    let dir = dir.unwrap_or(Path::new("."));
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    Goal {
+        text: input.into(),
+        system: "".into(),
+        config: RunConfig::new(dir.to_string_lossy(), vec![]),
+    }
+}
+
+/// Whether an error in the settings refuses a run. A mistake in what was typed is no run: it leaves nothing
+/// behind, not even a store.
+pub(crate) fn is_of_a_run(error: &CliError) -> bool {
+    matches!(
+        error.code,
+        Code::AgentFile | Code::Config | Code::Schema | Code::ToolServer | Code::UnknownTool
+    )
+}
+
+/// Records why a run could not begin, and gives the error on with the way to the record. A run that has
+/// begun has a log already.
+pub(crate) async fn keep(
+    store: &dyn Store,
+    name: Name<'_>,
+    goal: Goal,
+    error: CliError,
+) -> (CliError, Option<Run>) {
+    if !matches!(store.head(name.id()).await, Ok(None)) {
+        return (error, None);
+    }
+    let why = format!("refused: {}: {}", error.code.name(), error.message());
+    let why = output::masked(&why);
+    let goal = Goal {
+        text: output::masked(&goal.text).into_owned().into(),
+        system: output::masked(&goal.system).into_owned().into(),
+        config: goal.config,
+    };
+    let Some(id) = free(store, name).await else {
+        return (error, None);
+    };
+    // What is said already is worse than that it could not be recorded.
+    match refuse(store, now(), &id, goal, &why).await {
+        Ok(run) => {
+            let shown = text::short_id(&id);
+            let error = error.hint(format!("on record as run {shown}: bonded show {shown}"));
+            (error, Some(run))
+        }
+        Err(_) => (error, None),
+    }
+}
+
+/// The id of the record.
+async fn free(store: &dyn Store, name: Name<'_>) -> Option<RunId> {
+    let chosen = match name {
+        Name::Drawn(id) => return Some(id.clone()),
+        Name::Chosen(id) => id,
+    };
+    let prefix = format!("{chosen}-refused-");
+    let filter = ListFilter {
+        prefix: Some(prefix.clone()),
+        limit: usize::MAX,
+    };
+    let earlier = store.list(filter).await.ok()?;
+    let id = RunId::new(&format!("{prefix}{}", earlier.len() + 1));
+    // An id that has no room for more is named by nothing else.
+    Some(id.unwrap_or_else(|_| Host::draw_id()))
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Millis(since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }))
+}

@@ -1,0 +1,114 @@
+//! The accounts of a run and of all agents that it calls, as their logs grow.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Event, RunConfig, RunId};
+use bonded_state::{Store, StoreError};
+use futures_util::future::select_all;
+
+use super::{Account, Bookkeeper};
+
+/// An account, and the run that it belongs to.
+#[derive(Clone, Debug)]
+pub struct Booked {
+    pub run: RunId,
+    pub config: Arc<RunConfig>,
+    pub account: Account,
+    /// Whether the run has it from the one that it was forked from: nothing was paid for it again.
+    pub is_taken_over: bool,
+}
+
+/// Reads accounts from the logs of a run and of the agents that it calls, each once: wait until a log has
+/// [`changed`](Self::changed), then [`take`](Self::take) what is new.
+#[derive(Debug)]
+pub struct Books {
+    open: Vec<Page>,
+}
+
+/// How far the log of one run was read.
+#[derive(Debug)]
+struct Page {
+    run: RunId,
+    after: u64,
+    books: Bookkeeper,
+    has_ended: bool,
+}
+
+impl Page {
+    fn new(run: RunId) -> Self {
+        Self {
+            run,
+            after: 0,
+            books: Bookkeeper::default(),
+            has_ended: false,
+        }
+    }
+}
+
+impl Books {
+    /// The run need not have begun.
+    pub fn new(run: RunId) -> Self {
+        Self {
+            open: vec![Page::new(run)],
+        }
+    }
+
+    /// Resolves when one of the logs goes on; never, once all of the runs have ended.
+    pub async fn changed(&self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.open.is_empty() {
+            return std::future::pending().await;
+        }
+        let open = self.open.iter();
+        let (changed, ..) = select_all(open.map(|it| store.changed(&it.run, it.after))).await;
+        changed
+    }
+
+    /// The accounts that were settled since the last time, those of each run in the order of its log.
+    pub async fn take(&mut self, store: &dyn Store) -> Result<Vec<Booked>, StoreError> {
+        let mut booked = vec![];
+        let mut at = 0;
+        // Reading a page may open another one.
+        while at < self.open.len() {
+            let called = read(store, &mut self.open[at], &mut booked).await?;
+            self.open.extend(called.into_iter().map(Page::new));
+            at += 1;
+        }
+        self.open.retain(|page| !page.has_ended);
+        Ok(booked)
+    }
+}
+
+/// Reads what is new of one run; gives the runs that it has called.
+async fn read(
+    store: &dyn Store,
+    page: &mut Page,
+    booked: &mut Vec<Booked>,
+) -> Result<Vec<RunId>, StoreError> {
+    if store.head(&page.run).await?.is_none() {
+        return Ok(vec![]);
+    }
+    let mut called = vec![];
+    for entry in store.load(&page.run, page.after).await?.iter() {
+        let accounts = page.books.take(entry);
+        called.extend(page.books.child(entry));
+        page.after = entry.seq;
+        page.has_ended |= matches!(entry.event, Event::RunEnded(_));
+        let Some(config) = &page.books.config else {
+            continue;
+        };
+        booked.extend(accounts.into_iter().map(|account| Booked {
+            run: page.run.clone(),
+            config: config.clone(),
+            is_taken_over: account.seq <= page.books.taken_over,
+            account,
+        }));
+    }
+    Ok(called)
+}
+
+/// The accounts of a run and of all agents that it called, in the order in which things began.
+pub async fn accounts(store: &dyn Store, run: &RunId) -> Result<Vec<Booked>, StoreError> {
+    let mut booked = Books::new(run.clone()).take(store).await?;
+    booked.sort_by_key(|it| it.account.at);
+    Ok(booked)
+}
