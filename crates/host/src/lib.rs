@@ -20,6 +20,7 @@ mod provider;
 mod result;
 mod secrets;
 
+pub use bonded_tools::QueueMeasure;
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;

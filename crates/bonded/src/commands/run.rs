@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bonded_host::accounting::accounts;
 use bonded_host::config::options::Options;
-use bonded_host::{Host, HostError, RunResult};
+use bonded_host::{Host, HostError, QueueMeasure, RunResult};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 
@@ -48,10 +48,27 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         Some(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
         None => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
     };
+    if options.verbose && !quiet {
+        queue_lines(&tools.queue_measures())
+            .iter()
+            .for_each(|line| output::stderr(line));
+    }
     tools.stop().await;
     let run = driven?;
     keep(&*store, &run, &options).await?;
     conclude(&*store, &run, args.json, args.stream_json).await
+}
+
+/// What the queues have seen, where something went through them.
+fn queue_lines(measures: &[(String, QueueMeasure)]) -> Vec<String> {
+    let used = measures.iter().filter(|(_, measure)| measure.entered > 0);
+    let line = |(name, it): &(String, QueueMeasure)| {
+        format!(
+            "queue {name}: {} calls, {} places, at most {} waiting, longest wait {} ms",
+            it.entered, it.concurrent, it.waiting_max, it.waited_ms_max
+        )
+    };
+    used.map(line).collect()
 }
 
 /// Writes what is kept outside the store, where somebody asks for it.

@@ -104,6 +104,25 @@ fn the_default_queue_exists_always_and_an_unknown_one_is_refused() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_named_again_keeps_its_calls_and_only_grows() {
+    let queues = Queues::new([("slow".into(), 1)]).expect("it is usable");
+    let queue = queues.get(Some("slow")).expect("it is there");
+    let _first = queue.enter().await;
+    for (concurrent, expected) in [(1, 1), (3, 3), (2, 3)] {
+        queues
+            .extend([("slow".to_owned(), concurrent)])
+            .expect("it is usable");
+        assert_eq!(queue.concurrent(), expected);
+    }
+    let _second = queue.enter().await;
+    let _third = queue.enter().await;
+    let measures = queues.measures();
+    let (name, measure) = measures.last().expect("there are two queues");
+    assert_eq!((name.as_str(), measure.running), ("slow", 3));
+    assert_eq!((measure.concurrent, measure.entered), (3, 3));
+}
+
 /// A tool that is bound to a queue, and writes down its calls.
 struct Bound {
     spec: ToolSpec,
