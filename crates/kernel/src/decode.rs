@@ -150,6 +150,9 @@ struct Calls<'a> {
     ids: BTreeSet<Arc<str>>,
     calls: Vec<Call>,
     repairs: Vec<Event>,
+    /// How many of the calls take a place under the cap.
+    counted: usize,
+    has_progress: bool,
 }
 
 impl<'a> Calls<'a> {
@@ -160,6 +163,8 @@ impl<'a> Calls<'a> {
             ids: BTreeSet::new(),
             calls: vec![],
             repairs: vec![],
+            counted: 0,
+            has_progress: false,
         }
     }
 
@@ -226,28 +231,22 @@ impl<'a> Calls<'a> {
     fn place(&self, written: &str) -> usize {
         let tool = self.how.catalog.nearest(written);
         let is_progress = self.how.config.own_tools.of(tool) == Some(OwnTool::Progress);
-        if is_progress && !self.has_progress() {
-            return 0;
+        match is_progress && !self.has_progress {
+            true => 0,
+            false => self.counted,
         }
-        self.counted()
     }
 
-    /// How many of the calls so far take a place under the cap: an agent's report takes none, a batch is
-    /// counted by its members, and of progress reports the first is free.
-    fn counted(&self) -> usize {
+    /// An agent's report takes no place under the cap, a batch is counted by its members, and of progress
+    /// reports the first is free.
+    fn count(&mut self, tool: &str) {
         let config = self.how.config;
-        let takes_place = |call: &&Call| {
-            let is_report = config.agent.is_some() && &*call.tool == FINAL_REPORT;
-            !is_report && config.own_tools.of(&call.tool) != Some(OwnTool::Batch)
+        let takes_place = match config.own_tools.of(tool) {
+            Some(OwnTool::Batch) => false,
+            Some(OwnTool::Progress) => std::mem::replace(&mut self.has_progress, true),
+            _ => config.agent.is_none() || tool != FINAL_REPORT,
         };
-        let all = self.calls.iter().filter(takes_place).count();
-        all - usize::from(self.has_progress())
-    }
-
-    fn has_progress(&self) -> bool {
-        let own = &self.how.config.own_tools;
-        let mut calls = self.calls.iter();
-        own.progress && calls.any(|call| own.of(&call.tool) == Some(OwnTool::Progress))
+        self.counted += usize::from(takes_place);
     }
 
     fn add(&mut self, named: Named, checked: Checked, tag: Option<Tag>, member: Option<Member>) {
@@ -260,6 +259,7 @@ impl<'a> Calls<'a> {
                 result: checked.arguments.clone(),
             });
         }
+        self.count(&checked.tool);
         let written = named.tool;
         self.calls.push(Call {
             id: named.id,

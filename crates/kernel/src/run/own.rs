@@ -39,20 +39,25 @@ impl Run {
     fn member_tokens(&self, call: &Call, result: &str) -> u64 {
         let comma = 1;
         let tokens = estimate(result).saturating_add(comma);
-        let Phase::Acting { calls, .. } = &self.phase else {
+        if !self.gathered.is_empty() {
             return tokens;
-        };
-        let batch = calls.iter().find(|it| {
-            let of_this = |member: &Member| member.batch == it.id;
-            call.member.as_ref().is_some_and(of_this)
-        });
-        match batch.filter(|_| self.gathered.is_empty()) {
-            Some(batch) => {
-                let around = self.answer(batch, &NO_RESULTS.into(), Outcome::Failed, 0);
-                tokens.saturating_add(context::message_tokens(&around))
-            }
-            None => tokens,
         }
+        let batch = call
+            .member
+            .as_ref()
+            .and_then(|member| self.batch_of(member));
+        let around = batch.map_or(0, |batch| {
+            let answer = self.answer(batch, &NO_RESULTS.into(), Outcome::Failed, 0);
+            context::message_tokens(&answer)
+        });
+        tokens.saturating_add(around)
+    }
+
+    fn batch_of(&self, member: &Member) -> Option<&Call> {
+        let Phase::Acting { calls, .. } = &self.phase else {
+            return None;
+        };
+        calls.iter().find(|call| call.id == member.batch)
     }
 
     /// Keeps an output that was cut, where the model can read on in it.

@@ -1,6 +1,7 @@
 //! Batches: several calls in one, each checked, logged, run and answered like any other.
 
 use bonded_kernel::{BATCH, Encoding, Event, Outcome, RefusalCode, ReplyCall, TerminationKind};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::agent_common::{ENCODINGS, agent, markdown, tool_tag};
@@ -241,6 +242,12 @@ fn the_cap_of_a_turn_counts_members_and_not_the_batch() {
     assert_eq!(codes, [RefusalCode::TooManyCalls; 2]);
 
     let mut world = batching(Encoding::Native).calls(2).begin();
+    world.reply(reply([batch(json!([look_at("a")])), look("b")]));
+    world.ok("a spade");
+    world.ok("a rake");
+    assert_eq!(refusals(&world), []);
+
+    let mut world = batching(Encoding::Native).calls(2).begin();
     let later = ReplyCall {
         id: "later".into(),
         ..batch(json!([look_at("c")]))
@@ -326,4 +333,58 @@ fn a_run_that_does_not_offer_batches_knows_no_such_tool() {
         refusals(&world),
         [(BATCH.to_owned(), RefusalCode::UnknownTool)]
     );
+}
+
+/// Any JSON that is not too deep, with the words that a batch knows among its keys.
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop_oneof![
+            "look",
+            "push",
+            "agent__batch",
+            "[\\[\\]{}\":,a\\\\]{0,12}",
+            ".{0,8}"
+        ]
+        .prop_map(Value::from),
+    ];
+    let key = prop_oneof![
+        "calls",
+        "id",
+        "tool",
+        "name",
+        "parameters",
+        "arguments",
+        "path",
+        ".{0,4}"
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(key.clone(), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    /// Whatever stands in a batch: the run goes on, and never executes more than its cap.
+    #[test]
+    fn any_batch_is_answered(calls in any_json(), more in any_json()) {
+        let mut world = batching(Encoding::Native).calls(3).begin();
+        let arguments = json!({ "calls": calls }).to_string();
+        let second = ReplyCall { id: "second".into(), ..call(BATCH, &more.to_string()) };
+        world.reply(reply([call(BATCH, &arguments), second]));
+        let mut executed = 0;
+        while matches!(world.effect, bonded_kernel::Effect::Invoke(_)) {
+            world.ok("a spade");
+            executed += 1;
+        }
+        prop_assert!(executed <= 3);
+        prop_assert!(world.is_asking(), "{:?}", world.effect);
+    }
 }

@@ -142,3 +142,18 @@ fn members_of_a_batch_are_cut_kept_and_read_like_any_call() {
         "[bytes 295 to 300 of 300; the end]\n\nxxxxx"
     );
 }
+
+#[test]
+fn a_thousand_turns_of_small_outputs_keep_nothing() {
+    let mut world = paging()
+        .limit(|limits| {
+            limits.turns_max = 2_000;
+            limits.repeats_max = 0;
+        })
+        .begin();
+    for turn in 0..1_000 {
+        world.turn(look(&format!("path {turn}")), "a spade");
+    }
+    let run = format!("{:?}", world.run);
+    assert!(run.contains("KeptOutputs { outputs: [], bytes: 0 }"));
+}
