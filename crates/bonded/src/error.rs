@@ -254,7 +254,6 @@ impl From<AgentError> for CliError {
             | AgentError::Catalog(_) => Code::Schema,
             AgentError::InputNotJson { .. } => Code::BadGoal,
             AgentError::UnknownTool { .. }
-            | AgentError::UnsupportedTool { .. }
             | AgentError::UnsupportedServer { .. }
             | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,

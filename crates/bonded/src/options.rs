@@ -20,6 +20,19 @@ const ALIASES: [(&str, &str); 4] = [
     ("maxToolCallsPerTurn", "max-calls"),
     ("toolResponseMaxBytes", "tool-output"),
 ];
+const OFF_FLAGS: [(&str, &str, &str); 3] = [
+    ("stream", "no-stream", "have replies come whole"),
+    (
+        "toolOutputPaging",
+        "no-tool-output-paging",
+        "keep nothing of outputs that were cut",
+    ),
+    (
+        "progressReports",
+        "no-progress-reports",
+        "offer no progress reports",
+    ),
+];
 const SHORT: [(&str, char); 2] = [("models", 'm'), ("quiet", 'q')];
 const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
 
@@ -46,15 +59,15 @@ impl clap::Args for OptionArgs {
             command.next_help_heading("Options of agents and runs"),
             |command, row| {
                 let command = command.arg(arg(row));
-                match row.key {
-                    "stream" => command.arg(
-                        Arg::new("no-stream")
-                            .long("no-stream")
-                            .help("have replies come whole")
+                match off_flag(row) {
+                    Some((name, help)) => command.arg(
+                        Arg::new(name)
+                            .long(name)
+                            .help(help)
                             .action(ArgAction::SetTrue)
-                            .conflicts_with("stream"),
+                            .conflicts_with(row.key),
                     ),
-                    _ => command,
+                    None => command,
                 }
             },
         )
@@ -98,12 +111,20 @@ fn arg(row: &'static OptionRow) -> Arg {
     }
 }
 
+/// The flag that switches an option off which a file may have switched on.
+fn off_flag(row: &OptionRow) -> Option<(&'static str, &'static str)> {
+    let found = OFF_FLAGS.iter().find(|(key, _, _)| *key == row.key);
+    found.map(|(_, name, help)| (*name, *help))
+}
+
 fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
     match row.kind {
         Kind::Flag if matches.get_flag(row.key) => Some("true".into()),
         Kind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
-        Kind::Flag if row.key == "stream" && matches.get_flag("no-stream") => Some("false".into()),
-        Kind::Flag => None,
+        Kind::Flag => {
+            let (off, _) = off_flag(row)?;
+            matches.get_flag(off).then(|| "false".into())
+        }
         _ => {
             let values: Vec<&str> = matches
                 .get_many::<String>(row.key)?

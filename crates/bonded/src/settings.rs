@@ -12,7 +12,8 @@ use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, Places};
 use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
 use bonded_kernel::{
-    DEFAULT_SYSTEM, Kept, Limits, Money, Price, ReportFormat, RunConfig, RunId, Target, Text,
+    DEFAULT_SYSTEM, Kept, Limits, Money, OUTPUT_KEPT_BYTES_MAX, OwnTools, Price, ReportFormat,
+    RunConfig, RunId, Target, Text,
 };
 use bonded_state::{ListFilter, SqliteStore, Store};
 use bonded_transport::Script;
@@ -341,6 +342,10 @@ fn plain_config(
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
         kept: kept(options),
+        own_tools: OwnTools {
+            output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
+            ..OwnTools::default()
+        },
         ..RunConfig::new(dir, targets)
     })
 }

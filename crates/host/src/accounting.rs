@@ -132,6 +132,12 @@ impl Bookkeeper {
                 vec![]
             }
             Event::ToolFinished(finished) => self.finished(entry, finished),
+            Event::ProgressReported { call, .. } => {
+                let call = self.calls.get(*call as usize);
+                call.map(|call| tool_account(entry, call, None))
+                    .into_iter()
+                    .collect()
+            }
             Event::CallSkipped {
                 call,
                 reason: SkipReason::ContextBudget,

@@ -164,6 +164,11 @@ impl Agent {
         input::check(self, input)
     }
 
+    /// Whether the agent has tools or agents, and so progress to tell of.
+    pub fn works(&self) -> bool {
+        tools::works(&self.options)
+    }
+
     /// Makes the goal of one run.
     pub fn goal(&self, assignment: Assignment) -> Result<Goal, AgentError> {
         self.check_input(&assignment.input)?;
@@ -208,6 +213,7 @@ impl Agent {
             },
             output_tokens_max: options.output_tokens_max,
             keeps_originals: options.trace_tools,
+            own_tools: tools::own(options),
             agent: Some(Box::new(agent)),
             parent: assignment.parent,
             ..RunConfig::new(

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{
-    self as kernel, Entry, Head, Input, Run, RunConfig, RunId, RunStarted, SubAgent, Text,
+    self as kernel, Entry, Head, Input, OwnTools, Run, RunConfig, RunId, RunStarted, SubAgent, Text,
 };
 use bonded_state::{Store, StoreError};
 use bonded_tools::{BoxFuture, Registry, Workdir, builtin};
@@ -33,7 +33,7 @@ pub trait Toolset: Send + Sync {
 /// The built-in tools; runs that share a directory share them.
 #[derive(Default)]
 pub struct WorkdirTools {
-    opened: Mutex<BTreeMap<String, Arc<Registry>>>,
+    opened: Mutex<BTreeMap<(String, OwnTools), Arc<Registry>>>,
 }
 
 impl std::fmt::Debug for WorkdirTools {
@@ -54,7 +54,8 @@ impl Toolset for WorkdirTools {
 impl WorkdirTools {
     fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(registry) = opened.get(&config.dir) {
+        let key = (config.dir.clone(), config.own_tools);
+        if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());
         }
         let workdir =
@@ -66,10 +67,10 @@ impl WorkdirTools {
             .targets
             .iter()
             .filter_map(|target| target.key_env.clone());
-        let registry = Registry::new(builtin(workdir, hidden.collect()))
+        let registry = Registry::of_run(builtin(workdir, hidden.collect()), config)
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);
-        opened.insert(config.dir.clone(), registry.clone());
+        opened.insert(key, registry.clone());
         Ok(registry)
     }
 }

@@ -21,6 +21,7 @@ mod refuse;
 mod result;
 mod secrets;
 
+pub use bonded_tools::QueueMeasure;
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
 pub use error::HostError;

@@ -161,6 +161,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::CallRepaired { .. }
         | Event::ContextGuarded(_)
         | Event::ToolInvoked { .. }
+        | Event::ProgressReported { .. }
         | Event::CallSkipped { .. } => Input::Woke,
     }
 }
@@ -180,8 +181,8 @@ fn as_written(calls: &[Call], rest: &[Entry]) -> Vec<Call> {
 }
 
 fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
-    // Calls that were written as tags stand in the text.
-    let native = calls.iter().filter(|call| call.tag.is_none());
+    // Calls that were written as tags stand in the text, those of a batch in its arguments.
+    let native = calls.iter().filter(|call| call.is_native());
     let has_calls = native.clone().count() > 0;
     let calls = native.map(|call| ReplyCall {
         id: call.original_id.as_ref().unwrap_or(&call.id).to_string(),

@@ -8,6 +8,7 @@ use crate::decode::Decoding;
 use crate::decode::repair::{RepairStep, parse_arguments};
 use crate::event::{Refusal, RefusalCode};
 use crate::model::Finish;
+use crate::own_tools::OwnTool;
 use crate::report::FINAL_REPORT;
 use crate::text::Text;
 use crate::tool::is_terminal;
@@ -24,6 +25,9 @@ impl RefusalCode {
             Self::InvalidArguments => "invalid_arguments",
             Self::TooManyCalls => "too_many_calls",
             Self::NotOffered => "not_offered",
+            Self::EmptyBatch => "empty_batch",
+            Self::InvalidBatch => "invalid_batch_input",
+            Self::NotInBatch => "not_in_batch",
         }
     }
 
@@ -113,8 +117,8 @@ fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Res
         let message = "no tool may be used any more: report now".to_owned();
         return Err(refusal(RefusalCode::NotOffered, message));
     }
-    // A report is read with more patience than a schema has, when it is its turn.
-    if tool == FINAL_REPORT {
+    // A report is read with more patience than a schema has, when it is its turn; so is a batch.
+    if tool == FINAL_REPORT || how.config.own_tools.of(tool) == Some(OwnTool::Batch) {
         return Ok(());
     }
     how.catalog.check_arguments(tool, arguments).map_err(|why| {
@@ -156,13 +160,22 @@ fn cut_off() -> Refusal {
     refusal(RefusalCode::CutOff, message.into())
 }
 
+/// A batch holds calls that act: neither what ends a run nor another batch.
+pub(crate) fn not_in_batch(tool: &str, how: &Decoding<'_>) -> Option<Refusal> {
+    let is_batch = how.config.own_tools.of(tool) == Some(OwnTool::Batch);
+    (is_batch || is_terminal(tool)).then(|| {
+        let message = format!("{tool} cannot be called in a batch: call it by itself");
+        refusal(RefusalCode::NotInBatch, message)
+    })
+}
+
 /// Where calls are tags, a call in the provider's fields is none.
 pub(crate) fn not_a_tag() -> Refusal {
     let message = "calls are written as tags in this run: use the slots of the instructions";
     refusal(RefusalCode::NotOffered, message.into())
 }
 
-fn refusal(code: RefusalCode, message: String) -> Refusal {
+pub(crate) fn refusal(code: RefusalCode, message: String) -> Refusal {
     let message = match message.char_indices().nth(REASON_CHARS_MAX) {
         Some((cut, _)) => format!("{}…", &message[..cut]),
         None => message,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::AgentConfig;
 use crate::id::RunId;
 use crate::money::{Money, Price};
+use crate::own_tools::OwnTools;
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct RunConfig {
     /// Whether the log keeps the whole of a tool's output that was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_originals: bool,
+    /// What the kernel itself answers besides the end.
+    #[serde(default, skip_serializing_if = "OwnTools::is_none")]
+    pub own_tools: OwnTools,
     /// What makes the run that of an agent with a report; without it `done` ends the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentConfig>>,
@@ -61,6 +65,7 @@ impl RunConfig {
             temperature: None,
             repairs: true,
             keeps_originals: false,
+            own_tools: OwnTools::default(),
             agent: None,
             parent: None,
             rescues: true,

@@ -8,10 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::agent::{AgentConfig, Encoding};
+use crate::batch;
 use crate::check::{self, Checked};
 use crate::config::{Limits, RunConfig};
-use crate::event::{Answer, Call, DecisionMade, Event, RejectReason, Tag};
+use crate::event::{Answer, Call, DecisionMade, Event, Member, RejectReason, Tag};
 use crate::model::{Finish, Reply, ReplyCall};
+use crate::own_tools::OwnTool;
 use crate::report::FINAL_REPORT;
 use crate::tool::Catalog;
 use xml::{Slot, UnclosedFinal, XmlCall, XmlFound};
@@ -94,7 +96,7 @@ impl<'a> Decoding<'a> {
     fn tags(&self, text: &str, finish: Finish) -> XmlFound {
         match self.agent() {
             Some(agent) if agent.encoding != Encoding::Native => {
-                let offered = offered_slots(agent, &self.config.limits, self.turn, self.last);
+                let offered = offered_slots(agent, self.config, self.turn, self.last);
                 xml::find_tags(text, &agent.nonce, &offered, finish)
             }
             _ => XmlFound::default(),
@@ -113,12 +115,32 @@ pub(crate) fn numbered_slots(limits: &Limits, turn: u32) -> std::ops::Range<u32>
 }
 
 /// The slots that a reply of a turn may use.
-fn offered_slots(agent: &AgentConfig, limits: &Limits, turn: u32, last: bool) -> Vec<Slot> {
-    let numbered = match agent.encoding {
-        Encoding::Xml if !last => numbered_slots(limits, turn),
-        _ => 0..0,
+fn offered_slots(agent: &AgentConfig, config: &RunConfig, turn: u32, last: bool) -> Vec<Slot> {
+    let has_tools = agent.encoding == Encoding::Xml && !last;
+    let numbered = match has_tools {
+        true => numbered_slots(&config.limits, turn),
+        false => 0..0,
     };
-    numbered.map(Slot::Numbered).chain([Slot::Final]).collect()
+    let progress = (has_tools && config.own_tools.progress).then_some(Slot::Progress);
+    let reserved = progress.into_iter().chain([Slot::Final]);
+    numbered.map(Slot::Numbered).chain(reserved).collect()
+}
+
+/// A progress tag holds the sentence itself; some models write the arguments of the tool into it.
+fn progress_arguments(payload: String) -> String {
+    let value: Option<serde_json::Value> = serde_json::from_str(&payload).ok();
+    if value.is_some_and(|value| value.get("progress").is_some()) {
+        return payload;
+    }
+    serde_json::json!({ "progress": payload.trim() }).to_string()
+}
+
+/// What a call is called by.
+struct Named {
+    id: Arc<str>,
+    original_id: Option<Arc<str>>,
+    /// As the model wrote it.
+    tool: Arc<str>,
 }
 
 /// The calls of a reply as they are checked one after the other.
@@ -128,6 +150,9 @@ struct Calls<'a> {
     ids: BTreeSet<Arc<str>>,
     calls: Vec<Call>,
     repairs: Vec<Event>,
+    /// How many of the calls take a place under the cap.
+    counted: usize,
+    has_progress: bool,
 }
 
 impl<'a> Calls<'a> {
@@ -138,51 +163,93 @@ impl<'a> Calls<'a> {
             ids: BTreeSet::new(),
             calls: vec![],
             repairs: vec![],
+            counted: 0,
+            has_progress: false,
         }
     }
 
     fn take_native(&mut self, call: ReplyCall) {
-        let (id, original_id) = self.unique_id(&call.id);
-        let index = self.counted();
+        let named = self.named(&call.id, &call.tool);
+        let index = self.place(&call.tool);
         let mut checked = check::call(&call.tool, call.arguments, self.finish, index, self.how);
         let encoding = self.how.agent().map(|agent| agent.encoding);
         if encoding == Some(Encoding::Xml) && &*checked.tool != FINAL_REPORT {
             checked.refused = checked.refused.or_else(|| Some(check::not_a_tag()));
         }
-        self.add(id, original_id, call.tool.into(), checked, None);
+        self.take(named, checked, None);
     }
 
     fn take_tag(&mut self, call: XmlCall) {
         let nonce = self.how.agent().map_or("", |agent| &agent.nonce);
-        let (id, original_id) = self.unique_id(&format!("{nonce}-{}", call.slot));
-        let index = self.counted();
+        let named = self.named(&format!("{nonce}-{}", call.slot), &call.tool);
+        let index = self.place(&call.tool);
         // What a tag holds is whole: it has an end of its own.
+        let check = |payload| check::call(&call.tool, payload, Finish::Stop, index, self.how);
         let checked = match call.slot {
             Slot::Final => Checked::as_written(call.tool.as_str().into(), call.payload.into()),
-            _ => check::call(&call.tool, call.payload, Finish::Stop, index, self.how),
+            Slot::Progress => check(progress_arguments(call.payload)),
+            Slot::Numbered(_) => check(call.payload),
         };
         let tag = Tag {
             format: call.format.map(Into::into),
             unclosed: !call.closed,
         };
-        self.add(id, original_id, call.tool.into(), checked, Some(tag));
+        self.take(named, checked, Some(tag));
     }
 
-    /// How many of the calls so far take a place under the cap: an agent's report takes none.
-    fn counted(&self) -> usize {
-        let is_agent = self.how.agent().is_some();
-        let takes_place = |call: &&Call| !is_agent || &*call.tool != FINAL_REPORT;
-        self.calls.iter().filter(takes_place).count()
+    /// Adds a call; a batch after its members.
+    fn take(&mut self, named: Named, mut checked: Checked, tag: Option<Tag>) {
+        let own = self.how.config.own_tools.of(&checked.tool);
+        if own == Some(OwnTool::Batch) && checked.refused.is_none() {
+            match batch::members(&checked.arguments) {
+                Ok(members) => members
+                    .into_iter()
+                    .for_each(|member| self.take_member(&named.id, member, tag.clone())),
+                Err(refusal) => checked.refused = Some(refusal),
+            }
+        }
+        self.add(named, checked, tag, None);
     }
 
-    fn add(
-        &mut self,
-        id: Arc<str>,
-        original_id: Option<Arc<str>>,
-        written: Arc<str>,
-        checked: Checked,
-        tag: Option<Tag>,
-    ) {
+    fn take_member(&mut self, batch: &Arc<str>, written: batch::Written, tag: Option<Tag>) {
+        let mut named = self.named(&format!("{batch}.{}", self.calls.len()), &written.tool);
+        // The model never wrote the id of a member's call; what it wrote is the member's.
+        named.original_id = None;
+        let index = self.place(&written.tool);
+        let (tool, parameters) = (&written.tool, written.parameters);
+        let mut checked = check::call(tool, parameters, Finish::Stop, index, self.how);
+        let forbidden = check::not_in_batch(&checked.tool, self.how);
+        checked.refused = forbidden.or(checked.refused);
+        let member = Member {
+            batch: batch.clone(),
+            id: written.id.into(),
+        };
+        self.add(named, checked, tag, Some(member));
+    }
+
+    /// The place of the next call among those that the cap counts. The first progress report has none.
+    fn place(&self, written: &str) -> usize {
+        let tool = self.how.catalog.nearest(written);
+        let is_progress = self.how.config.own_tools.of(tool) == Some(OwnTool::Progress);
+        match is_progress && !self.has_progress {
+            true => 0,
+            false => self.counted,
+        }
+    }
+
+    /// An agent's report takes no place under the cap, a batch is counted by its members, and of progress
+    /// reports the first is free.
+    fn count(&mut self, tool: &str) {
+        let config = self.how.config;
+        let takes_place = match config.own_tools.of(tool) {
+            Some(OwnTool::Batch) => false,
+            Some(OwnTool::Progress) => std::mem::replace(&mut self.has_progress, true),
+            _ => config.agent.is_none() || tool != FINAL_REPORT,
+        };
+        self.counted += usize::from(takes_place);
+    }
+
+    fn add(&mut self, named: Named, checked: Checked, tag: Option<Tag>, member: Option<Member>) {
         if let Some(mended) = checked.mended {
             self.repairs.push(Event::CallRepaired {
                 call: self.calls.len() as u32,
@@ -192,18 +259,30 @@ impl<'a> Calls<'a> {
                 result: checked.arguments.clone(),
             });
         }
+        self.count(&checked.tool);
+        let written = named.tool;
         self.calls.push(Call {
-            id,
-            original_id,
+            id: named.id,
+            original_id: named.original_id,
             original_tool: (written != checked.tool).then_some(written),
             tool: checked.tool,
             arguments: checked.arguments,
             refused: checked.refused,
             tag,
+            member,
         });
     }
 
     /// A result finds its call by the id, so an id that is missing or used twice is replaced.
+    fn named(&mut self, id: &str, tool: &str) -> Named {
+        let (id, original_id) = self.unique_id(id);
+        Named {
+            id,
+            original_id,
+            tool: tool.into(),
+        }
+    }
+
     fn unique_id(&mut self, id: &str) -> (Arc<str>, Option<Arc<str>>) {
         let written: Arc<str> = id.into();
         if !written.is_empty() && self.ids.insert(written.clone()) {

@@ -15,7 +15,7 @@ use crate::text::Text;
 use crate::tool::{Catalog, ToolEffect};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 2;
+pub const FORMAT: u16 = 3;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,6 +73,12 @@ pub enum Event {
         effect: ToolEffect,
     },
     ToolFinished(Box<ToolFinished>),
+    /// The model said what it does; nothing was executed.
+    ProgressReported {
+        #[serde(default, skip_serializing_if = "is_zero")]
+        call: u32,
+        progress: Text,
+    },
     /// A call was not executed although nothing was wrong with it.
     CallSkipped {
         call: u32,
@@ -311,7 +317,7 @@ pub struct Answer {
 impl Answer {
     /// Why the model stopped, in the provider's own word where that is known. `calls` are those of the reply.
     pub fn stop_reason(&self, calls: &[Call]) -> Arc<str> {
-        let has_native = calls.iter().any(|call| call.tag.is_none());
+        let has_native = calls.iter().any(Call::is_native);
         let finish = self.finish.unwrap_or_else(|| Finish::usual(has_native));
         let own_word = self.stop_reason.clone();
         own_word.unwrap_or_else(|| finish.as_str().into())
@@ -417,6 +423,25 @@ pub struct Call {
     /// The tag, where the call was written in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<Tag>,
+    /// The batch, where the call was written in one. The batch itself comes after its members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<Member>,
+}
+
+impl Call {
+    /// Whether the call stands in the provider's own fields.
+    pub(crate) fn is_native(&self) -> bool {
+        self.tag.is_none() && self.member.is_none()
+    }
+}
+
+/// A call that was written in a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The id of the batch's own call.
+    pub batch: Arc<str>,
+    /// Its id there, as the model wrote it.
+    pub id: Arc<str>,
 }
 
 /// A call that was written as a tag: its slot is the call's id.
@@ -447,6 +472,12 @@ pub enum RefusalCode {
     TooManyCalls,
     /// The tool is there, but not in the last turn.
     NotOffered,
+    /// A batch without a call.
+    EmptyBatch,
+    /// A batch with a call that does not name itself or its tool.
+    InvalidBatch,
+    /// What ends a run, or another batch, in a batch.
+    NotInBatch,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -582,6 +613,7 @@ impl Event {
             Self::TurnFailed { .. } => "turn_failed",
             Self::ToolInvoked { .. } => "tool_invoked",
             Self::ToolFinished(_) => "tool_finished",
+            Self::ProgressReported { .. } => "progress_reported",
             Self::CallSkipped { .. } => "call_skipped",
             Self::RunEnded(_) => "run_ended",
         }
@@ -607,6 +639,7 @@ impl Event {
                 original, result, ..
             } => vec![original, result],
             Self::TurnFailed { reason, .. } => vec![reason],
+            Self::ProgressReported { progress, .. } => vec![progress],
             Self::ToolFinished(finished) => {
                 let dropped = finished.dropped.as_mut().map(|it| &mut it.output);
                 std::iter::once(&mut finished.output)

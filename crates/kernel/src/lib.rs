@@ -14,6 +14,7 @@
 
 mod agent;
 mod audit;
+mod batch;
 mod budget;
 mod check;
 mod config;
@@ -26,6 +27,8 @@ mod id;
 mod mask;
 mod model;
 mod money;
+mod own_tools;
+mod paging;
 mod progress;
 mod prompt;
 mod report;
@@ -52,8 +55,8 @@ pub use decode::xml::{
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
     Answer, AttemptFailed, Blocked, Call, ContextGuarded, Counters, DecisionMade, Digest, Dropped,
-    Event, FORMAT, GuardPoint, Origin, Outcome, Refusal, RefusalCode, RejectReason, Reserve,
-    RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
+    Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal, RefusalCode, RejectReason,
+    Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
@@ -62,6 +65,8 @@ pub use model::{
     Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
 };
 pub use money::{BadMoney, Money, Price};
+pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
+pub use paging::paging_hint;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use prompt::{DEFAULT_SYSTEM, request};
 pub use report::{

@@ -48,8 +48,11 @@ impl Streak {
 }
 
 impl Progress {
-    pub(crate) fn decided(&mut self, calls: &[Call]) {
-        let acts = calls.iter().any(|call| call.refused.is_none());
+    /// `acts` says whether a call is something done where it is not refused.
+    pub(crate) fn decided(&mut self, calls: &[Call], acts: impl Fn(&Call) -> bool) {
+        let acts = calls
+            .iter()
+            .any(|call| call.refused.is_none() && acts(call));
         // One reply is one occasion: a batch that is wrong in one way has gone wrong once.
         let refused = calls
             .iter()

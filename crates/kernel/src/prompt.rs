@@ -5,6 +5,7 @@ pub(crate) mod xml;
 use std::sync::Arc;
 
 use crate::agent::{AgentConfig, Encoding};
+use crate::batch;
 use crate::config::Limits;
 use crate::context::{DROPPED, text_tokens};
 use crate::decode::numbered_slots;
@@ -12,6 +13,7 @@ use crate::decode::xml::Slot;
 use crate::event::{Call, Digest, RejectReason};
 use crate::hash::Hash;
 use crate::model::{Message, Offer, Request};
+use crate::own_tools::{OwnTool, OwnTools};
 use crate::run::{Phase, Run};
 use crate::tokens::CALL_TOKENS;
 use crate::tool::{ToolSpec, is_terminal};
@@ -159,11 +161,14 @@ pub(crate) fn brief(run: &Run, turn: u32) -> Brief {
 }
 
 fn tag_instructions(run: &Run, agent: &AgentConfig, turn: u32, last: bool) -> String {
+    let own = run.config().own_tools;
     let tools: Vec<&ToolSpec> = match agent.encoding {
         Encoding::Xml => run
             .catalog()
             .specs()
             .filter(|spec| !is_terminal(&spec.name))
+            // Progress has a slot of its own.
+            .filter(|spec| own.of(&spec.name) != Some(OwnTool::Progress))
             .collect(),
         _ => vec![],
     };
@@ -174,7 +179,7 @@ fn tag_instructions(run: &Run, agent: &AgentConfig, turn: u32, last: bool) -> St
         encoding: agent.encoding,
         slots: numbered_slots(&run.config().limits, turn),
         tools: &tools,
-        progress: false,
+        progress: own.progress,
         report: &agent.report,
         final_only: last,
     })
@@ -227,8 +232,9 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
     };
     // A reply of so many tokens holds no more calls than these.
     let calls_max = u64::from(config.output_tokens_max) / CALL_TOKENS + 1;
-    let answers = (refused_shown_max(&config.limits) as u64 + 1).min(calls_max);
-    let stubs = answers.saturating_mul(stub_tokens(config.agent.as_deref()));
+    let uncounted = 1 + u64::from(config.own_tools.progress);
+    let answers = (refused_shown_max(&config.limits) as u64 + uncounted).min(calls_max);
+    let stubs = answers.saturating_mul(stub_tokens(config.agent.as_deref(), config.own_tools));
     let instruction = text_tokens(REPORT_NOW_FULL);
     [tags, run.schema.of(offer), RETRY_TOKENS, instruction]
         .into_iter()
@@ -236,9 +242,13 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
 }
 
 /// What a stub takes at most: where calls are tags it names the tool, which has 64 letters at most.
-fn stub_tokens(agent: Option<&AgentConfig>) -> u64 {
+fn stub_tokens(agent: Option<&AgentConfig>, own: OwnTools) -> u64 {
+    let stub = match own.batch {
+        true => batch::longest_stub(),
+        false => DROPPED.into(),
+    };
     let Some(agent) = agent.filter(|agent| agent.encoding == Encoding::Xml) else {
-        return text_tokens(DROPPED);
+        return text_tokens(&stub);
     };
     text_tokens(&xml::tool_response(&xml::ToolResponse {
         nonce: &agent.nonce,
@@ -247,7 +257,7 @@ fn stub_tokens(agent: Option<&AgentConfig>) -> u64 {
         status: "failed",
         duration_ms: u64::from(u32::MAX),
         request: "",
-        response: DROPPED,
+        response: &stub,
     }))
 }
 

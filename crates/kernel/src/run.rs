@@ -1,11 +1,13 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
 mod fold;
+mod own;
 mod watch;
 
 use std::sync::Arc;
 
 use crate::agent::SubAgent;
+use crate::batch::Gathered;
 use crate::budget::Ledger;
 use crate::config::RunConfig;
 use crate::context::{self, Context};
@@ -14,6 +16,7 @@ use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::model::{Message, Offer};
 use crate::money::Money;
+use crate::paging::KeptOutputs;
 use crate::progress::Progress;
 use crate::prompt::Conversation;
 use crate::report::Report;
@@ -52,6 +55,10 @@ pub struct Run {
     /// Whether it was recorded that the last turn does not fit either.
     pub(crate) over: bool,
     pub(crate) reporting: Reporting,
+    /// The results of the batch whose members run.
+    pub(crate) gathered: Gathered,
+    /// The outputs that can be read on in.
+    pub(crate) kept: KeptOutputs,
     /// What the agent delivered at the end, as JSON.
     pub(crate) delivered: Option<Text>,
 }
@@ -242,6 +249,8 @@ impl Run {
             forced: false,
             over: false,
             reporting: Reporting::default(),
+            gathered: Gathered::default(),
+            kept: KeptOutputs::default(),
             delivered: None,
             id: entry.run.clone(),
             goal_id: entry.goal.clone(),

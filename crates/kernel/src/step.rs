@@ -5,6 +5,7 @@ mod end;
 mod fork;
 mod guard;
 mod invoke;
+mod own;
 mod report;
 
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::RunConfig;
 use crate::hash::Hash;
 use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::text::Text;
@@ -115,6 +116,18 @@ impl Catalog {
         report: &ReportSpec,
     ) -> Result<Self, BadCatalog> {
         Self::ending_with(report_tool_spec(report), specs)
+    }
+
+    /// Checks the tools of a run, and adds those that the kernel itself answers.
+    pub fn of_run(
+        specs: impl IntoIterator<Item = ToolSpec>,
+        config: &RunConfig,
+    ) -> Result<Self, BadCatalog> {
+        let specs = specs.into_iter().chain(config.own_tools.specs());
+        match &config.agent {
+            Some(agent) => Self::reporting(specs, &agent.report),
+            None => Self::new(specs),
+        }
     }
 
     fn ending_with(

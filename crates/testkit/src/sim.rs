@@ -13,6 +13,7 @@ mod conversation;
 mod history;
 mod ledger;
 mod model;
+mod own_reply;
 mod plan;
 mod process;
 mod property;

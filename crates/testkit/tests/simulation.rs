@@ -133,7 +133,7 @@ fn thousands_of_seeded_worlds_keep_every_property() {
         }
         assert_eq!(
             total.feats.len(),
-            6,
+            9,
             "something never happened to an agent: {:?}",
             total.feats
         );

@@ -14,7 +14,6 @@ pub const DEFAULT_QUEUE: &str = "default";
 #[derive(Debug)]
 pub struct Queue {
     name: String,
-    concurrent: usize,
     places: Semaphore,
     measure: Mutex<QueueMeasure>,
     teller: Teller,
@@ -46,6 +45,8 @@ impl std::fmt::Debug for Teller {
 /// What a queue has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueMeasure {
+    /// How many may run at once.
+    pub concurrent: usize,
     pub running: usize,
     pub waiting: usize,
     pub waiting_max: usize,
@@ -72,9 +73,11 @@ impl Queue {
         let concurrent = concurrent.min(Semaphore::MAX_PERMITS);
         Ok(Self {
             name: name.into(),
-            concurrent,
             places: Semaphore::new(concurrent),
-            measure: Mutex::default(),
+            measure: Mutex::new(QueueMeasure {
+                concurrent,
+                ..QueueMeasure::default()
+            }),
             teller: Teller::default(),
         })
     }
@@ -84,7 +87,17 @@ impl Queue {
     }
 
     pub fn concurrent(&self) -> usize {
-        self.concurrent
+        self.lock().concurrent
+    }
+
+    /// Gives the queue more places. It never loses one: a call that runs cannot be called back.
+    fn grow_to(&self, concurrent: usize) {
+        let mut measure = self.lock();
+        let more = concurrent
+            .min(Semaphore::MAX_PERMITS)
+            .saturating_sub(measure.concurrent);
+        measure.concurrent += more;
+        self.places.add_permits(more);
     }
 
     pub fn measure(&self) -> QueueMeasure {
@@ -174,43 +187,66 @@ impl Drop for Waiting<'_> {
 }
 
 /// The queues of a process, by name.
-#[derive(Debug)]
-pub struct Queues(BTreeMap<String, Arc<Queue>>);
+#[derive(Debug, Default)]
+pub struct Queues {
+    by_name: Mutex<BTreeMap<String, Arc<Queue>>>,
+    teller: Teller,
+}
 
 impl Queues {
     /// Each queue with its number of places. A name that comes twice gets the larger number; without a
     /// number of its own, the default queue has twice as many places as there are cores, at most 64.
     pub fn new(settings: impl IntoIterator<Item = (String, usize)>) -> Result<Self, QueueError> {
-        Self::telling(settings, None)
+        let queues = Self::default();
+        queues.extend(settings)?;
+        Ok(queues)
     }
 
-    /// The same, and somebody is told of the calls that wait.
-    pub fn telling(
-        settings: impl IntoIterator<Item = (String, usize)>,
-        on_waited: Option<&OnWaited>,
-    ) -> Result<Self, QueueError> {
-        let mut places = BTreeMap::new();
-        for (name, concurrent) in settings {
-            let largest = places.entry(name).or_insert(concurrent);
-            *largest = concurrent.max(*largest);
+    /// No queue but the default one yet; somebody is told of the calls that wait.
+    pub fn telling(on_waited: OnWaited) -> Self {
+        Self {
+            teller: Teller(Some(on_waited)),
+            ..Self::default()
         }
-        let cores = available_parallelism().map_or(1, usize::from);
-        places
-            .entry(DEFAULT_QUEUE.into())
-            .or_insert((2 * cores).min(64));
-        let queues = places.into_iter().map(|(name, concurrent)| {
-            let mut queue = Queue::new(&name, concurrent)?;
-            queue.teller = Teller(on_waited.cloned());
-            Ok((name, Arc::new(queue)))
-        });
-        Ok(Self(queues.collect::<Result<_, QueueError>>()?))
+    }
+
+    /// Takes more settings in. A queue that is there already keeps its calls, and can only grow.
+    pub fn extend(
+        &self,
+        settings: impl IntoIterator<Item = (String, usize)>,
+    ) -> Result<(), QueueError> {
+        let mut queues = self.lock();
+        for (name, concurrent) in settings {
+            match queues.get(&name) {
+                Some(queue) => queue.grow_to(concurrent),
+                None => {
+                    let queue = self.queue(&name, concurrent)?;
+                    queues.insert(name, queue);
+                }
+            }
+        }
+        if !queues.contains_key(DEFAULT_QUEUE) {
+            let cores = available_parallelism().map_or(1, usize::from);
+            let queue = self.queue(DEFAULT_QUEUE, (2 * cores).min(64))?;
+            queues.insert(DEFAULT_QUEUE.into(), queue);
+        }
+        Ok(())
+    }
+
+    fn queue(&self, name: &str, concurrent: usize) -> Result<Arc<Queue>, QueueError> {
+        let queue = Queue::new(name, concurrent)?;
+        Ok(Arc::new(Queue {
+            teller: self.teller.clone(),
+            ..queue
+        }))
     }
 
     /// The queue that a tool is bound to; without a name, the default one.
     pub fn get(&self, name: Option<&str>) -> Result<Arc<Queue>, QueueError> {
         let name = name.unwrap_or(DEFAULT_QUEUE);
-        self.0.get(name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        let queues = self.lock();
+        queues.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = queues.keys().map(String::as_str).collect();
             QueueError::Unknown {
                 name: name.into(),
                 known: known.join(", "),
@@ -218,7 +254,17 @@ impl Queues {
         })
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Queue>> {
-        self.0.values()
+    /// What each queue has seen, by name.
+    pub fn measures(&self) -> Vec<(String, QueueMeasure)> {
+        let queues = self.lock();
+        let measured = queues.iter();
+        measured
+            .map(|(name, queue)| (name.clone(), queue.measure()))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Queue>>> {
+        // The map is whole after every line that changes it.
+        self.by_name.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{
-    BadCatalog, Catalog, Invocation, Mask, Outcome, ReportSpec, ToolOutput, ToolSpec,
+    BadCatalog, Catalog, Invocation, Mask, Outcome, RunConfig, ToolOutput, ToolSpec, paging_hint,
 };
 // Its time stands still where a simulation has stopped it, so that logs can be compared.
 use tokio::time::Instant;
@@ -28,10 +28,10 @@ impl Registry {
         Ok(Self::of(catalog, tools))
     }
 
-    /// The tools of an agent that ends with a report.
-    pub fn reporting(tools: Vec<Arc<dyn Tool>>, report: &ReportSpec) -> Result<Self, BadCatalog> {
+    /// The tools of a run, beside those that the kernel answers itself.
+    pub fn of_run(tools: Vec<Arc<dyn Tool>>, config: &RunConfig) -> Result<Self, BadCatalog> {
         let specs = tools.iter().map(|tool| tool.spec().clone());
-        Ok(Self::of(Catalog::reporting(specs, report)?, tools))
+        Ok(Self::of(Catalog::of_run(specs, config)?, tools))
     }
 
     fn of(catalog: Catalog, tools: Vec<Arc<dyn Tool>>) -> Self {
@@ -90,8 +90,10 @@ impl Registry {
         };
         let text = mask.owned(text);
         let is_cut = text.len() as u64 > call.output_bytes_max();
-        let original = (is_cut && call.keeps_original()).then(|| text.clone());
-        let (text, cut_from_bytes) = cut(text, call.output_bytes_max());
+        let kept = call.kept_bytes_max().filter(|_| is_cut);
+        let original = kept.map(|bytes_max| first_bytes(&text, bytes_max).to_owned());
+        let handle = call.output_handle();
+        let (text, cut_from_bytes) = cut(text, call.output_bytes_max(), handle.as_deref());
         ToolOutput {
             outcome,
             text,
@@ -128,18 +130,29 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Shortens a text to `bytes_max`, with a notice at its beginning that counts inside the limit. The
-/// second value is the original size, where something was cut.
-fn cut(text: String, bytes_max: u64) -> (String, Option<u64>) {
+/// The beginning of a text, cut at a character.
+fn first_bytes(text: &str, bytes_max: u64) -> &str {
+    let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    &text[..text.floor_char_boundary(max)]
+}
+
+/// Shortens a text to `bytes_max`, with a notice at its beginning that counts inside the limit. Where the
+/// whole is kept under a handle, the notice says how to read on. The second value is the original size,
+/// where something was cut.
+fn cut(text: String, bytes_max: u64, handle: Option<&str>) -> (String, Option<u64>) {
     let size = text.len();
     let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     if size <= max {
         return (text, None);
     }
-    let mut shown =
-        format!("[TRUNCATED] Original size {size} bytes; truncated to {max} bytes.\n\n");
-    let room = max.saturating_sub(shown.len());
-    shown.push_str(&text[..text.floor_char_boundary(room)]);
+    let notice = format!("[TRUNCATED] Original size {size} bytes; truncated to {max} bytes.\n");
+    // No offset is longer than the size; a hint that leaves no room for the text is no help.
+    let hint_bytes = handle.map_or(0, |handle| paging_hint(handle, size).len());
+    let handle = handle.filter(|_| notice.len() + hint_bytes < max / 2);
+    let used = notice.len() + 1 + handle.map_or(0, |_| hint_bytes);
+    let shown_text = first_bytes(&text, max.saturating_sub(used) as u64);
+    let hint = handle.map(|handle| paging_hint(handle, shown_text.len()));
+    let mut shown = format!("{notice}{}\n{shown_text}", hint.unwrap_or_default());
     // Only a limit shorter than the notice itself makes this cut anything.
     shown.truncate(max);
     (shown, Some(size as u64))
@@ -152,7 +165,7 @@ mod tests {
     #[test]
     fn a_text_within_the_limit_is_left_alone() {
         for text in ["", "x", "0123456789"] {
-            assert_eq!(cut(text.into(), 10), (text.into(), None));
+            assert_eq!(cut(text.into(), 10, None), (text.into(), None));
         }
     }
 
@@ -160,7 +173,7 @@ mod tests {
     fn a_cut_text_fits_begins_with_the_notice_and_ends_at_a_character() {
         let text = "ä".repeat(500);
         for max in 64..200u64 {
-            let (shown, from) = cut(text.clone(), max);
+            let (shown, from) = cut(text.clone(), max, None);
             let notice =
                 format!("[TRUNCATED] Original size 1000 bytes; truncated to {max} bytes.\n\n");
             assert_eq!(from, Some(1000));
@@ -176,10 +189,36 @@ mod tests {
     #[test]
     fn a_limit_below_the_notice_cuts_the_notice() {
         for max in [0, 1, 11, 40] {
-            let (shown, from) = cut("y".repeat(300), max);
+            let (shown, from) = cut("y".repeat(300), max, Some("out-1-0"));
             assert_eq!(shown.len() as u64, max);
             assert!("[TRUNCATED] Original size 300 bytes; truncated to".starts_with(&shown));
             assert_eq!(from, Some(300));
         }
+    }
+
+    #[test]
+    fn a_cut_text_whose_whole_is_kept_says_where_to_read_on() {
+        let text = "ä€😀".repeat(500);
+        for max in 300..400u64 {
+            let (shown, _) = cut(text.clone(), max, Some("out-3-1"));
+            assert!(shown.len() as u64 <= max && shown.len() as u64 + 8 > max);
+            let (head, rest) = shown.split_once("\n\n").expect("a notice and a text");
+            let mut lines = head.lines();
+            let first = format!("[TRUNCATED] Original size 4500 bytes; truncated to {max} bytes.");
+            assert_eq!(lines.next(), Some(first.as_str()));
+            let offset = rest.len();
+            let hint = format!(
+                "Read on with tool_output {{\"handle\": \"out-3-1\", \"offset\": {offset}}}."
+            );
+            assert_eq!(lines.next(), Some(hint.as_str()));
+            assert!(text.starts_with(rest), "nothing lies between the two");
+        }
+    }
+
+    #[test]
+    fn a_limit_that_the_hint_would_fill_has_the_notice_alone() {
+        let (shown, _) = cut("y".repeat(300), 150, Some("out-3-1"));
+        assert!(!shown.contains("tool_output"), "{shown}");
+        assert_eq!(shown.len(), 150);
     }
 }

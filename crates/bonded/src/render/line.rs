@@ -52,6 +52,9 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,
         Event::ToolFinished(finished) => finished_line(finished),
+        Event::ProgressReported { progress, .. } => {
+            format!("progress {}", brief(progress, DETAIL_CHARS))
+        }
         Event::CallSkipped { tool, reason, .. } => match reason {
             SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
             SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),

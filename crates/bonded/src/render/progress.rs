@@ -122,6 +122,7 @@ impl Live {
                 None
             }
             Event::ToolInvoked { tool, .. } => Some(format!("running {tool}")),
+            Event::ProgressReported { progress, .. } => Some(brief(progress, 60)),
             Event::AttemptFailed(failed) => Some(format!(
                 "{}: {}",
                 failed.class.as_str(),

@@ -101,6 +101,8 @@ impl Model {
         });
         let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
         goal.config.kept = settings::kept(&self.agent.options);
+        let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
+        goal.config.own_tools.progress |= wants_progress && self.agent.works();
         if let Some((wish, schema)) = wish.and_then(|wish| Some((wish, wish.schema.as_ref()?)))
             && let Some(agent) = goal.config.agent.as_mut()
         {

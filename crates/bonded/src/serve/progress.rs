@@ -1,9 +1,14 @@
-//! What a run does, read from its log: turns and the names of tools, and nothing that a model wrote.
+//! What a run does, read from its log: turns, the names of tools, and what a model says of its progress for
+//! just this purpose; nothing else that it wrote.
 
 use std::sync::Arc;
 
 use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{Store, StoreError};
+
+use crate::render::text::brief;
+
+const PROGRESS_CHARS: usize = 200;
 
 /// Follows one run.
 pub(super) struct Follower {
@@ -48,6 +53,9 @@ fn line(entry: &Entry) -> Option<String> {
     match &entry.event {
         Event::AttemptStarted { attempt: 1, .. } => Some(format!("turn {turn}")),
         Event::ToolInvoked { tool, .. } => Some(format!("turn {turn}: {tool}")),
+        Event::ProgressReported { progress, .. } => {
+            Some(format!("turn {turn}: {}", brief(progress, PROGRESS_CHARS)))
+        }
         _ => None,
     }
 }

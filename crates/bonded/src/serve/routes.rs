@@ -8,7 +8,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use axum::routing::{get, post};
-use bonded_host::agent::Queue;
+use bonded_host::QueueMeasure;
 use serde_json::{Value, json};
 
 use super::Server;
@@ -32,18 +32,17 @@ pub(super) fn router(server: Arc<Server>) -> Router {
 /// Anybody may ask whether the server lives; what it does is for those who may ask the agents.
 async fn health(State(server): Served, headers: HeaderMap) -> Response {
     let mut health = json!({ "status": "ok" });
-    let queues = server.tools.queues();
+    let queues = server.tools.queue_measures();
     if server.tokens.caller(&headers).is_ok() && !queues.is_empty() {
-        health["queues"] = queues.iter().map(|queue| queue_value(queue)).collect();
+        health["queues"] = queues.iter().map(queue_value).collect();
     }
     ask::json(&health)
 }
 
-fn queue_value(queue: &Queue) -> Value {
-    let measure = queue.measure();
+fn queue_value((name, measure): &(String, QueueMeasure)) -> Value {
     json!({
-        "name": queue.name(),
-        "concurrent": queue.concurrent(),
+        "name": name,
+        "concurrent": measure.concurrent,
         "running": measure.running,
         "waiting": measure.waiting,
         "waitingMax": measure.waiting_max,

@@ -63,11 +63,6 @@ fn an_agent_file_that_is_wrong_is_refused_with_its_line() {
             vec!["nothing"],
         ),
         (
-            "---\nmodels: first/one\ntools: batch\n---\nx",
-            4,
-            vec!["batch", "not supported"],
-        ),
-        (
             "---\nmodels: first/one\nagents: agent.ai\ndescription: me\n---\nx",
             4,
             vec!["calls itself"],

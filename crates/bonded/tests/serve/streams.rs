@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::place::call;
-use crate::served::{Served, question, question_with, report};
+use crate::place::{Place, call};
+use crate::served::{Served, question, question_with, report, write_agent};
 
 fn served() -> Served {
     let mut musing = call("nothing", json!({}));
@@ -124,4 +124,22 @@ fn a_stream_that_has_nothing_to_tell_is_kept_alive() {
         "{reply:?}"
     );
     assert_eq!(deltas(&reply.events(), "content"), ["Because."]);
+}
+
+#[test]
+fn a_client_that_wants_progress_is_told_what_the_agent_says_of_its_own() {
+    let place = Place::new();
+    let telling = call(
+        "agent__progress_report",
+        json!({ "progress": "reading the mail" }),
+    );
+    write_agent(&place, "a", &[telling, report("Because.")], "tools: read");
+    let served = Served::start_in(place, &["a"], &[]);
+    let mut asked = question("a");
+    asked["stream"] = true.into();
+    asked["stream_options"] = json!({ "include_progress": true });
+    let reply = served.chat(&asked);
+    let events = reply.events();
+    let told = deltas(&events, "reasoning_content");
+    assert!(told.contains(&"turn 1: reading the mail\n"), "{told:?}");
 }

@@ -53,8 +53,6 @@ pub enum AgentError {
         servers: String,
         builtin: String,
     },
-    #[error("{what} {name:?} is not supported; take it out of `tools`")]
-    UnsupportedTool { what: &'static str, name: String },
     #[error(
         "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command, or its \
          streamable HTTP address with `type: http`"

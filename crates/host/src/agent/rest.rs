@@ -50,18 +50,17 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Whoever wants to know is told of calls that wait.
-    pub(super) fn new(config: &Config, on_waited: Option<&OnWaited>) -> Result<Self, QueueError> {
+    /// The queues are those of the whole process, whichever files name them.
+    pub(super) fn new(config: &Config, queues: &Arc<Queues>) -> Result<Self, QueueError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let queues = config.queues(cores).into_iter();
-        let queues = queues.map(|(name, queue)| {
+        let named = config.queues(cores).into_iter();
+        queues.extend(named.map(|(name, queue)| {
             let places = usize::try_from(queue.concurrent).unwrap_or(usize::MAX);
             (name, places)
-        });
-        let queues = Arc::new(Queues::telling(queues, on_waited)?);
+        }))?;
         Ok(Self {
-            endpoints: RestEndpoints::new(Arc::clone(&queues), system_lookup()),
-            queues,
+            endpoints: RestEndpoints::new(Arc::clone(queues), system_lookup()),
+            queues: Arc::clone(queues),
         })
     }
 

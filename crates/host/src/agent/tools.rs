@@ -4,36 +4,38 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::{AgentConfig, Invocation, RunConfig, ToolSpec};
+use bonded_kernel::{
+    AgentConfig, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, ToolSpec,
+};
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
 use bonded_tools::{
-    BoxFuture, OnWaited, Queue, Registry, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
+    BoxFuture, QueueMeasure, Queues, Registry, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
 };
 use serde_json::Value;
 
 use super::{Agent, AgentError, Workplace, child_spec, rest};
+use crate::config::options::Options;
 use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
 
 /// Stands for all tools that are built in.
 pub const BUILTIN_WORD: &str = "builtin";
+/// Stands for the tool that calls several others in one call.
+const BATCH_WORD: &str = "batch";
 const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked to mean something.
 pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     let names = &agent.options.tools;
-    for name in names {
+    for name in names.iter().filter(|name| *name != BATCH_WORD) {
         if let Some(server) = agent.config.mcp_server(name)? {
             settings(server)?;
         } else if rest::meant(&agent.config, name)?.is_some() {
             // Its settings are good: that is all that can be known before it is called.
-        } else if name == "batch" {
-            let (what, name) = ("the tool", name.clone());
-            return Err(AgentError::UnsupportedTool { what, name });
         } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
             return Err(AgentError::UnknownTool {
                 name: name.clone(),
@@ -43,6 +45,20 @@ pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
         }
     }
     Ok(names.clone())
+}
+
+/// Whether an agent has anything to work with. Progress is told beside work only.
+pub(super) fn works(options: &Options) -> bool {
+    options.tools.iter().any(|name| name != BATCH_WORD) || !options.agents.is_empty()
+}
+
+/// Which of the kernel's own tools an agent offers.
+pub(super) fn own(options: &Options) -> OwnTools {
+    OwnTools {
+        batch: options.tools.iter().any(|name| name == BATCH_WORD),
+        progress: options.progress_reports && works(options),
+        output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
+    }
 }
 
 /// The names of the configuration that `tools` may hold.
@@ -70,9 +86,10 @@ pub struct AgentTools {
     /// By the configuration files that define them.
     servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
+    /// One set for the whole process, whichever files name them.
+    queues: Arc<Queues>,
     warn: Option<Say>,
     trace: Option<Say>,
-    on_waited: Option<OnWaited>,
 }
 
 impl std::fmt::Debug for AgentTools {
@@ -90,9 +107,9 @@ impl AgentTools {
             plain: WorkdirTools::default(),
             servers: Mutex::default(),
             shared: Mutex::default(),
+            queues: Arc::default(),
             warn: None,
             trace: None,
-            on_waited: None,
         }
     }
 
@@ -114,15 +131,13 @@ impl AgentTools {
     /// Tells a person of calls that waited in a queue.
     #[must_use]
     pub fn waiting(mut self, tell: impl Fn(&Waited<'_>) + Send + Sync + 'static) -> Self {
-        self.on_waited = Some(Arc::new(tell));
+        self.queues = Arc::new(Queues::telling(Arc::new(tell)));
         self
     }
 
-    /// The queues that runs have used so far. Each configuration has its own.
-    pub fn queues(&self) -> Vec<Arc<Queue>> {
-        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = shared.values().flat_map(|shared| shared.queues.iter());
-        all.cloned().collect()
+    /// What the queues have seen so far, by name.
+    pub fn queue_measures(&self) -> Vec<(String, QueueMeasure)> {
+        self.queues.measures()
     }
 
     /// Ends every server, and waits until they have ended.
@@ -142,7 +157,7 @@ impl AgentTools {
         let config = Config::load_files(files, dir, self.environment.clone())?;
         let mut wanted = vec![];
         let mut tools: Vec<Arc<dyn Tool>> = vec![];
-        for name in &agent.tools {
+        for name in agent.tools.iter().filter(|name| *name != BATCH_WORD) {
             match config.mcp_server(name)? {
                 Some(server) => wanted.push(settings(server)?),
                 None => match rest::meant(&config, name)? {
@@ -165,7 +180,7 @@ impl AgentTools {
         for child in &agent.agents {
             tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
         }
-        Registry::reporting(tools, &agent.report).map_err(AgentError::Catalog)
+        Registry::of_run(tools, run).map_err(AgentError::Catalog)
     }
 
     fn child_spec(&self, file: &Path) -> Result<ToolSpec, AgentError> {
@@ -185,7 +200,7 @@ impl AgentTools {
         if let Some(known) = shared.get(files) {
             return Ok(known.clone());
         }
-        let made = Arc::new(rest::Shared::new(config, self.on_waited.as_ref())?);
+        let made = Arc::new(rest::Shared::new(config, &self.queues)?);
         shared.insert(files.to_vec(), made.clone());
         Ok(made)
     }

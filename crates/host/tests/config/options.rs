@@ -44,6 +44,7 @@ fn without_a_word_the_options_are_the_built_in_ones() {
     assert_eq!(options.output_tokens_max, 4096);
     assert_eq!((options.attempts_per_turn_max, options.turns_max), (3, 10));
     assert_eq!(options.calls_per_turn_max, 10);
+    assert!(!options.tool_output_paging && !options.progress_reports);
     assert_eq!(options.caching, Caching::Full);
     assert_eq!(options.encoding, ToolEncoding::XmlFinal);
     assert!(!options.stream && !options.verbose && !options.quiet);
@@ -119,7 +120,7 @@ fn the_higher_source_wins_and_is_named() {
 #[test]
 fn what_is_typed_reaches_its_option() {
     type Check = fn(&Options) -> bool;
-    let rows: [(&str, &str, Check); 26] = [
+    let rows: [(&str, &str, Check); 28] = [
         ("models", "a/b, c/d/e", |o| {
             o.models[1]
                 == ModelRef {
@@ -145,6 +146,8 @@ fn what_is_typed_reaches_its_option() {
         ("maxOutputTokens", "100", |o| o.output_tokens_max == 100),
         ("maxRetries", "1", |o| o.attempts_per_turn_max == 1),
         ("maxToolCallsPerTurn", "1", |o| o.calls_per_turn_max == 1),
+        ("toolOutputPaging", "true", |o| o.tool_output_paging),
+        ("progressReports", "yes", |o| o.progress_reports),
         ("caching", "none", |o| o.caching == Caching::None),
         ("toolingTransport", "native", |o| {
             o.encoding == ToolEncoding::Native
@@ -360,6 +363,7 @@ fn every_place_of_the_configuration_reaches_its_option() {
         r#"{"defaults": {"llmTimeout": 1, "toolTimeout": 2, "toolResponseMaxBytes": 3, "temperature": 0.4,
               "topP": 0.5, "topK": 6, "repeatPenalty": 0.7, "maxOutputTokens": 8, "maxRetries": 9,
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
+              "toolOutputPaging": true, "progressReports": true,
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json"},
             "tooling": {"transport": "native"},
             "persistence": {"sessionsDir": "/s"},
@@ -436,6 +440,7 @@ fn an_agent_file_with_every_option_gives_exactly_these_options() {
         Kind::List => format!("{}: [x, y]\n", row.key),
         Kind::Choice(words) => format!("{}: {}\n", row.key, words[1].0),
         Kind::Reasoning => format!("{}: high\n", row.key),
+        Kind::Flag => format!("{}: true\n", row.key),
         _ => format!("{}: 1\n", row.key),
     });
     let text = format!("---\n{}---\nprompt", lines.collect::<String>());

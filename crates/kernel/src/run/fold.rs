@@ -12,6 +12,7 @@ use crate::event::{
 };
 use crate::model::{FailureClass, Message, MessageCall, Usage};
 use crate::money::{Money, Price};
+use crate::own_tools::OwnTool;
 use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
 use crate::report::{self, FINAL_REPORT};
@@ -19,6 +20,9 @@ use crate::retry::RETRY_AFTER_MS_MIN;
 use crate::step::{ToolOutput, exceeded};
 use crate::text::Text;
 use crate::tokens::{MESSAGE_TOKENS, estimate};
+
+/// What the model is shown for a progress report.
+const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;
 
 /// Takes one more entry into the run. Total: an event that does not fit changes nothing but the head.
 pub fn apply(run: &mut Run, entry: &Entry) {
@@ -32,7 +36,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::RunStarted(_) | Event::RunResumed {} | Event::CallRepaired { .. } => {}
         Event::CallSkipped { reason, .. } => {
             if *reason == SkipReason::ContextBudget {
-                run.skipped_for_context();
+                run.pass_with(&DROPPED.into(), Outcome::Failed);
             }
         }
         Event::ToolInvoked { .. } => {
@@ -70,6 +74,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             run.phase = Phase::Between;
         }
         Event::ToolFinished(finished) => run.finished(finished),
+        Event::ProgressReported { .. } => run.pass_with(&PROGRESS_TAKEN.into(), Outcome::Ok),
         Event::RunEnded(ended) => {
             run.delivered = ended.report.clone();
             run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
@@ -97,7 +102,7 @@ impl Run {
         self.notices.clear();
         let mends = self.config().repairs;
         let calls = decision.calls.iter().enumerate();
-        let native = calls.filter(|(at, call)| call.tag.is_none() && self.shows(*at, call));
+        let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
         let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
         self.notice(&decision.calls);
         self.push(
@@ -114,7 +119,9 @@ impl Run {
             self.context.counted(usage);
         }
         self.count_reports(&decision.calls);
-        self.progress.decided(&decision.calls);
+        let own = self.config().own_tools;
+        let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
+        self.progress.decided(&decision.calls, acts);
         self.phase = Phase::Acting {
             calls: decision.calls.clone().into(),
             at: 0,
@@ -193,8 +200,8 @@ impl Run {
             let Some(refusal) = &call.refused else { break };
             if self.shows(at, call) {
                 let text: Text = format!("(tool failed: {})", refusal.message).into();
-                let message = self.answer(call, &text, Outcome::Failed, 0);
-                let has_room = exceeded(self, context::message_tokens(&message)).is_none();
+                let tokens = self.tokens_of(call, &text, Outcome::Failed, 0);
+                let has_room = exceeded(self, tokens).is_none();
                 let text = if has_room { text } else { REFUSED.into() };
                 self.answer_call(call, &text, Outcome::Failed, 0, None);
             }
@@ -213,7 +220,7 @@ impl Run {
 
     /// Puts what came of a call before the model: where the provider has a place for it, or as a message
     /// that names the tag.
-    fn answer_call(
+    pub(super) fn answer_call(
         &mut self,
         call: &Call,
         text: &Text,
@@ -221,13 +228,27 @@ impl Run {
         latency_ms: u64,
         tokens: Option<u64>,
     ) {
+        if call.member.is_some() {
+            return self.gather(call, text, outcome, latency_ms);
+        }
         let message = self.answer(call, text, outcome, latency_ms);
+        let gathered = std::mem::take(&mut self.gathered);
+        if !gathered.is_empty() {
+            let rest = context::message_tokens(&message).saturating_sub(gathered.tokens);
+            return self.push(message, Some(rest));
+        }
         let tokens = tokens.filter(|_| call.tag.is_none());
         self.push(message, tokens.map(|n| n.saturating_add(MESSAGE_TOKENS)));
     }
 
     /// What the model is shown of a call. A stub does not repeat the request, and neither does a report.
-    fn answer(&self, call: &Call, text: &Text, outcome: Outcome, latency_ms: u64) -> Message {
+    pub(super) fn answer(
+        &self,
+        call: &Call,
+        text: &Text,
+        outcome: Outcome,
+        latency_ms: u64,
+    ) -> Message {
         let (Some(_), Some(agent)) = (&call.tag, &self.config().agent) else {
             return Message::Tool {
                 call_id: call.id.clone(),
@@ -236,6 +257,8 @@ impl Run {
         };
         let slot = Slot::of_id(&call.id);
         let is_stub = [DROPPED, REFUSED].contains(&text.as_str());
+        // Its results name what was asked.
+        let is_batch = self.config().own_tools.of(&call.tool) == Some(OwnTool::Batch);
         let response = ToolResponse {
             nonce: &agent.nonce,
             slot,
@@ -245,7 +268,7 @@ impl Run {
                 _ => "failed",
             },
             duration_ms: latency_ms,
-            request: match is_stub || slot == Slot::Final {
+            request: match is_stub || is_batch || slot == Slot::Final {
                 true => "",
                 false => &call.arguments,
             },
@@ -267,8 +290,8 @@ impl Run {
         let tagged = call.filter(|call| call.tag.is_some());
         let around = tagged.map_or(MESSAGE_TOKENS, |call| {
             let text = output.text.as_str().into();
-            let message = self.answer(call, &text, Outcome::Failed, output.latency_ms);
-            context::message_tokens(&message).saturating_sub(estimate(&text))
+            let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
+            whole.saturating_sub(estimate(&text))
         });
         tokens.saturating_add(around)
     }
@@ -281,9 +304,13 @@ impl Run {
         if let Some(spent) = &finished.spent {
             self.ledger.spent_below(spent);
         }
+        self.keep(finished);
         if let Some(call) = calls.get(at) {
-            self.progress
-                .finished(call, finished.outcome, &finished.output);
+            let own = self.config().own_tools.of(&call.tool);
+            if own.is_none_or(OwnTool::acts) {
+                self.progress
+                    .finished(call, finished.outcome, &finished.output);
+            }
             // A report that was accepted ends the run: nobody reads an answer to it.
             let is_report = &*call.tool == FINAL_REPORT;
             if is_report && finished.outcome != Outcome::Ok {
@@ -298,19 +325,7 @@ impl Run {
         self.pass(calls, at);
     }
 
-    /// A call that was not executed because the context is full.
-    fn skipped_for_context(&mut self) {
-        let Phase::Acting { calls, at, .. } = &self.phase else {
-            return;
-        };
-        let (calls, at) = (calls.clone(), *at);
-        if let Some(call) = calls.get(at) {
-            self.answer_call(call, &DROPPED.into(), Outcome::Failed, 0, None);
-        }
-        self.pass(calls, at);
-    }
-
-    fn pass(&mut self, calls: Arc<[Call]>, at: usize) {
+    pub(super) fn pass(&mut self, calls: Arc<[Call]>, at: usize) {
         self.phase = Phase::Acting {
             calls,
             at: at + 1,
@@ -386,7 +401,7 @@ fn message_call(call: &Call, mends: bool) -> MessageCall {
 }
 
 /// Providers refuse a conversation that names a tool as no tool can be named.
-fn sendable_name(tool: &Arc<str>) -> Arc<str> {
+pub(super) fn sendable_name(tool: &Arc<str>) -> Arc<str> {
     let is_sendable = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
     if (1..=64).contains(&tool.len()) && tool.chars().all(|c| is_sendable(&c)) {
         return tool.clone();

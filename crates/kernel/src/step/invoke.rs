@@ -6,6 +6,8 @@ use super::Stepper;
 use crate::context::DROPPED;
 use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
 use crate::id::RunId;
+use crate::own_tools::OwnTool;
+use crate::paging;
 use crate::report::FINAL_REPORT;
 use crate::run::{Phase, Run};
 use crate::termination::{Termination, TerminationKind};
@@ -28,12 +30,16 @@ pub struct Invocation {
     effect: ToolEffect,
     timeout_ms: u64,
     output_bytes_max: u64,
-    keeps_original: bool,
+    /// `None` where nothing is kept of an output that is cut.
+    kept_bytes_max: Option<u64>,
+    pages: bool,
 }
 
 impl Invocation {
     pub(super) fn new(run: &Run, at: usize, call: &Call) -> Self {
-        let limits = &run.config().limits;
+        let config = run.config();
+        let limits = &config.limits;
+        let paged_bytes_max = config.own_tools.output_kept_bytes_max;
         let effect = run
             .catalog
             .spec(&call.tool)
@@ -47,7 +53,11 @@ impl Invocation {
             effect,
             timeout_ms: limits.tool_timeout_ms,
             output_bytes_max: limits.tool_output_bytes_max,
-            keeps_original: run.config().keeps_originals,
+            kept_bytes_max: match config.keeps_originals {
+                true => Some(u64::MAX),
+                false => paged_bytes_max,
+            },
+            pages: paged_bytes_max.is_some(),
         }
     }
 
@@ -85,9 +95,14 @@ impl Invocation {
         self.output_bytes_max
     }
 
-    /// Whether the whole output is wanted beside one that is cut.
-    pub fn keeps_original(&self) -> bool {
-        self.keeps_original
+    /// How much of an output that is cut is wanted beside it; `None` where nothing is.
+    pub fn kept_bytes_max(&self) -> Option<u64> {
+        self.kept_bytes_max
+    }
+
+    /// The name by which the model can read on in the output, where the run offers that.
+    pub fn output_handle(&self) -> Option<String> {
+        self.pages.then(|| paging::handle(self.turn, self.call))
     }
 
     /// The same for every execution of this call, different for every other call.
@@ -123,7 +138,13 @@ impl Stepper<'_> {
         let Some(call) = calls.get(at) else {
             return;
         };
-        if self.run.is_forced() && !is_terminal(&call.tool) {
+        let own = self.run.config().own_tools.of(&call.tool);
+        if own == Some(OwnTool::Progress) {
+            return self.report_progress(at, call);
+        }
+        // A batch is answered with what its members left.
+        let is_free = is_terminal(&call.tool) || own == Some(OwnTool::Batch);
+        if self.run.is_forced() && !is_free {
             self.emit(Event::CallSkipped {
                 call: at as u32,
                 tool: call.tool.clone(),
@@ -141,9 +162,11 @@ impl Stepper<'_> {
             tool: call.tool.clone(),
             effect,
         });
-        match &*call.tool {
-            DONE => self.finish(&calls, at, call),
-            FINAL_REPORT => self.take_report(&calls, at, call),
+        match (&*call.tool, own) {
+            (DONE, _) => self.finish(&calls, at, call),
+            (FINAL_REPORT, _) => self.take_report(&calls, at, call),
+            (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
+            (_, Some(OwnTool::Output)) => self.turn_page(at, call),
             _ => {}
         }
     }

@@ -59,11 +59,8 @@ impl Setup {
     }
 
     pub(crate) fn started(self) -> RunStarted {
-        let catalog = match &self.config.agent {
-            Some(agent) => Catalog::reporting(specs(), &agent.report)
-                .expect("three well-formed tools and the one for the report"),
-            None => catalog(),
-        };
+        let catalog = Catalog::of_run(specs(), &self.config)
+            .expect("three well-formed tools and those of the kernel");
         RunStarted::new(self.goal.into(), self.system.into(), self.config, catalog)
     }
 
@@ -89,10 +86,6 @@ fn specs() -> [ToolSpec; 3] {
         spec("put", ToolEffect::Idempotent, "value"),
         spec("push", ToolEffect::Write, "text"),
     ]
-}
-
-pub(crate) fn catalog() -> Catalog {
-    Catalog::new(specs()).expect("three well-formed tools with different names")
 }
 
 pub(crate) fn run_id() -> RunId {

@@ -1,6 +1,6 @@
 //! What a seed means for agents: about half of the worlds have one.
 
-use bonded_kernel::{AgentConfig, Encoding, ReportFormat, ReportSpec, RunConfig, Window};
+use bonded_kernel::{AgentConfig, Encoding, OwnTools, ReportFormat, ReportSpec, RunConfig, Window};
 use serde_json::json;
 
 use super::rng::Rng;
@@ -30,6 +30,21 @@ pub(crate) fn make_agent(seed: u64, config: &mut RunConfig) {
     }
     if rng.chance(400) {
         share_a_key(config);
+    }
+    give_own_tools(seed, config);
+}
+
+/// Many agents have what the kernel itself answers.
+fn give_own_tools(seed: u64, config: &mut RunConfig) {
+    let mut rng = Rng::derive(seed, "own tools", &[]);
+    config.own_tools = OwnTools {
+        batch: rng.chance(500),
+        progress: rng.chance(400),
+        output_kept_bytes_max: rng.chance(400).then_some(3_000),
+    };
+    if config.own_tools.output_kept_bytes_max.is_some() {
+        // Small enough that outputs are cut, large enough that the cut says how to read on.
+        config.limits.tool_output_bytes_max = 400;
     }
 }
 

@@ -6,6 +6,7 @@ use bonded_kernel::{
 };
 use serde_json::{Value, json};
 
+use super::own_reply::add_own_calls;
 use super::rng::Rng;
 
 /// Rewrites a reply as the agent's encoding wants it, or as models get it wrong.
@@ -22,6 +23,7 @@ pub(crate) fn dress(rng: &mut Rng, config: &RunConfig, request: &Request<'_>, re
     if rng.chance(50) {
         spoil_arguments(rng, reply);
     }
+    add_own_calls(rng, config, request, reply);
     if agent.encoding != Encoding::Native {
         write_tags(rng, config, agent, request.turn, reply);
     } else if rng.chance(30) {

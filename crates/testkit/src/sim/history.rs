@@ -1,6 +1,6 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
-use bonded_kernel::{Entry, Event, Head, Run, RunConfig};
+use bonded_kernel::{BATCH, Entry, Event, Head, Outcome, Run, RunConfig, TOOL_OUTPUT};
 use bonded_state::Store as _;
 
 use super::ledger::{Execution, Sent, Tally};
@@ -72,6 +72,13 @@ impl History {
 fn feat(entry: &Entry) -> Option<&'static str> {
     match &entry.event {
         Event::CallRepaired { .. } => Some("repaired"),
+        Event::ProgressReported { .. } => Some("progress"),
+        Event::ToolFinished(finished) if *finished.tool == *BATCH => Some("batched"),
+        Event::ToolFinished(finished)
+            if *finished.tool == *TOOL_OUTPUT && finished.outcome == Outcome::Ok =>
+        {
+            Some("paged")
+        }
         Event::ContextGuarded(guarded) if guarded.still_over.is_empty() => Some("guarded"),
         Event::ContextGuarded(_) => Some("still over"),
         Event::ToolFinished(finished) if finished.dropped.is_some() => Some("dropped"),

@@ -4,6 +4,7 @@ mod agents;
 mod conversation;
 mod limits;
 mod log;
+mod own_tools;
 mod tools;
 
 use bonded_kernel::Entry;
@@ -92,6 +93,14 @@ pub const PROPERTIES: &[(&str, Property)] = &[
         tools::every_accepted_call_has_an_outcome,
     ),
     ("success_is_never_made_up", tools::success_is_never_made_up),
+    (
+        "a_batch_has_the_results_of_its_members",
+        own_tools::a_batch_has_the_results_of_its_members,
+    ),
+    (
+        "no_page_is_longer_than_an_output_may_be",
+        own_tools::no_page_is_longer_than_an_output_may_be,
+    ),
     (
         "every_call_is_answered",
         conversation::every_call_is_answered,

@@ -41,11 +41,8 @@ impl SimTools {
             let process = self.process.clone();
             Arc::new(SimTool { spec, process }) as Arc<dyn Tool>
         });
-        let registry = match &config.agent {
-            Some(agent) => Registry::reporting(tools.collect(), &agent.report),
-            None => Registry::new(tools.collect()),
-        };
-        let registry = registry.map_err(|source| HostError::Catalog { source })?;
+        let registry = Registry::of_run(tools.collect(), config)
+            .map_err(|source| HostError::Catalog { source })?;
         Ok(Arc::new(registry))
     }
 }

@@ -92,7 +92,8 @@ async fn calls_that_wait_are_told_of_with_how_many_were_before_them_and_others_a
         let mut heard = heard.lock().expect("nobody panics");
         heard.push((line, waited.before, waited.waited_ms));
     });
-    let queues = Queues::telling([("slow".into(), 1)], Some(&on_waited)).expect("it is usable");
+    let queues = Queues::telling(on_waited);
+    queues.extend([("slow".into(), 1)]).expect("it is usable");
     let queue = queues.get(Some("slow")).expect("it is there");
     let work = |tool: &'static str| {
         let queue = queue.clone();
@@ -129,6 +130,25 @@ fn the_default_queue_exists_always_and_an_unknown_one_is_refused() {
             name: "none".into()
         }
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_named_again_keeps_its_calls_and_only_grows() {
+    let queues = Queues::new([("slow".into(), 1)]).expect("it is usable");
+    let queue = queues.get(Some("slow")).expect("it is there");
+    let _first = queue.enter().await;
+    for (concurrent, expected) in [(1, 1), (3, 3), (2, 3)] {
+        queues
+            .extend([("slow".to_owned(), concurrent)])
+            .expect("it is usable");
+        assert_eq!(queue.concurrent(), expected);
+    }
+    let _second = queue.enter().await;
+    let _third = queue.enter().await;
+    let measures = queues.measures();
+    let (name, measure) = measures.last().expect("there are two queues");
+    assert_eq!((name.as_str(), measure.running), ("slow", 3));
+    assert_eq!((measure.concurrent, measure.entered), (3, 3));
 }
 
 /// A tool that is bound to a queue, and writes down its calls.

@@ -186,6 +186,21 @@ pub(super) fn of_requests() -> Vec<Probe> {
                 },
             )
         },
+        probe(
+            "toolOutputPaging",
+            ("true", "false"),
+            (json!(["tool_output"]), json!([])),
+            offered,
+        ),
+        Probe {
+            stage: || routed().front("tools: read"),
+            ..probe(
+                "progressReports",
+                ("true", "false"),
+                (json!(["agent__progress_report", "read"]), json!(["read"])),
+                offered,
+            )
+        },
         probe("stream", ("true", "false"), (json!(true), none), |seen| {
             field(seen, "stream")
         }),

@@ -226,6 +226,16 @@ pub const TABLE: &[OptionRow] = &[
         Some("10"),
         "most tool calls in a turn",
     ),
+    agent("toolOutputPaging", "--tool-output-paging", Kind::Flag).with(
+        &["defaults.toolOutputPaging"],
+        Some("false"),
+        "keep outputs that were cut, and let the model read on in them",
+    ),
+    agent("progressReports", "--progress-reports", Kind::Flag).with(
+        &["defaults.progressReports"],
+        Some("false"),
+        "let the model say what it does while it works",
+    ),
     agent("caching", "--caching", CACHING).with(
         &[],
         Some("full"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::{
-    Entry, Event, FINAL_REPORT, FailureClass, Money, Price, Reserve, RunConfig, Usage,
+    BATCH, Entry, Event, FINAL_REPORT, FailureClass, Money, Price, Reserve, RunConfig, Usage,
 };
 
 use crate::sim::history::History;
@@ -39,10 +39,11 @@ pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String>
 
 pub(super) fn calls_stay_within_the_cap(history: &History) -> Result<(), String> {
     let max = history.config.limits.calls_per_turn_max;
-    // An agent's report takes no place under the cap.
+    // An agent's report takes no place under the cap, and a batch is counted by its members.
+    let takes_place = |tool: &str| tool != FINAL_REPORT && tool != BATCH;
     let invoked = per_turn(
         history,
-        |event| matches!(event, Event::ToolInvoked { tool, .. } if &**tool != FINAL_REPORT),
+        |event| matches!(event, Event::ToolInvoked { tool, .. } if takes_place(tool)),
     );
     within("invoked calls", &invoked, max)?;
     let mut executed: BTreeMap<u32, u32> = BTreeMap::new();

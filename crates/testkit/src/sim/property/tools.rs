@@ -2,15 +2,20 @@
 
 use bonded_kernel::{Call, DONE, Entry, Event, FINAL_REPORT, Outcome};
 
+use super::own_tools::is_own;
 use crate::sim::history::History;
 use crate::sim::ledger::Execution;
 
-/// The call of a turn's decision.
-fn decided(history: &History, turn: u32, call: u32) -> Option<&Call> {
+/// The calls of a turn's decision.
+pub(super) fn decision(history: &History, turn: u32) -> Option<&[Call]> {
     history.entries.iter().find_map(|entry| match &entry.event {
-        Event::DecisionMade(decision) if entry.turn == turn => decision.calls.get(call as usize),
+        Event::DecisionMade(decision) if entry.turn == turn => Some(&*decision.calls),
         _ => None,
     })
+}
+
+fn decided(history: &History, turn: u32, call: u32) -> Option<&Call> {
+    decision(history, turn)?.get(call as usize)
 }
 
 pub(super) fn is_terminal(tool: &str) -> bool {
@@ -30,6 +35,7 @@ fn outcomes(history: &History, turn: u32, at: u32) -> impl Iterator<Item = &Entr
         entry.turn == turn
             && match &entry.event {
                 Event::ToolFinished(finished) => finished.call == at,
+                Event::ProgressReported { call, .. } => *call == at,
                 Event::CallSkipped { call, .. } => *call == at,
                 _ => false,
             }
@@ -43,7 +49,7 @@ fn times(history: &History, key: &str) -> usize {
 
 pub(super) fn every_execution_was_decided(history: &History) -> Result<(), String> {
     for Execution { key, tool, .. } in &history.executions {
-        if is_terminal(tool) {
+        if is_terminal(tool) || is_own(tool) {
             return Err(format!("{key}: {tool} is the kernel's own and no tool"));
         }
     }
@@ -162,7 +168,8 @@ pub(super) fn success_is_never_made_up(history: &History) -> Result<(), String> 
         let Event::ToolFinished(finished) = &entry.event else {
             continue;
         };
-        if finished.outcome != Outcome::Ok || is_terminal(&finished.tool) {
+        let is_ours = is_terminal(&finished.tool) || is_own(&finished.tool);
+        if finished.outcome != Outcome::Ok || is_ours {
             continue;
         }
         let same_call = |one: &&Execution| one.turn == entry.turn && one.call == finished.call;

@@ -1,0 +1,164 @@
+//! `batch` in an agent's tools: several calls in one.
+
+use serde_json::{Value, json};
+
+use crate::reply::{call, calls, report, tag, text, written_calls};
+use crate::world::{Outcome, World};
+
+const BATCH: &str = "agent__batch";
+
+/// An agent with the tool server and `batch`.
+fn batching() -> World {
+    let world = World::new().front("tools: test, batch");
+    let server = world.tool_server(&json!({}));
+    world.config(&json!({ "mcpServers": { "test": server } }))
+}
+
+fn echo(id: &str, said: &str) -> Value {
+    json!({ "id": id, "tool": "test__test", "parameters": { "text": said } })
+}
+
+fn batch(calls: Value) -> crate::reply::Reply {
+    call(BATCH, json!({ "calls": calls }))
+}
+
+fn results(outcome: &Outcome) -> Vec<Value> {
+    let text = outcome.tool_texts()[0];
+    let value: Value = serde_json::from_str(text).expect("the answer of a batch is JSON");
+    value["results"].as_array().expect("an array").clone()
+}
+
+#[test]
+fn batch_is_offered_only_where_the_tools_of_the_agent_name_it() {
+    let world = batching().says([report("done")]);
+    let outcome = world.run(&[], "look").good();
+    assert!(outcome.requests[0].tools().contains(&BATCH));
+    let world = World::with_tools().says([report("done")]);
+    let outcome = world.run(&[], "look").good();
+    assert!(!outcome.requests[0].tools().contains(&BATCH));
+}
+
+#[test]
+fn members_are_executed_accounted_and_answered_together() {
+    let bad = json!({ "id": "c", "tool": "test__nothing", "parameters": {} });
+    let world = batching().says([
+        batch(json!([
+            echo("a", "hello"),
+            echo("b", "trigger-mcp-failure"),
+            bad
+        ])),
+        report("done"),
+    ]);
+    let outcome = world.run(&[], "batch").good();
+    let results = results(&outcome);
+    assert_eq!(results[0]["output"], "hello");
+    assert_eq!(results[1]["error"]["code"], "EXECUTION_ERROR");
+    assert_eq!(results[2]["error"]["code"], "UNKNOWN_TOOL");
+    let ids: Vec<&Value> = results.iter().map(|result| &result["id"]).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    let commands = outcome.account_fields("tool", "command");
+    assert_eq!(commands.iter().filter(|it| **it == "test__test").count(), 2);
+    assert!(commands.contains(&BATCH));
+    let verified = world.bonded(&["replay", outcome.run_id()]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+fn a_batch_is_not_cut_as_a_whole_its_members_are() {
+    let long = || echo("x", "long-output");
+    let world = batching().says([batch(json!([long(), long(), long()])), report("done")]);
+    let outcome = world
+        .run(&["--tool-response-max-bytes", "1000"], "cut")
+        .good();
+    let results = results(&outcome);
+    assert_eq!(results.len(), 3);
+    for result in &results {
+        let output = result["output"].as_str().expect("an output");
+        let notice = "[TRUNCATED] Original size 3200 bytes; truncated to 1000 bytes.\n\n#";
+        assert!(output.starts_with(notice), "{output}");
+        assert_eq!(output.len(), 1000);
+    }
+    assert!(outcome.tool_texts()[0].len() > 3000);
+}
+
+#[test]
+fn batches_written_badly_are_read_and_batches_that_are_none_are_refused() {
+    let rows = [
+        (
+            r#"{"calls":[{"id":"a","tool":"test__test","parameters":"{\"text\":\"h\\x69\"}"}]}"#,
+            "hi",
+        ),
+        (
+            r#"{"calls":"[{\"id\":\"a\",\"tool\":\"test__test\",\"parameters\":{\"text\":\"hi\"}}]"}"#,
+            "hi",
+        ),
+        (r#"{"calls":[]}"#, "empty_batch"),
+        (
+            r#"{"calls":[{"id":"","tool":"test__test","parameters":{}}]}"#,
+            "invalid_batch_input",
+        ),
+        (
+            r#"{"calls":[{"id":"a","tool":"","parameters":{}}]}"#,
+            "invalid_batch_input",
+        ),
+    ];
+    for (written, expected) in rows {
+        let world = batching().says([written_calls(&[(BATCH, written)]), report("done")]);
+        let outcome = world.run(&[], "batch").good();
+        let told = outcome.tool_texts()[0];
+        assert!(told.contains(expected), "{written}: {told}");
+    }
+}
+
+#[test]
+fn the_limit_of_calls_counts_members() {
+    let four: Vec<Value> = ["a", "b", "c", "d"]
+        .iter()
+        .map(|id| echo(id, "hello"))
+        .collect();
+    let world = batching().says([batch(json!(four)), report("done")]);
+    let outcome = world
+        .run(&["--max-tool-calls-per-turn", "2"], "batch")
+        .good();
+    let ran = results(&outcome).into_iter().map(|it| it["ok"] == true);
+    assert_eq!(ran.collect::<Vec<_>>(), [true, true, false, false]);
+}
+
+#[test]
+fn a_batch_in_a_tag_is_a_batch() {
+    let written = json!({ "calls": [echo("a", "hello")] }).to_string();
+    let attributes = format!("tool=\"{BATCH}\"");
+    let world = batching().says([text(&tag("0001", &attributes, &written)), report("done")]);
+    let outcome = world.run(&["--tooling-transport", "xml"], "batch").good();
+    assert!(outcome.requests[1].said().contains("hello"), "{outcome:?}");
+}
+
+#[test]
+fn a_good_batch_a_bad_one_and_an_endless_name_each_fail_or_run_alone() {
+    let good = json!({ "calls": [echo("a", "hello")] });
+    let bad = json!({ "calls": [{ "id": "", "tool": "test__test" }] });
+    let name = "x".repeat(300);
+    let world = batching().says([
+        calls(&[(BATCH, good), (BATCH, bad), (&name, json!({}))]),
+        report("done"),
+    ]);
+    let outcome = world.run(&[], "mixed").good();
+    let texts = outcome.tool_texts();
+    assert!(texts[0].contains("hello"));
+    assert!(texts[1].contains("invalid_batch_input"));
+    assert!(texts[2].starts_with("(tool failed: there is no tool"));
+}
+
+#[test]
+fn a_member_that_no_window_has_room_for_is_dropped_and_the_batch_is_answered() {
+    let world = batching().says([
+        batch(json!([echo("a", "hello"), echo("b", "long-output")])),
+        report("done"),
+    ]);
+    let outcome = world
+        .run(&["--override", "contextWindow=14000"], "heavy")
+        .good();
+    let results = results(&outcome);
+    assert_eq!(results[0]["output"], "hello");
+    assert_eq!(results[1]["dropped"], true, "{results:?}");
+}
