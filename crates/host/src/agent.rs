@@ -24,7 +24,6 @@ use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding
 use crate::config::{Config, Environment, Places, Warning};
 use crate::host::Goal;
 
-pub use bonded_tools::Queue;
 pub use error::AgentError;
 pub use keyring::Keyring;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bonded_tools::rest::{
     OpenapiDocument, OpenapiTools, RestEndpoints, RestError, RestTool, system_lookup,
 };
-use bonded_tools::{OnWaited, QueueError, Queues};
+use bonded_tools::{QueueError, Queues};
 
 use super::AgentError;
 use crate::config::Config;
