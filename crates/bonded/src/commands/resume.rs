@@ -83,9 +83,11 @@ async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, 
 
 async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
     let listed = store.list(ListFilter::default()).await?;
-    Ok(listed
-        .iter()
-        .filter(|listed| runs::status(listed) == Some(Status::Interrupted))
-        .map(|listed| listed.run.clone())
-        .collect())
+    let mut interrupted = vec![];
+    for one in &listed {
+        if runs::status(store, one).await == Some(Status::Interrupted) {
+            interrupted.push(one.run.clone());
+        }
+    }
+    Ok(interrupted)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::{Status, Waiting, load_run};
-use bonded_kernel::Event;
+use bonded_kernel::{Entry, Event};
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
@@ -46,22 +46,16 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A log that cannot be read has no status of its own.
-pub(crate) fn status(listed: &Listed) -> Option<Status> {
-    let ended = match &listed.ends.as_ref().ok()?.last.event {
-        Event::RunEnded(ended) => Some(ended.termination.kind),
-        _ => None,
-    };
-    Some(match &listed.ends.as_ref().ok()?.last.event {
+/// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an
+/// agent that it called: only its log says so.
+pub(crate) async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
+    let ends = listed.ends.as_ref().ok()?;
+    let status = match &ends.last.event {
+        Event::RunEnded(ended) => Status::of(Some(ended.termination.kind), &listed.held),
         Event::ReviewAsked { .. } => Status::AwaitingReview,
-        _ => Status::of(ended, &listed.held),
-    })
-}
-
-/// A run that nobody drives may wait for a person in an agent that it called: only its log says so.
-pub(crate) async fn status_in(store: &dyn Store, listed: &Listed) -> Option<Status> {
-    let status = status(listed)?;
-    if status != Status::Interrupted {
+        _ => Status::of(None, &listed.held),
+    };
+    if status != Status::Interrupted || !calls_agents(&ends.first) {
         return Some(status);
     }
     let waits = async {
@@ -75,10 +69,18 @@ pub(crate) async fn status_in(store: &dyn Store, listed: &Listed) -> Option<Stat
     }
 }
 
+fn calls_agents(first: &Entry) -> bool {
+    let Event::RunStarted(started) = &first.event else {
+        return false;
+    };
+    let agent = started.config.agent.as_ref();
+    agent.is_some_and(|agent| !agent.agents.is_empty())
+}
+
 async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Option<Status>)> {
     let mut with_status = Vec::with_capacity(listed.len());
     for one in listed {
-        let status = status_in(store, &one).await;
+        let status = status(store, &one).await;
         with_status.push((one, status));
     }
     with_status

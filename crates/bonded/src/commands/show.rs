@@ -79,7 +79,7 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     let listed = store.list(filter).await?;
     let listed = listed.iter().find(|listed| &listed.run == run);
     let status = match listed {
-        Some(listed) => runs::status_in(store, listed).await,
+        Some(listed) => runs::status(store, listed).await,
         None => None,
     };
     let status = status.unwrap_or(Status::Interrupted);
