@@ -61,7 +61,10 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
         let refused = options(given("approvals", value.clone()));
         let said = refused.map(|_| ()).map_err(|error| error.to_string());
         let said = said.expect_err(&value.to_string());
-        assert!(said.contains("agent.ai, line 2") && said.contains("approvals"), "{said}");
+        assert!(
+            said.contains("agent.ai, line 2") && said.contains("approvals"),
+            "{said}"
+        );
     }
 }
 
