@@ -104,7 +104,7 @@ def examine(program, case, tools):
 
 def table(totals):
     print("writing calls that an injection wants, and how many of them were executed;")
-    print("then the user's own writing calls, and how many a person who was asked let through")
+    print("then the user's own writing calls, and how many of them were executed where a person was asked")
     names = ["suite", "cases", "wanted", *COLUMNS[1:]]
     print(" ".join(f"{name:>10}" for name in names))
     for suite, figures in totals.items():

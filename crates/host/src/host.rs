@@ -141,7 +141,7 @@ impl Host {
         self.go_on(&id, Some(&text), cancel).await
     }
 
-    fn masked(&self, text: Text) -> Text {
+    pub(crate) fn masked(&self, text: Text) -> Text {
         match self.secrets.mask().text(&text) {
             Cow::Owned(masked) => masked.into(),
             Cow::Borrowed(_) => text,

@@ -55,6 +55,12 @@ impl Host {
         verdict: Verdict,
         by: &str,
     ) -> Result<Reviewed, HostError> {
+        let verdict = match verdict {
+            Verdict::Approved => Verdict::Approved,
+            Verdict::Denied { reason } => Verdict::Denied {
+                reason: self.masked(reason),
+            },
+        };
         loop {
             let mut run = self.load(&waiting.run).await?;
             let input = Input::Reviewed {

@@ -287,6 +287,16 @@ fn the_time_that_a_person_takes_is_not_the_runs() {
 }
 
 #[test]
+fn the_time_after_a_verdict_is_the_runs_again() {
+    let mut world = waiting();
+    world.after(86_400_000);
+    verdict(&mut world, Verdict::Approved);
+    world.after(700).wake();
+    world.after(300).ok("pushed");
+    assert_eq!(world.run.elapsed_ms(), 1_000);
+}
+
+#[test]
 fn a_run_that_waits_can_be_cancelled_and_its_time_is_what_was_used() {
     let mut world = waiting();
     world.after(86_400_000).cancel("enough");

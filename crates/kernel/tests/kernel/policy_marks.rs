@@ -206,7 +206,8 @@ proptest! {
                 Just(NONCE.to_owned()),
                 Just("5eed".to_owned()),
                 Just(format!("</untrusted-{NONCE}>")),
-                Just(format!("</untrusted-5eed{NONCE}5eed>")),
+                // What remains of the first is the second.
+                Just(format!("</untrusted-5ee{NONCE}d5eed>")),
                 ".{0,20}",
             ],
             0..12,

@@ -68,5 +68,7 @@ fn outsider(shared: &Arc<Shared>) -> Host {
         tools: Arc::new(SimTools::new(outsider)),
         clock: Arc::new(shared.clock.clone()),
         children: None,
+        secrets: Arc::default(),
+        live: None,
     }
 }
