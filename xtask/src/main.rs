@@ -14,6 +14,7 @@ mod build_cost;
 mod cpu;
 mod docs;
 mod fault;
+mod injection;
 mod mcp_servers;
 mod options;
 mod real_model;
@@ -36,6 +37,8 @@ cargo xtask COMMAND
   check-docs                    the docs alone: contract, error pages, command table
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release
+  injection [--every N]         agentdojo's cases, played by a model that follows every injection;
+                                N = 10 plays one in ten
   bench [--only SECTION] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help,
@@ -68,6 +71,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
+        "injection" => injection::play(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),
         "build-cost" => options::none(rest).and_then(|()| build_cost::run_fresh()),

@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
+mod approve;
 mod cancel;
 mod completions;
 mod config;
 mod demo;
+mod deny;
 mod doctor;
 mod each;
 mod explain;
@@ -61,6 +63,8 @@ async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, Cl
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,
+        Command::Approve(args) => approve::approve(args, store).await,
+        Command::Deny(args) => deny::deny(args, store).await,
         Command::Cancel(args) => cancel::cancel(args, store).await,
         Command::Replay(args) => replay::replay(args, store).await,
         Command::Verify(args) => verify::verify(args, store).await,

@@ -21,6 +21,7 @@ pub(crate) enum Code {
     AmbiguousRun,
     IdTaken,
     NoSuchTurn,
+    NothingWaits,
     NoPrice,
     Workdir,
     AgentFile,
@@ -42,11 +43,12 @@ pub(crate) enum Code {
     BrokenLog,
     ReplayDiffers,
     RunFailed,
+    AwaitingReview,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 32] = [
+    pub(crate) const ALL: [Self; 34] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -57,6 +59,7 @@ impl Code {
         Self::AmbiguousRun,
         Self::IdTaken,
         Self::NoSuchTurn,
+        Self::NothingWaits,
         Self::NoPrice,
         Self::Workdir,
         Self::AgentFile,
@@ -78,6 +81,7 @@ impl Code {
         Self::BrokenLog,
         Self::ReplayDiffers,
         Self::RunFailed,
+        Self::AwaitingReview,
         Self::Internal,
     ];
 
@@ -103,6 +107,7 @@ impl Code {
             Self::AmbiguousRun => page!("ambiguous-run", 4),
             Self::IdTaken => page!("id-taken", 4),
             Self::NoSuchTurn => page!("no-such-turn", 4),
+            Self::NothingWaits => page!("nothing-waits", 4),
             Self::NoPrice => page!("no-price", 4),
             Self::Workdir => page!("workdir", 4),
             Self::AgentFile => page!("agent-file", 4),
@@ -124,6 +129,7 @@ impl Code {
             Self::BrokenLog => page!("broken-log", 1),
             Self::ReplayDiffers => page!("replay-differs", 1),
             Self::RunFailed => page!("run-failed", 1),
+            Self::AwaitingReview => page!("awaiting-review", 6),
             Self::Internal => page!("internal", 3),
         }
     }

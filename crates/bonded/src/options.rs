@@ -105,7 +105,9 @@ fn arg(row: &'static OptionRow) -> Arg {
     }
     match row.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
-        Kind::List | Kind::Models => arg.value_name("LIST").action(ArgAction::Append),
+        Kind::List | Kind::Models | Kind::Patterns => {
+            arg.value_name("LIST").action(ArgAction::Append)
+        }
         // A negative number is a value to complain about, not another flag.
         _ => arg.value_name("VALUE").allow_negative_numbers(true),
     }

@@ -8,3 +8,4 @@ mod spoken;
 mod tail;
 pub(crate) mod text;
 pub(crate) mod trace;
+pub(crate) mod waiting;

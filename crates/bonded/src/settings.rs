@@ -10,7 +10,7 @@ use bonded_host::agent::{
 };
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, Places};
-use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
+use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, policy, resolve_target};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Kept, Limits, Money, OUTPUT_KEPT_BYTES_MAX, OwnTools, Price, ReportFormat,
     RunConfig, RunId, Target, Text,
@@ -136,8 +136,12 @@ impl Prepared {
     /// The goal of what is asked and was checked.
     pub(crate) fn checked_goal(&self, input: String) -> Goal {
         let mut goal = self.sample.clone();
+        let nonce = Host::draw_nonce();
+        if let Some(policy) = &mut goal.config.policy {
+            policy.nonce = nonce.clone();
+        }
         if let Some(agent) = &mut goal.config.agent {
-            agent.nonce = Host::draw_nonce();
+            agent.nonce = nonce;
         }
         goal.text = input.into();
         goal
@@ -342,6 +346,7 @@ fn plain_config(
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
         kept: kept(options),
+        policy: policy(options, &[], &Host::draw_nonce()),
         own_tools: OwnTools {
             output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
             ..OwnTools::default()

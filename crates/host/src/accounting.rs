@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bonded_kernel::{
     Answer, AttemptFailed, Call, Dialect, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis,
-    Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage,
+    Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage, Verdict,
 };
 
 pub use books::{Booked, Books, accounts};
@@ -132,24 +132,27 @@ impl Bookkeeper {
                 vec![]
             }
             Event::ToolFinished(finished) => self.finished(entry, finished),
-            Event::ProgressReported { call, .. } => {
-                let call = self.calls.get(*call as usize);
-                call.map(|call| tool_account(entry, call, None))
-                    .into_iter()
-                    .collect()
-            }
-            Event::CallSkipped {
-                call,
-                reason: SkipReason::ContextBudget,
-                ..
-            } => {
-                let call = self.calls.get(*call as usize);
-                let skipped =
-                    |call| tool_account(entry, call, Some("budget_exceeded_prior_tool".into()));
-                call.map(skipped).into_iter().collect()
+            Event::ProgressReported { call, .. } => self.without_execution(entry, *call, None),
+            Event::CallSkipped { call, reason, .. } => match reason {
+                SkipReason::ContextBudget => {
+                    self.without_execution(entry, *call, Some("budget_exceeded_prior_tool"))
+                }
+                SkipReason::Untrusted => {
+                    self.without_execution(entry, *call, Some("denied_by_policy"))
+                }
+                SkipReason::AfterTheEnd => vec![],
+            },
+            Event::CallReviewed(reviewed) if reviewed.verdict != Verdict::Approved => {
+                self.without_execution(entry, reviewed.call, Some("denied_by_a_person"))
             }
             _ => vec![],
         }
+    }
+
+    fn without_execution(&self, entry: &Entry, call: u32, error: Option<&str>) -> Vec<Account> {
+        let call = self.calls.get(call as usize);
+        let account = |call| tool_account(entry, call, error.map(str::to_owned));
+        call.map(account).into_iter().collect()
     }
 
     fn target(&self, index: u32) -> Option<&Target> {

@@ -23,11 +23,13 @@ use crate::agent_file::{AgentFile, IncludePolicy, OutputFormat};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
 use crate::config::{Config, Environment, Places, Warning};
 use crate::host::Goal;
+use crate::policy;
 
 pub use error::AgentError;
 pub use keyring::Keyring;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{UnknownWindow, all as targets};
+pub(crate) use tools::BUILTIN;
 pub use tools::{AgentTools, BUILTIN_WORD};
 pub use variables::Moment;
 
@@ -201,6 +203,7 @@ impl Agent {
             agents: sub_agent::listed(self, &self.workplace)?,
             config_files: self.config.files().map(absolute).collect(),
         };
+        let policy = policy(options, &agent.agents, &agent.nonce);
         let config = RunConfig {
             limits: Limits {
                 turns_max: options.turns_max,
@@ -215,6 +218,7 @@ impl Agent {
             own_tools: tools::own(options),
             agent: Some(Box::new(agent)),
             parent: assignment.parent,
+            policy,
             ..RunConfig::new(
                 self.workplace.dir.to_string_lossy(),
                 target::all(

@@ -16,6 +16,8 @@ use crate::agent::{Agent, AgentError, Assignment, ChildArguments, Moment, Workpl
 use crate::config::options::Given;
 use crate::error::HostError;
 use crate::host::{Children, Goal, Host};
+use crate::policy;
+use crate::review::Waiting;
 
 /// Loads agents from a place and hands down what their callers leave of their budgets.
 pub struct WorkplaceChildren {
@@ -88,18 +90,32 @@ impl Children for WorkplaceChildren {
                 .clone(),
             path: format!("{path}:{}", loaded.name),
         };
-        loaded.goal(Assignment {
+        let nonce = Host::draw_nonce();
+        let mut goal = loaded.goal(Assignment {
             input: given.input,
             format: ReportFormat::SubAgent,
-            nonce: Host::draw_nonce(),
+            nonce: nonce.clone(),
             now: (self.moment)(),
             limits: caller.limits_left(),
             parent: Some(parent),
-        })
+        })?;
+        let own = goal.config.policy.take();
+        goal.config.policy = policy::below(own, caller, &nonce);
+        Ok(goal)
     }
 }
 
 impl Host {
+    /// Ends a run as cancelled, and where it waits for a person in an agent that it called, that one too:
+    /// nobody drives them who would.
+    pub async fn cancel_waiting(&self, id: &RunId, reason: &str) -> Result<Run, HostError> {
+        let run = self.load(id).await?;
+        if Waiting::of(&*self.store, &run).await?.is_some() {
+            self.cancel_tree(id, reason).await?;
+        }
+        self.cancel(id, reason).await
+    }
+
     /// Ends a run and the agents that it has called, from the lowest up: none of them goes on by itself.
     pub(crate) async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
         let run = self.load(id).await?;
@@ -116,28 +132,25 @@ impl Host {
 }
 
 impl Host {
-    /// Runs an agent as the call of another one.
+    /// Runs an agent as the call of another one. `None` where it waits for a person: its caller waits with it.
     pub(crate) async fn call_agent(
         &self,
         caller: &Run,
         agent: &SubAgent,
         invocation: &Invocation,
         cancel: CancellationToken,
-    ) -> ToolOutput {
+    ) -> Option<ToolOutput> {
         let started = self.clock.now();
-        let (outcome, text, spent) = match self.run_child(caller, agent, invocation, cancel).await {
-            Ok(run) => answer(&run),
-            Err(why) => (Outcome::Failed, format!("(tool failed: {why})"), None),
+        let mut output = match self.run_child(caller, agent, invocation, cancel).await {
+            Ok(run) => answer(&run)?,
+            Err(why) => ToolOutput {
+                outcome: Outcome::Failed,
+                text: format!("(tool failed: {why})"),
+                ..ToolOutput::default()
+            },
         };
-        ToolOutput {
-            outcome,
-            text,
-            cut_from_bytes: None,
-            original: None,
-            latency_ms: self.clock.now() - started,
-            tokens: None,
-            spent,
-        }
+        output.latency_ms = self.clock.now() - started;
+        Some(output)
     }
 
     async fn run_child(
@@ -161,25 +174,30 @@ impl Host {
     }
 }
 
-fn answer(run: &Run) -> (Outcome, String, Option<Spent>) {
+/// What a run came to; `None` where it waits and has not ended.
+fn answer(run: &Run) -> Option<ToolOutput> {
     let spend = run.spend();
-    let spent = Some(Spent {
-        usage: spend.usage,
-        cost: spend.cost,
-    });
-    let Some(termination) = run.termination() else {
-        let text = "(tool failed: the agent did not end)".to_owned();
-        return (Outcome::Failed, text, spent);
+    let termination = run.termination()?;
+    let (outcome, text) = match termination.kind {
+        TerminationKind::Done => {
+            let json = run.report().and_then(|report| report.content_json);
+            let text = json.map_or_else(|| termination.reason().to_string(), |it| it.to_string());
+            (Outcome::Ok, text)
+        }
+        kind => {
+            let (kind, reason) = (kind.as_str(), termination.reason());
+            let text = format!("(tool failed: agent ended as {kind}: {reason})");
+            (Outcome::Failed, text)
+        }
     };
-    if termination.kind == TerminationKind::Done {
-        let json = run.report().and_then(|report| report.content_json);
-        let text = json.map_or_else(|| termination.reason().to_string(), |it| it.to_string());
-        return (Outcome::Ok, text, spent);
-    }
-    let text = format!(
-        "(tool failed: agent ended as {}: {})",
-        termination.kind.as_str(),
-        termination.reason()
-    );
-    (Outcome::Failed, text, spent)
+    Some(ToolOutput {
+        outcome,
+        text,
+        spent: Some(Spent {
+            usage: spend.usage,
+            cost: spend.cost,
+        }),
+        marked: run.marked_by().is_some(),
+        ..ToolOutput::default()
+    })
 }

@@ -23,7 +23,7 @@ const APPEND_PAUSE_MS: u64 = 50;
 
 const LOOK_AFTER_MS: u64 = 100;
 
-/// Drives one run to its end.
+/// Drives one run to its end, or until it waits for a person.
 pub(crate) struct Driver<'a> {
     pub(crate) host: &'a Host,
     pub(crate) run: Run,
@@ -35,6 +35,8 @@ pub(crate) struct Driver<'a> {
 /// Why waiting for an effect ended.
 enum Woken {
     Input(Input),
+    /// An agent that was called waits for a person, so this run waits too.
+    Paused,
     /// Somebody else wrote to the log of this run.
     LogChanged,
 }
@@ -43,8 +45,10 @@ impl Driver<'_> {
     pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
         let mut effect = self.commit(first).await?;
         loop {
-            if let Effect::Stop(_) = effect {
-                return Ok(self.run);
+            match effect {
+                Effect::Stop(_) => return Ok(self.run),
+                Effect::Review(_) => return self.let_go().await,
+                _ => {}
             }
             let woken = self.await_effect(&effect).await;
             self.end_called(&effect, &woken).await;
@@ -55,8 +59,15 @@ impl Driver<'_> {
                     self.commit(step).await?
                 }
                 Woken::LogChanged => self.reload().await?,
+                Woken::Paused => return self.let_go().await,
             };
         }
+    }
+
+    /// Whoever takes the run up next may be another process.
+    async fn let_go(self) -> Result<Run, HostError> {
+        self.host.store.release(self.run.id()).await?;
+        Ok(self.run)
     }
 
     /// Performs the effect, unless the run is stopped from outside first.
@@ -74,7 +85,7 @@ impl Driver<'_> {
         // Many effects are over at once: they come first, before anything is set up to wait with.
         tokio::select! {
             biased;
-            input = &mut performed => Woken::Input(input),
+            input = &mut performed => input.map_or(Woken::Paused, Woken::Input),
             () = self.cancel.cancelled() => cancel(),
             () = &mut changed => Woken::LogChanged,
             () = self.out_of_time() => Woken::Input(Input::DeadlineReached),
@@ -85,7 +96,10 @@ impl Driver<'_> {
     async fn end_called(&self, effect: &Effect, woken: &Woken) {
         let (Effect::Invoke(invocation), false) = (
             effect,
-            matches!(woken, Woken::Input(Input::ToolReturned { .. })),
+            matches!(
+                woken,
+                Woken::Input(Input::ToolReturned { .. }) | Woken::Paused
+            ),
         ) else {
             return;
         };
@@ -125,16 +139,18 @@ impl Driver<'_> {
         }
     }
 
-    async fn perform(&self, effect: &Effect) -> Input {
-        match effect {
+    /// `None` where nothing can come of it before a person has spoken.
+    async fn perform(&self, effect: &Effect) -> Option<Input> {
+        Some(match effect {
             Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
             Effect::Wait { until } => {
                 self.host.clock.sleep_until(*until).await;
                 Input::Woke
             }
-            Effect::Invoke(invocation) => self.invoke(invocation).await,
+            Effect::Invoke(invocation) => self.invoke(invocation).await?,
+            Effect::Review(_) => return None,
             Effect::Stop(_) => Input::Woke,
-        }
+        })
     }
 
     async fn ask(&self, turn: u32, attempt: u32) -> Input {
@@ -171,27 +187,27 @@ impl Driver<'_> {
     }
 
     /// A tool that panics ends its own run and nothing else.
-    async fn invoke(&self, invocation: &Invocation) -> Input {
+    async fn invoke(&self, invocation: &Invocation) -> Option<Input> {
         let call = AssertUnwindSafe(self.execute(invocation)).catch_unwind();
-        match call.await {
+        Some(match call.await {
             Ok(output) => Input::ToolReturned {
                 turn: invocation.turn(),
                 call: invocation.call(),
-                output: Box::new(output),
+                output: Box::new(output?),
             },
             Err(panic) => Input::Panicked {
                 message: format!("tool {:?}: {}", invocation.tool(), panic_message(&*panic)),
             },
-        }
+        })
     }
 
-    async fn execute(&self, invocation: &Invocation) -> ToolOutput {
+    async fn execute(&self, invocation: &Invocation) -> Option<ToolOutput> {
         let mut output = match self.run.sub_agent(invocation.tool()) {
             Some(agent) => {
                 let cancel = self.cancel.child_token();
                 // Few runs call agents: the others do not carry what that needs.
                 let called = self.host.call_agent(&self.run, agent, invocation, cancel);
-                Box::pin(called).await
+                Box::pin(called).await?
             }
             None => {
                 let mask = self.host.secrets.mask();
@@ -199,7 +215,7 @@ impl Driver<'_> {
             }
         };
         output.tokens = self.counter.count(&output.text);
-        output
+        Some(output)
     }
 
     /// Makes a step durable and gives its effect out.

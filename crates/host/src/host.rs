@@ -141,7 +141,7 @@ impl Host {
         self.go_on(&id, Some(&text), cancel).await
     }
 
-    fn masked(&self, text: Text) -> Text {
+    pub(crate) fn masked(&self, text: Text) -> Text {
         match self.secrets.mask().text(&text) {
             Cow::Owned(masked) => masked.into(),
             Cow::Borrowed(_) => text,
@@ -184,8 +184,8 @@ impl Host {
         Box::pin(driver.drive(step))
     }
 
-    /// Takes a run up that no living process drives, and drives it to its end. A run that has ended is
-    /// returned as it is.
+    /// Takes a run up that no living process drives, and drives it to its end, or until it waits for a
+    /// person. A run that has ended, or that waits, is returned as it is.
     pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
         self.go_on(id, None, cancel).await
     }
@@ -199,10 +199,10 @@ impl Host {
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
         let run = match Box::pin(self.load_to_drive(id, goal)).await {
-            Ok(run) if run.termination().is_none() => run,
-            done_or_unusable => {
+            Ok(run) if run.termination().is_none() && run.waiting_call().is_none() => run,
+            done_or_waiting_or_unusable => {
                 self.store.release(id).await?;
-                return done_or_unusable;
+                return done_or_waiting_or_unusable;
             }
         };
         let registry = match self.tools.open(run.config()).await {

@@ -16,9 +16,11 @@ mod host;
 mod live;
 mod load;
 mod many;
+mod policy;
 mod provider;
 mod refuse;
 mod result;
+mod review;
 mod secrets;
 
 pub use bonded_tools::QueueMeasure;
@@ -29,10 +31,12 @@ pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
 pub use live::{LivePiece, LiveSink};
 pub use load::load_run;
 pub use many::{Many, many};
+pub use policy::policy;
 pub use provider::{
     KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
 };
 pub use refuse::refuse;
 pub use result::{RunResult, Status};
+pub use review::{Reviewed, Waiting};
 pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;

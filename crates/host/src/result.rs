@@ -10,6 +10,8 @@ pub enum Status {
     Running,
     /// It has not ended and nobody drives it: it can be resumed.
     Interrupted,
+    /// A call of it waits for a person, or one of an agent that it called.
+    AwaitingReview,
     Succeeded,
     Failed,
     TimedOut,
@@ -32,6 +34,7 @@ impl Status {
         match self {
             Self::Running => "running",
             Self::Interrupted => "interrupted",
+            Self::AwaitingReview => "awaiting_review",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::TimedOut => "timed_out",

@@ -151,9 +151,16 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
                 latency_ms: finished.latency_ms,
                 tokens: finished.tokens,
                 spent: finished.spent,
+                marked: finished.marked,
             }),
         },
         Event::RunResumed {} => Input::Resumed,
+        Event::CallReviewed(reviewed) => Input::Reviewed {
+            turn,
+            call: reviewed.call,
+            verdict: reviewed.verdict.clone(),
+            by: reviewed.by.to_string(),
+        },
         Event::RunEnded(_) => stopping_input(rest),
         Event::RunStarted(_)
         | Event::AttemptStarted { .. }
@@ -162,6 +169,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::ContextGuarded(_)
         | Event::ToolInvoked { .. }
         | Event::ProgressReported { .. }
+        | Event::ReviewAsked { .. }
         | Event::CallSkipped { .. } => Input::Woke,
     }
 }

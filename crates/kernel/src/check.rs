@@ -9,6 +9,7 @@ use crate::decode::repair::{RepairStep, parse_arguments};
 use crate::event::{Refusal, RefusalCode};
 use crate::model::Finish;
 use crate::own_tools::OwnTool;
+use crate::policy::Permission;
 use crate::report::FINAL_REPORT;
 use crate::text::Text;
 use crate::tool::is_terminal;
@@ -28,6 +29,7 @@ impl RefusalCode {
             Self::EmptyBatch => "empty_batch",
             Self::InvalidBatch => "invalid_batch_input",
             Self::NotInBatch => "not_in_batch",
+            Self::Denied => "denied",
         }
     }
 
@@ -112,6 +114,13 @@ fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Res
         let known: Vec<&str> = how.catalog.specs().map(|spec| spec.name.as_str()).collect();
         let message = format!("there is no tool {tool:?}, only {}", known.join(", "));
         return Err(refusal(RefusalCode::UnknownTool, message));
+    }
+    if let Some(policy) = &how.config.policy
+        && how.config.own_tools.of(tool).is_none()
+        && policy.permission(tool).0 == Permission::Deny
+    {
+        let message = format!("denied by policy: the tool {tool:?} may not be used in this run");
+        return Err(refusal(RefusalCode::Denied, message));
     }
     if how.last && !is_terminal(tool) {
         let message = "no tool may be used any more: report now".to_owned();

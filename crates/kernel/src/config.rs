@@ -6,6 +6,7 @@ use crate::agent::AgentConfig;
 use crate::id::RunId;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
+use crate::policy::Policy;
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct RunConfig {
     /// What is kept of the run outside the store, for whoever takes it up again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Box<Kept>>,
+    /// What the run may do without asking; without it, everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Box<Policy>>,
 }
 
 /// Where a run is kept outside the store. Both follow from the log and can be written again from it.
@@ -70,6 +74,7 @@ impl RunConfig {
             parent: None,
             rescues: true,
             kept: None,
+            policy: None,
         }
     }
 }

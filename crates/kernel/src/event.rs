@@ -10,6 +10,7 @@ use crate::hash::Hash;
 use crate::id::RunId;
 use crate::model::{FailureClass, Finish, Usage};
 use crate::money::Money;
+use crate::policy::{self, Verdict};
 use crate::termination::Termination;
 use crate::text::Text;
 use crate::tool::{Catalog, ToolEffect};
@@ -79,6 +80,15 @@ pub enum Event {
         call: u32,
         progress: Text,
     },
+    /// A call was held back until a person says whether it may be executed.
+    ReviewAsked {
+        #[serde(default, skip_serializing_if = "is_zero")]
+        call: u32,
+        tool: Arc<str>,
+        why: Text,
+    },
+    /// A person said whether a call may be executed.
+    CallReviewed(Box<CallReviewed>),
     /// A call was not executed although nothing was wrong with it.
     CallSkipped {
         call: u32,
@@ -112,7 +122,7 @@ impl RunStarted {
     pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
         Self {
             goal,
-            system,
+            system: policy::explained(system, &config),
             config,
             tools: catalog.text().clone(),
             forked_from: None,
@@ -364,6 +374,8 @@ pub enum SkipReason {
     AfterTheEnd,
     /// The result of a call before it did not fit into the context any more.
     ContextBudget,
+    /// The policy denies it since untrusted data entered the run.
+    Untrusted,
 }
 
 fn is_after_the_end(reason: &SkipReason) -> bool {
@@ -478,6 +490,8 @@ pub enum RefusalCode {
     InvalidBatch,
     /// What ends a run, or another batch, in a batch.
     NotInBatch,
+    /// The policy of the run denies the tool.
+    Denied,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -506,6 +520,20 @@ pub struct ToolFinished {
     /// What the call itself spent on models, where it was another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
+    /// Whether the call was another agent that took untrusted data in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marked: bool,
+}
+
+/// What a person said of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallReviewed {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub call: u32,
+    pub tool: Arc<str>,
+    pub verdict: Verdict,
+    /// Who said it, as far as the surface knows.
+    pub by: Text,
 }
 
 /// Tokens and money.
@@ -614,6 +642,8 @@ impl Event {
             Self::ToolInvoked { .. } => "tool_invoked",
             Self::ToolFinished(_) => "tool_finished",
             Self::ProgressReported { .. } => "progress_reported",
+            Self::ReviewAsked { .. } => "review_asked",
+            Self::CallReviewed(_) => "call_reviewed",
             Self::CallSkipped { .. } => "call_skipped",
             Self::RunEnded(_) => "run_ended",
         }
@@ -650,6 +680,14 @@ impl Event {
             Self::RunEnded(ended) => std::iter::once(ended.termination.reason_mut())
                 .chain(&mut ended.report)
                 .collect(),
+            Self::ReviewAsked { why, .. } => vec![why],
+            Self::CallReviewed(reviewed) => {
+                let reason = match &mut reviewed.verdict {
+                    Verdict::Denied { reason } => Some(reason),
+                    Verdict::Approved => None,
+                };
+                std::iter::once(&mut reviewed.by).chain(reason).collect()
+            }
             Self::RunResumed {}
             | Self::ContextGuarded(_)
             | Self::AttemptStarted { .. }

@@ -29,6 +29,7 @@ mod model;
 mod money;
 mod own_tools;
 mod paging;
+mod policy;
 mod progress;
 mod prompt;
 mod report;
@@ -54,9 +55,9 @@ pub use decode::xml::{
 };
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
-    Answer, AttemptFailed, Blocked, Call, ContextGuarded, Counters, DecisionMade, Digest, Dropped,
-    Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal, RefusalCode, RejectReason,
-    Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
+    Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextGuarded, Counters, DecisionMade,
+    Digest, Dropped, Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal, RefusalCode,
+    RejectReason, Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
@@ -67,6 +68,7 @@ pub use model::{
 pub use money::{BadMoney, Money, Price};
 pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
 pub use paging::paging_hint;
+pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict, WaitingCall};
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use prompt::{DEFAULT_SYSTEM, request};
 pub use report::{

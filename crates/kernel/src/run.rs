@@ -1,6 +1,7 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
 mod fold;
+mod held;
 mod own;
 mod watch;
 
@@ -17,6 +18,7 @@ use crate::id::{GoalId, RunId};
 use crate::model::{Message, Offer};
 use crate::money::Money;
 use crate::paging::KeptOutputs;
+use crate::policy::{BY_CALLER, Review};
 use crate::progress::Progress;
 use crate::prompt::Conversation;
 use crate::report::Report;
@@ -61,6 +63,10 @@ pub struct Run {
     pub(crate) kept: KeptOutputs,
     /// What the agent delivered at the end, as JSON.
     pub(crate) delivered: Option<Text>,
+    /// How the call that is up next stands with the policy.
+    pub(crate) review: Review,
+    /// What brought untrusted data into the run, if something did.
+    pub(crate) marked_by: Option<Arc<str>>,
 }
 
 /// The tokens of the tools, by what is offered.
@@ -190,6 +196,8 @@ impl Run {
     pub fn deadline(&self) -> Option<Millis> {
         match self.phase {
             Phase::Ended(_) => None,
+            // Nobody drives a run that waits for a person.
+            _ if self.waiting_call().is_some() => None,
             _ => self
                 .config()
                 .limits
@@ -252,6 +260,8 @@ impl Run {
             gathered: Gathered::default(),
             kept: KeptOutputs::default(),
             delivered: None,
+            review: Review::None,
+            marked_by: begins_marked(&started.config).then(|| BY_CALLER.into()),
             id: entry.run.clone(),
             goal_id: entry.goal.clone(),
             head: entry.head(),
@@ -283,6 +293,10 @@ impl Run {
         self.forced = true;
         self.last_turn = self.last_turn.min(turn);
     }
+}
+
+fn begins_marked(config: &RunConfig) -> bool {
+    config.policy.as_ref().is_some_and(|it| it.begins_marked)
 }
 
 /// What the first request holds, as the host counted or as it is estimated.

@@ -7,6 +7,7 @@ mod guard;
 mod invoke;
 mod own;
 mod report;
+mod review;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::entry::{Entry, Head, Header};
 use crate::event::{Event, FORMAT, Outcome, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::model::{Failure, Reply};
+use crate::policy::{Verdict, WaitingCall};
 use crate::retry::Pick;
 use crate::run::{Phase, Run, apply, replay};
 use crate::termination::{Termination, TerminationKind};
@@ -43,6 +45,13 @@ pub enum Input {
         call: u32,
         output: Box<ToolOutput>,
     },
+    /// What a person said of the call that `turn` and `call` name; ignored where it does not wait.
+    Reviewed {
+        turn: u32,
+        call: u32,
+        verdict: Verdict,
+        by: String,
+    },
     /// The time of an [`Effect::Wait`] has come.
     Woke,
     /// A process takes the run up that another left: whatever was under way then is not any more.
@@ -70,6 +79,8 @@ pub enum Effect {
         until: Millis,
     },
     Invoke(Invocation),
+    /// Nothing, until a person says whether the call may be executed: see [`Input::Reviewed`].
+    Review(WaitingCall),
     /// Nothing: the run has ended.
     Stop(Arc<Termination>),
 }
@@ -160,7 +171,9 @@ pub fn next(run: &Run) -> Effect {
         },
         Phase::Acting { calls, at, invoked } => match calls.get(*at).filter(|_| *invoked) {
             Some(call) => Effect::Invoke(Invocation::new(run, *at, call)),
-            None => wake_at_once(run),
+            None => run
+                .waiting_call()
+                .map_or_else(|| wake_at_once(run), Effect::Review),
         },
         Phase::Retrying | Phase::Between => {
             let blocked = guard::blocked_targets(run);
@@ -173,7 +186,7 @@ pub fn next(run: &Run) -> Effect {
     }
 }
 
-/// No step ends in such a state. A log that was cut inside a step does; waking up completes the step.
+/// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on.
 fn wake_at_once(run: &Run) -> Effect {
     Effect::Wait {
         until: run.watch.last_at,
@@ -244,6 +257,12 @@ impl Stepper<'_> {
                 self.returned(call, *output);
             }
             Input::Reply { .. } | Input::Failed { .. } | Input::ToolReturned { .. } => {}
+            Input::Reviewed {
+                turn,
+                call,
+                verdict,
+                by,
+            } => self.reviewed(turn, call, verdict, by),
             Input::Woke => self.advance(),
             Input::Resumed => self.resumed(),
             Input::Cancel { reason } => self.end(TerminationKind::Cancelled, reason),

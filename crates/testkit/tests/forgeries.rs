@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use bonded_kernel::{
-    AgentConfig, AttemptFailed, ContextGuarded, Encoding, Event, FailureClass, GuardPoint, Head,
-    Millis, Refusal, RefusalCode, Report, ReportFormat, ReportSource, ReportSpec, ReportStatus,
-    SkipReason, TerminationKind, Window, replay,
+    AgentConfig, AttemptFailed, CallReviewed, ContextGuarded, Encoding, Event, FailureClass,
+    GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, Report, ReportFormat,
+    ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TerminationKind, ToolPattern,
+    Verdict, Window, replay,
 };
 use bonded_testkit::sim::{
     Faults, History, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
@@ -18,6 +19,7 @@ fn calm(seed: u64) -> Plan {
     plan.temper = Temper::Endless;
     plan.provider_lies = false;
     plan.config.agent = None;
+    plan.config.policy = None;
     plan.config.repairs = false;
     plan.config.targets.truncate(1);
     plan.config.targets[0].window = None;
@@ -115,10 +117,44 @@ fn show_the_model_a_gap(history: &mut History) {
     history.live = replay(&forged.entries).ok();
 }
 
+fn ask_about_everything(history: &mut History, permission: Permission) {
+    let tools = ToolPattern::new("*");
+    let rules = vec![Rule { tools, permission }];
+    history.config.policy = Some(Box::new(Policy {
+        rules,
+        ..Policy::default()
+    }));
+}
+
+fn distrust_everything(history: &mut History) {
+    history.config.policy = Some(Box::new(Policy {
+        untrusted: vec![ToolPattern::new("*")],
+        after_untrusted: Permission::Ask,
+        ..Policy::default()
+    }));
+}
+
+fn answer_nobody(history: &mut History) {
+    *first(history, "tool_finished") = Event::CallReviewed(Box::new(CallReviewed {
+        call: 0,
+        tool: "push".into(),
+        verdict: Verdict::Approved,
+        by: "nobody".into(),
+    }));
+}
+
 type Forge = fn(&mut History);
 
 /// What breaks each property.
 const FORGERIES: &[(&str, Forge)] = &[
+    ("nothing_held_is_invoked_unapproved", |h| {
+        ask_about_everything(h, Permission::Ask);
+    }),
+    ("nothing_held_is_invoked_unapproved", |h| {
+        ask_about_everything(h, Permission::Deny);
+    }),
+    ("nothing_held_is_invoked_unapproved", distrust_everything),
+    ("every_verdict_answers_one_question", answer_nobody),
     ("nothing_strange_was_seen", |h| {
         h.complaints.push("strange".into());
     }),

@@ -133,8 +133,8 @@ fn thousands_of_seeded_worlds_keep_every_property() {
         }
         assert_eq!(
             total.feats.len(),
-            9,
-            "something never happened to an agent: {:?}",
+            13,
+            "something never happened to an agent or under a policy: {:?}",
             total.feats
         );
         assert_eq!(

@@ -102,6 +102,7 @@ impl Registry {
             latency_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             tokens: None,
             spent: None,
+            marked: false,
         }
     }
 

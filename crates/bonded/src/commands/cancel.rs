@@ -13,7 +13,7 @@ pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<Ex
     let store = settings::open_existing_store(store)?;
     let id = settings::find_run(&*store, &args.run).await?;
     let (host, _) = settings::host(store);
-    let run = host.cancel(&id, &args.reason).await?;
+    let run = host.cancel_waiting(&id, &args.reason).await?;
     let said = match run.termination().map(|termination| termination.kind) {
         Some(TerminationKind::Cancelled) => format!("run {id} is cancelled"),
         Some(kind) => format!("run {id} had ended before: {}", kind.as_str()),

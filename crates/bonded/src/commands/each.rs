@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::{HostError, Many, RunResult, many};
+use bonded_host::{HostError, Many, RunResult, Waiting, many};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
 use futures_util::StreamExt as _;
@@ -17,7 +17,7 @@ use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::keeping::{Following, Keeper};
 use crate::refused::{self, Name};
-use crate::render::json;
+use crate::render::{json, waiting};
 use crate::settings::Prepared;
 use crate::{agents, goal, output, settings, signals};
 
@@ -116,16 +116,30 @@ impl<'a> Batch<'a> {
         if let Some(following) = following {
             following.settle().await;
         }
-        match result.map(|run| RunResult::of(&run)) {
-            Ok(Some(result)) => {
-                output::stdout(&json::result(&result));
-                result.is_success()
+        let told = match result {
+            Ok(run) => self.told(&run).await,
+            Err(error) => Err(error.into()),
+        };
+        match told {
+            Ok((line, succeeded)) => {
+                output::stdout(&line);
+                succeeded
             }
-            Ok(None) => false,
             Err(error) => {
-                self.refuse(id, error.into()).await;
+                self.refuse(id, error).await;
                 false
             }
+        }
+    }
+
+    /// The line of a run that ended, or that waits for a person; and whether it succeeded.
+    async fn told(&self, run: &Run) -> Result<(String, bool), CliError> {
+        if let Some(result) = RunResult::of(run) {
+            return Ok((json::result(&result), result.is_success()));
+        }
+        match Waiting::of(self.store, run).await? {
+            Some(waits) => Ok((waiting::result_value(run, &waits).to_string(), false)),
+            None => Err(CliError::new(Code::Internal, "the run did not end")),
         }
     }
 

@@ -26,9 +26,14 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     if runs.is_empty() {
         output::stderr("no run is interrupted");
     }
+    let is_one = runs.len() == 1;
     let mut all_succeeded = true;
     for id in runs {
         let run = one(args, &mut host, &keeper, id, cancel.clone()).await?;
+        if is_one {
+            tools.stop().await;
+            return Ok(run);
+        }
         all_succeeded &= run == ExitCode::SUCCESS;
     }
     tools.stop().await;
@@ -39,7 +44,8 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     }
 }
 
-async fn one(
+/// Goes on with one run and prints what came of it.
+pub(crate) async fn one(
     args: &ResumeArgs,
     host: &mut Host,
     keeper: &Keeper,
@@ -77,9 +83,11 @@ async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, 
 
 async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
     let listed = store.list(ListFilter::default()).await?;
-    Ok(listed
-        .iter()
-        .filter(|listed| runs::status(listed) == Some(Status::Interrupted))
-        .map(|listed| listed.run.clone())
-        .collect())
+    let mut interrupted = vec![];
+    for one in &listed {
+        if runs::status(store, one).await == Some(Status::Interrupted) {
+            interrupted.push(one.run.clone());
+        }
+    }
+    Ok(interrupted)
 }

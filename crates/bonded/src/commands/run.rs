@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::{Goal, Host, HostError, RunResult};
+use bonded_host::{Goal, Host, HostError, RunResult, Waiting};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 
@@ -16,7 +16,7 @@ use crate::keeping::Keeper;
 use crate::refused::Name;
 use crate::render::progress::{Sink, Watcher};
 use crate::render::trace::Trace;
-use crate::render::{result, text};
+use crate::render::{result, text, waiting};
 use crate::settings::Prepared;
 use crate::{agents, goal, output, refused, settings, signals};
 
@@ -135,7 +135,7 @@ pub(crate) async fn conclude(
     streamed: bool,
 ) -> Result<ExitCode, CliError> {
     let Some(result) = RunResult::of(run) else {
-        return Ok(ExitCode::from(Code::Internal.exit_code()));
+        return paused(store, run, as_json).await;
     };
     if as_json {
         let booked = accounts(store, run.id()).await?;
@@ -159,6 +159,18 @@ pub(crate) async fn conclude(
         ));
     }
     Ok(ExitCode::from(Code::RunFailed.exit_code()))
+}
+
+/// Says what a run waits for.
+async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode, CliError> {
+    let Some(waits) = Waiting::of(store, run).await? else {
+        return Ok(ExitCode::from(Code::Internal.exit_code()));
+    };
+    if as_json {
+        output::stdout(&waiting::result_value(run, &waits).to_string());
+    }
+    output::stderr(&waiting::paused(run, &waits));
+    Ok(ExitCode::from(Code::AwaitingReview.exit_code()))
 }
 
 /// The report as a person or a program wants it, else the reason that the model gave.

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_host::Status;
-use bonded_kernel::Event;
-use bonded_state::{ListFilter, Listed};
+use bonded_host::{Status, Waiting, load_run};
+use bonded_kernel::{Entry, Event};
+use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code};
@@ -30,9 +30,10 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         limit: args.limit,
     };
     let listed = store.list(filter).await?;
+    let listed = with_status(&*store, listed).await;
     if args.json {
-        for one in &listed {
-            output::stdout(&match (status(one), &one.ends) {
+        for (one, status) in &listed {
+            output::stdout(&match (*status, &one.ends) {
                 (Some(status), Ok(ends)) => json::listed(one, ends, status),
                 _ => json::no_result(one.run.as_str(), DAMAGED, "the log is damaged"),
             });
@@ -45,23 +46,54 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A log that cannot be read has no status of its own.
-pub(crate) fn status(listed: &Listed) -> Option<Status> {
-    let ended = match &listed.ends.as_ref().ok()?.last.event {
-        Event::RunEnded(ended) => Some(ended.termination.kind),
-        _ => None,
+/// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an
+/// agent that it called: only its log says so.
+pub(crate) async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
+    let ends = listed.ends.as_ref().ok()?;
+    let status = match &ends.last.event {
+        Event::RunEnded(ended) => Status::of(Some(ended.termination.kind), &listed.held),
+        Event::ReviewAsked { .. } => Status::AwaitingReview,
+        _ => Status::of(None, &listed.held),
     };
-    Some(Status::of(ended, &listed.held))
+    if status != Status::Interrupted || !calls_agents(&ends.first) {
+        return Some(status);
+    }
+    let waits = async {
+        let run = load_run(store, &listed.run).await?;
+        Waiting::of(store, &run).await
+    };
+    // What cannot be read now is told by the commands that need it.
+    match waits.await {
+        Ok(Some(_)) => Some(Status::AwaitingReview),
+        _ => Some(status),
+    }
+}
+
+fn calls_agents(first: &Entry) -> bool {
+    let Event::RunStarted(started) = &first.event else {
+        return false;
+    };
+    let agent = started.config.agent.as_ref();
+    agent.is_some_and(|agent| !agent.agents.is_empty())
+}
+
+async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Option<Status>)> {
+    let mut with_status = Vec::with_capacity(listed.len());
+    for one in listed {
+        let status = status(store, &one).await;
+        with_status.push((one, status));
+    }
+    with_status
 }
 
 /// Columns as wide as their widest cell; only the last may hold anything, so it needs no padding.
-fn table(listed: &[Listed]) -> String {
+fn table(listed: &[(Listed, Option<Status>)]) -> String {
     let header = [
         "RUN", "STATUS", "STARTED", "TURNS", "TOKENS", "COST", "GOAL",
     ]
     .map(String::from);
     let rows: Vec<_> = std::iter::once(header)
-        .chain(listed.iter().map(row))
+        .chain(listed.iter().map(|(one, status)| row(one, *status)))
         .collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
@@ -79,9 +111,9 @@ fn table(listed: &[Listed]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn row(one: &Listed) -> [String; 7] {
+fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
     let id = text::short_id(&one.run).to_owned();
-    let (Some(status), Ok(ends)) = (status(one), &one.ends) else {
+    let (Some(status), Ok(ends)) = (status, &one.ends) else {
         let hint = format!("bonded verify {id}");
         let none = String::new;
         return [id, DAMAGED.into(), none(), none(), none(), none(), hint];

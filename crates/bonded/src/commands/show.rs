@@ -78,7 +78,11 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     };
     let listed = store.list(filter).await?;
     let listed = listed.iter().find(|listed| &listed.run == run);
-    let status = listed.and_then(runs::status).unwrap_or(Status::Interrupted);
+    let status = match listed {
+        Some(listed) => runs::status(store, listed).await,
+        None => None,
+    };
+    let status = status.unwrap_or(Status::Interrupted);
     let mut lines = vec![
         format!("run      {run}"),
         format!("status   {}", status.as_str()),
@@ -92,6 +96,9 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
         lines.push(format!("end      {}: {reason}", termination.kind.as_str()));
     } else if status == Status::Interrupted {
         lines.push(format!("go on    bonded resume {}", text::short_id(run)));
+    } else if status == Status::AwaitingReview {
+        let id = text::short_id(run);
+        lines.push(format!("go on    bonded approve {id}, or bonded deny {id}"));
     }
     lines.push(String::new());
     Ok(lines.join("\n"))

@@ -130,6 +130,7 @@ fn usual(event: &Event) -> Vec<(&'static str, Value)> {
     match event {
         Event::AttemptStarted { .. } => vec![("attempt", json!(1)), ("target", json!(0))],
         Event::ToolInvoked { .. } => vec![("call", json!(0)), ("effect", json!("read"))],
+        Event::ReviewAsked { .. } | Event::CallReviewed(_) => vec![("call", json!(0))],
         Event::ToolFinished(_) => vec![
             ("call", json!(0)),
             ("outcome", json!("ok")),

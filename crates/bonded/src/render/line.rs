@@ -1,8 +1,8 @@
 //! An entry as a line for people.
 
 use bonded_kernel::{
-    Call, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RunEnded, SkipReason,
-    ToolFinished,
+    Call, CallReviewed, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RunEnded,
+    SkipReason, ToolFinished, Verdict,
 };
 
 use super::text::{brief, cost, duration, grouped, tokens};
@@ -58,7 +58,15 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         Event::CallSkipped { tool, reason, .. } => match reason {
             SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
             SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
+            SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
         },
+        Event::ReviewAsked { call, tool, why } => {
+            format!(
+                "waits    {tool} (call {call}): {}",
+                brief(why, DETAIL_CHARS)
+            )
+        }
+        Event::CallReviewed(reviewed) => reviewed_line(reviewed),
         Event::RunEnded(ended) => ended_line(ended),
     };
     Some(format!("{:>3}  {text}", entry.turn))
@@ -114,6 +122,17 @@ fn call_text(call: &Call) -> String {
             brief(&call.tool, 40),
             brief(&refusal.message, DETAIL_CHARS)
         ),
+    }
+}
+
+fn reviewed_line(reviewed: &CallReviewed) -> String {
+    let by = brief(&reviewed.by, 40);
+    match &reviewed.verdict {
+        Verdict::Approved => format!("approved {} by {by}", reviewed.tool),
+        Verdict::Denied { reason } => {
+            let reason = brief(reason, DETAIL_CHARS);
+            format!("denied   {} by {by}: {reason}", reviewed.tool)
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) type Ended = Result<Arc<Answer>, Refusal>;
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
     let run = driven.map_err(|error| unusable(&error))?;
     let Some(termination) = run.termination() else {
-        return Err(internal("the run did not end"));
+        return Err(waits(&run));
     };
     match termination.kind {
         TerminationKind::Done => Ok(Arc::new(Answer {
@@ -42,6 +42,15 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
         }
         kind => Err(failed(status(kind), kind.as_str(), termination)),
     }
+}
+
+/// A client cannot approve: somebody at the server must.
+fn waits(run: &Run) -> Refusal {
+    let id = run.id();
+    let message = format!(
+        "run {id} waits for a person: `bonded approve {id}` or `bonded deny {id}` goes on with it"
+    );
+    Refusal::failed(StatusCode::CONFLICT, "awaiting_review", message)
 }
 
 fn content(report: Option<Report>, termination: &Termination) -> String {

@@ -195,7 +195,7 @@ impl Runs {
                 result.turns,
                 result.elapsed_ms
             )),
-            Ok(None) => {}
+            Ok(None) => output::stderr(&format!("run {id} waits for a person")),
             Err(error) => output::stderr(&format!("run {id} cannot be driven: {error}")),
         }
     }

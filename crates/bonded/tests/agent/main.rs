@@ -12,10 +12,11 @@ mod tool_server;
 mod world;
 
 mod accounting;
+mod approvals;
 mod arguments;
 mod bad_files;
-mod billing;
 mod batch;
+mod billing;
 mod context;
 mod conversation;
 mod each;

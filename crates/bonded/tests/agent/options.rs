@@ -6,7 +6,7 @@ use bonded_host::config::options::{Kind, OptionRow, TABLE};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
-use probes::{of_limits, of_requests, of_the_process};
+use probes::{of_approvals, of_limits, of_requests, of_the_process};
 
 /// How an option is looked at: a value, another one that must lose against it, and what is seen.
 struct Probe {
@@ -98,6 +98,7 @@ fn check(row: &OptionRow, probe: &Probe) {
 fn probes() -> Vec<Probe> {
     let mut probes = of_requests();
     probes.extend(of_limits());
+    probes.extend(of_approvals());
     probes.extend(of_the_process());
     probes
 }
@@ -127,6 +128,11 @@ fn what_a_provider_is_sent_follows_the_highest_place_that_says_it() {
 #[test]
 fn what_bounds_a_run_follows_the_highest_place_that_says_it() {
     check_all(of_limits());
+}
+
+#[test]
+fn what_a_run_may_do_without_asking_follows_the_highest_place_that_says_it() {
+    check_all(of_approvals());
 }
 
 #[test]

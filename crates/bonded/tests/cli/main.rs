@@ -1,6 +1,7 @@
 //! The program as a person meets it: the real binary, its streams, its exit codes and its store.
 
 mod answers;
+mod approvals;
 mod audit;
 mod bad_goal;
 mod bad_reply;

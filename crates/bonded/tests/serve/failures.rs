@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::call;
-use crate::served::{Served, never, question};
+use crate::served::{Served, never, question, report, write_agent};
 
 #[test]
 fn a_run_that_fails_is_told_by_why_it_ended_and_is_not_to_be_asked_again() {
@@ -48,4 +48,33 @@ fn a_run_that_somebody_cancels_is_told_as_cancelled() {
     let reply = crate::http::receive(waiting);
     assert_eq!((reply.status, reply.code().as_str()), (500, "cancelled"));
     assert_eq!(reply.header("x-bonded-run"), Some(run.as_str()));
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_is_told_with_its_name_and_answers_once_it_is_approved() {
+    let place = crate::place::Place::new();
+    let write = call("write", json!({ "path": "a", "content": "x" }));
+    let front = "tools: builtin\napprovals: {ask: [write]}";
+    write_agent(&place, "agent", &[write, report("written")], front);
+    let served = Served::start_in(place, &["agent"], &[]);
+    let key = "\r\nIdempotency-Key: one";
+    let ask = || served.post_with("/v1/chat/completions", key, &question("agent"));
+    let waits = ask();
+    assert_eq!(
+        (waits.status, waits.code().as_str()),
+        (409, "awaiting_review"),
+        "{waits:?}"
+    );
+    let run = waits
+        .header("x-bonded-run")
+        .expect("the run is named")
+        .to_owned();
+    assert!(
+        waits.body.contains(&format!("bonded approve {run}")),
+        "{waits:?}"
+    );
+    assert_eq!(served.place.bonded(&["approve", &run]).code, Some(0));
+    let answered = ask();
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert!(answered.body.contains("written"), "{answered:?}");
 }

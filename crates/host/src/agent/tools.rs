@@ -25,7 +25,7 @@ use crate::host::{Toolset, WorkdirTools};
 pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
-const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
+pub(crate) const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked to mean something.

@@ -1,6 +1,7 @@
 //! The options of a run, in one table: the command line, agent files, the configuration and the help
 //! all read this one.
 
+pub(crate) mod approvals;
 mod error;
 mod kind;
 mod reasoning;

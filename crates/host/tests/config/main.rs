@@ -1,6 +1,7 @@
 //! Agent files, layers of configuration and options, from files in directories that the tests make.
 
 mod agent_file;
+mod approvals;
 mod explain;
 mod hostile;
 mod include;

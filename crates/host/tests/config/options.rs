@@ -6,6 +6,7 @@ use bonded_host::config::options::{
     Caching, Given, Kind, ModelRef, OptionError, Options, Source, Sources, TABLE, ToolEncoding,
     find, parse_override, resolve,
 };
+use bonded_kernel::Permission;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -364,7 +365,8 @@ fn every_place_of_the_configuration_reaches_its_option() {
               "topP": 0.5, "topK": 6, "repeatPenalty": 0.7, "maxOutputTokens": 8, "maxRetries": 9,
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
               "toolOutputPaging": true, "progressReports": true,
-              "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json"},
+              "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
+              "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny"},
             "tooling": {"transport": "native"},
             "persistence": {"sessionsDir": "/s"},
             "accounting": {"file": "/ledger"}}"#,
@@ -397,6 +399,9 @@ fn every_place_of_the_configuration_reaches_its_option() {
     assert_eq!((options.turns_max, options.calls_per_turn_max), (10, 11));
     assert_eq!(options.context_window_buffer_tokens, 13);
     assert_eq!(options.format, Some("json"));
+    assert_eq!(options.approvals[0].tools.as_str(), "a*");
+    assert_eq!(options.untrusted, Some(vec!["b*".to_owned()]));
+    assert_eq!(options.after_untrusted, Permission::Deny);
     assert_eq!(resolved.sources["toolingTransport"], Source::Config);
 }
 
@@ -437,7 +442,8 @@ fn an_agent_file_with_every_option_gives_exactly_these_options() {
     let rows = TABLE.iter().filter(|row| row.front_matter);
     let lines = rows.map(|row| match row.kind {
         Kind::Models => format!("{}: [p/m, q/n]\n", row.key),
-        Kind::List => format!("{}: [x, y]\n", row.key),
+        Kind::List | Kind::Patterns => format!("{}: [x, y]\n", row.key),
+        Kind::Approvals => format!("{}: {{ask: [x]}}\n", row.key),
         Kind::Choice(words) => format!("{}: {}\n", row.key, words[1].0),
         Kind::Reasoning => format!("{}: high\n", row.key),
         Kind::Flag => format!("{}: true\n", row.key),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::held::UNTRUSTED;
 use super::{Phase, Run};
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
@@ -13,6 +14,7 @@ use crate::event::{
 use crate::model::{FailureClass, Message, MessageCall, Usage};
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
+use crate::policy::Review;
 use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
 use crate::report::{self, FINAL_REPORT};
@@ -29,16 +31,19 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     run.head = entry.head();
     run.turn = entry.turn;
     match &entry.event {
-        Event::RunResumed {} => run.watch.resume(entry.at),
+        Event::RunResumed {} => run.taken_up(entry.at),
+        Event::CallReviewed(_) => run.watch.resume(entry.at),
         _ => run.watch.observe(entry.at),
     }
     match &entry.event {
         Event::RunStarted(_) | Event::RunResumed {} | Event::CallRepaired { .. } => {}
-        Event::CallSkipped { reason, .. } => {
-            if *reason == SkipReason::ContextBudget {
-                run.pass_with(&DROPPED.into(), Outcome::Failed);
-            }
-        }
+        Event::CallSkipped { reason, .. } => match reason {
+            SkipReason::ContextBudget => run.pass_with(&DROPPED.into(), Outcome::Failed),
+            SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
+            SkipReason::AfterTheEnd => {}
+        },
+        Event::ReviewAsked { why, .. } => run.review_asked(why),
+        Event::CallReviewed(reviewed) => run.reviewed(&reviewed.verdict),
         Event::ToolInvoked { .. } => {
             if let Phase::Acting { invoked, .. } = &mut run.phase {
                 *invoked = true;
@@ -199,11 +204,7 @@ impl Run {
         while let Some(call) = calls.get(at) {
             let Some(refusal) = &call.refused else { break };
             if self.shows(at, call) {
-                let text: Text = format!("(tool failed: {})", refusal.message).into();
-                let tokens = self.tokens_of(call, &text, Outcome::Failed, 0);
-                let has_room = exceeded(self, tokens).is_none();
-                let text = if has_room { text } else { REFUSED.into() };
-                self.answer_call(call, &text, Outcome::Failed, 0, None);
+                self.refuse(call, format!("(tool failed: {})", refusal.message).into());
             }
             at += 1;
         }
@@ -216,6 +217,14 @@ impl Run {
                 invoked: false,
             }
         };
+    }
+
+    /// Puts before the model why a call was not executed, in short where there is no room.
+    pub(super) fn refuse(&mut self, call: &Call, text: Text) {
+        let tokens = self.tokens_of(call, &text, Outcome::Failed, 0);
+        let has_room = exceeded(self, tokens).is_none();
+        let text = if has_room { text } else { REFUSED.into() };
+        self.answer_call(call, &text, Outcome::Failed, 0, None);
     }
 
     /// Puts what came of a call before the model: where the provider has a place for it, or as a message
@@ -293,7 +302,8 @@ impl Run {
             let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
             whole.saturating_sub(estimate(&text))
         });
-        tokens.saturating_add(around)
+        let block = call.map_or(0, |call| self.block_tokens(call, output));
+        tokens.saturating_add(around).saturating_add(block)
     }
 
     fn finished(&mut self, finished: &ToolFinished) {
@@ -306,6 +316,7 @@ impl Run {
         }
         self.keep(finished);
         if let Some(call) = calls.get(at) {
+            self.mark(finished);
             let own = self.config().own_tools.of(&call.tool);
             if own.is_none_or(OwnTool::acts) {
                 self.progress
@@ -318,14 +329,15 @@ impl Run {
                 self.collapse();
             }
             if !(is_report && finished.outcome == Outcome::Ok && call.tag.is_some()) {
-                let (output, outcome) = (&finished.output, finished.outcome);
-                self.answer_call(call, output, outcome, finished.latency_ms, finished.tokens);
+                let (output, tokens) = self.shown(call, finished);
+                self.answer_call(call, &output, finished.outcome, finished.latency_ms, tokens);
             }
         }
         self.pass(calls, at);
     }
 
     pub(super) fn pass(&mut self, calls: Arc<[Call]>, at: usize) {
+        self.review = Review::None;
         self.phase = Phase::Acting {
             calls,
             at: at + 1,

@@ -8,6 +8,8 @@ pub(crate) struct Stopwatch {
     pub(crate) last_at: Millis,
     segment_start: Millis,
     earlier_ms: u64,
+    /// Whether the run waits for a person: nobody drives it then.
+    paused: bool,
 }
 
 impl Stopwatch {
@@ -16,11 +18,22 @@ impl Stopwatch {
             last_at: at,
             segment_start: at,
             earlier_ms: 0,
+            paused: false,
         }
     }
 
     pub(super) fn observe(&mut self, at: Millis) {
         self.last_at = self.last_at.max(at);
+        if self.paused {
+            self.segment_start = self.last_at;
+        }
+    }
+
+    /// What lies between here and the next resume is not counted.
+    pub(super) fn pause(&mut self) {
+        self.earlier_ms += self.last_at - self.segment_start;
+        self.segment_start = self.last_at;
+        self.paused = true;
     }
 
     /// What lies between the last entry and a resume is not counted.
@@ -28,9 +41,13 @@ impl Stopwatch {
         self.earlier_ms += self.last_at - self.segment_start;
         self.segment_start = at.max(self.last_at);
         self.last_at = self.segment_start;
+        self.paused = false;
     }
 
     pub(crate) fn elapsed_ms(&self, now: Millis) -> u64 {
+        if self.paused {
+            return self.earlier_ms;
+        }
         self.earlier_ms
             .saturating_add(now.max(self.last_at) - self.segment_start)
     }

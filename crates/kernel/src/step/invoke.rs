@@ -126,6 +126,8 @@ pub struct ToolOutput {
     pub tokens: Option<u64>,
     /// What the call itself spent on models, where it was another agent.
     pub spent: Option<Spent>,
+    /// Whether the call was another agent that took untrusted data in.
+    pub marked: bool,
 }
 
 impl Stepper<'_> {
@@ -151,6 +153,10 @@ impl Stepper<'_> {
                 reason: SkipReason::ContextBudget,
             });
             return self.advance();
+        }
+        // Of a batch the members are held; what the kernel itself answers does nothing.
+        if own.is_none() && self.is_held(at, &call.tool) {
+            return;
         }
         let effect = self
             .run
@@ -201,6 +207,7 @@ impl Stepper<'_> {
             tokens: None,
             dropped: None,
             spent: None,
+            marked: false,
         })));
     }
 
@@ -243,6 +250,7 @@ impl Stepper<'_> {
             tokens: output.tokens,
             dropped: dropped.clone(),
             spent: output.spent,
+            marked: output.marked,
         })));
         if let Some(dropped) = dropped {
             self.force_after_drop(&dropped);
@@ -269,6 +277,7 @@ impl Stepper<'_> {
             tokens: None,
             dropped: None,
             spent: None,
+            marked: false,
         })));
     }
 

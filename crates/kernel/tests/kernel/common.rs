@@ -147,11 +147,8 @@ pub(crate) fn output(outcome: Outcome, text: &str) -> ToolOutput {
     ToolOutput {
         outcome,
         text: text.into(),
-        cut_from_bytes: None,
-        original: None,
         latency_ms: 3,
-        tokens: None,
-        spent: None,
+        ..ToolOutput::default()
     }
 }
 

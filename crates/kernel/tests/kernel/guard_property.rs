@@ -250,7 +250,7 @@ fn play(scene: &Scene) -> Result<(), TestCaseError> {
                 world.wake();
                 prop_assert!(world.entries.len() > before, "it waited for nothing");
             }
-            Effect::Stop(_) => break,
+            Effect::Review(_) | Effect::Stop(_) => break,
         }
     }
     prop_assert!(world.ended().is_some(), "{:?}", world.kinds());

@@ -31,7 +31,9 @@ fn the_cap_on_turns_holds_also_when_every_step_is_resumed() {
                     world.reply(reply([look("a")]));
                 }
                 Effect::Invoke(_) => drop(world.ok("a shed")),
-                Effect::Wait { .. } | Effect::Stop(_) => unreachable!("{:?}", world.effect),
+                Effect::Wait { .. } | Effect::Review(_) | Effect::Stop(_) => {
+                    unreachable!("{:?}", world.effect)
+                }
             }
         }
         assert_eq!(replies, 7);

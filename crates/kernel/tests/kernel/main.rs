@@ -17,6 +17,8 @@ mod guard;
 mod guard_property;
 mod limits;
 mod paging;
+mod policy;
+mod policy_marks;
 mod progress_report;
 mod purity;
 mod repair;

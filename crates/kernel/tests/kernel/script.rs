@@ -55,7 +55,7 @@ fn perform(world: &mut World, act: &Act) {
         Act::Fits { reply, output } => match world.effect {
             Effect::Ask { .. } => drop(world.reply(reply)),
             Effect::Invoke(_) => drop(world.returned(output)),
-            Effect::Wait { .. } | Effect::Stop(_) => drop(world.wake()),
+            Effect::Wait { .. } | Effect::Review(_) | Effect::Stop(_) => drop(world.wake()),
         },
         Act::Fails(failure) => drop(world.fail(failure)),
         Act::Stale {

@@ -1,6 +1,8 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
-use bonded_kernel::{BATCH, Entry, Event, Head, Outcome, Run, RunConfig, TOOL_OUTPUT};
+use bonded_kernel::{
+    BATCH, Entry, Event, Head, Outcome, Run, RunConfig, SkipReason, TOOL_OUTPUT, Verdict,
+};
 use bonded_state::Store as _;
 
 use super::ledger::{Execution, Sent, Tally};
@@ -68,7 +70,7 @@ impl History {
     }
 }
 
-/// Names what happens only to agents: a simulation that never sees it proves nothing about it.
+/// Names what happens only to agents or under policies: a simulation that never sees it proves nothing about it.
 fn feat(entry: &Entry) -> Option<&'static str> {
     match &entry.event {
         Event::CallRepaired { .. } => Some("repaired"),
@@ -86,6 +88,15 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             Some("tagged")
         }
         Event::RunEnded(ended) if ended.report.is_some() => Some("reported"),
+        Event::ReviewAsked { .. } => Some("asked"),
+        Event::CallReviewed(reviewed) => Some(match reviewed.verdict {
+            Verdict::Approved => "approved",
+            Verdict::Denied { .. } => "denied",
+        }),
+        Event::CallSkipped {
+            reason: SkipReason::Untrusted,
+            ..
+        } => Some("untrusted"),
         _ => None,
     }
 }

@@ -76,7 +76,7 @@ pub struct Tally {
     pub panics: u64,
     /// Runs of agents.
     pub agents: u64,
-    /// What happened only to agents, by its name.
+    /// What happened only to agents or under policies, by its name.
     pub feats: BTreeMap<&'static str, u64>,
     /// How the runs ended.
     pub endings: BTreeMap<&'static str, u64>,

@@ -3,6 +3,7 @@
 use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
 
 use super::agent_plan;
+use super::policy_plan;
 use super::rng::Rng;
 
 /// Everything about a world that is fixed before it begins.
@@ -75,6 +76,7 @@ impl Plan {
         let rng = &mut rng;
         let mut config = config(rng);
         agent_plan::make_agent(seed, &mut config);
+        policy_plan::make_policy(seed, &mut config);
         Self {
             config,
             temper: rng.weighted(&[

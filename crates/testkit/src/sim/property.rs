@@ -5,6 +5,7 @@ mod conversation;
 mod limits;
 mod log;
 mod own_tools;
+mod policy;
 mod tools;
 
 use bonded_kernel::Entry;
@@ -140,6 +141,14 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     (
         "a_rejected_reply_executes_nothing",
         agents::a_rejected_reply_executes_nothing,
+    ),
+    (
+        "nothing_held_is_invoked_unapproved",
+        policy::nothing_held_is_invoked_unapproved,
+    ),
+    (
+        "every_verdict_answers_one_question",
+        policy::every_verdict_answers_one_question,
     ),
     (
         "each_request_was_logged_and_sent_once",

@@ -11,6 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 
 use super::history::History;
+use super::judge::judge;
 use super::ledger::Place;
 use super::model::{Asked, SimModel};
 use super::plan::Plan;
@@ -38,6 +39,8 @@ pub struct World {
 /// How the life of a process ended.
 enum Life {
     Ended(Box<Run>),
+    /// The run waits for a person.
+    Paused(Box<Run>),
     /// The driver gave up with an error, as a process does whose disk is failing.
     GaveUp,
     Died,
@@ -76,6 +79,7 @@ impl World {
                     live = Some(*run);
                     break;
                 }
+                Life::Paused(run) => judge(&shared, &run).await,
                 Life::GaveUp | Life::Died => between_processes(&shared).await,
             }
         }
@@ -152,6 +156,7 @@ fn life_of(process: &Process, result: Result<Run, HostError>) -> Life {
         process.shared.complain(complaint);
     }
     let unexpected = match result {
+        Ok(run) if run.waiting_call().is_some() => return Life::Paused(Box::new(run)),
         Ok(run) => return Life::Ended(Box::new(run)),
         Err(HostError::Store(StoreError::Io { .. } | StoreError::Conflict { .. })) => None,
         Err(error) => Some(error),

@@ -207,6 +207,57 @@ pub(super) fn of_requests() -> Vec<Probe> {
     ]
 }
 
+/// An agent that reads something and then changes something.
+fn changing() -> World {
+    let read = ("test__test", json!({ "text": "hello" }));
+    let change = ("write", json!({ "path": "note", "content": "x" }));
+    routed()
+        .front("tools: [test, builtin]")
+        .says([calls(&[read, change])])
+}
+
+fn status(seen: &Seen) -> Value {
+    seen.outcome.result["status"].clone()
+}
+
+/// What a run may do without asking.
+pub(super) fn of_approvals() -> Vec<Probe> {
+    let waits = || (json!("awaiting_review"), json!("succeeded"));
+    let stage = changing;
+    vec![
+        Probe {
+            stage,
+            ..probe("approvals", ("ask:write", "allow:write"), waits(), status)
+        },
+        Probe {
+            stage,
+            ..probe("ask", ("write", "list"), waits(), status)
+        },
+        Probe {
+            stage,
+            ..probe(
+                "deny",
+                ("write", "list"),
+                (json!(false), json!(true)),
+                |seen| json!(seen.world.path("note").exists()),
+            )
+        },
+        Probe {
+            stage,
+            ..probe(
+                "untrusted",
+                ("test__*", "list"),
+                (json!(true), json!(false)),
+                |seen| json!(seen.outcome.tool_texts()[0].starts_with("<untrusted-")),
+            )
+        },
+        Probe {
+            stage,
+            ..probe("afterUntrusted", ("ask", "allow"), waits(), status)
+        },
+    ]
+}
+
 /// What bounds a run.
 pub(super) fn of_limits() -> Vec<Probe> {
     vec![

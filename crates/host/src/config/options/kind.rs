@@ -3,7 +3,10 @@
 
 use serde_json::Value;
 
+use bonded_kernel::Rule;
+
 use super::Source;
+use super::approvals;
 use super::reasoning::ReasoningLevel;
 use super::values::ModelRef;
 
@@ -23,6 +26,10 @@ pub enum Kind {
         max: f64,
     },
     List,
+    /// A list of names of tools in which `*` stands for any letters.
+    Patterns,
+    /// What happens with the calls of which tools.
+    Approvals,
     /// A list of `PROVIDER/MODEL`.
     Models,
     /// Words as they may be written, and the word that each means.
@@ -43,6 +50,7 @@ pub(crate) enum Parsed {
     Whole(u64),
     Real(f64),
     List(Vec<String>),
+    Rules(Vec<Rule>),
     Word(&'static str),
     Level(ReasoningLevel),
     Flag(bool),
@@ -68,6 +76,10 @@ pub(crate) fn parse(kind: Kind, value: &Value, source: Source) -> Result<Parsed,
         Kind::Models => list(value)
             .filter(|names| names.iter().all(|name| ModelRef::parse(name).is_some()))
             .map(Parsed::List),
+        Kind::Patterns => list(value)
+            .filter(|names| names.iter().all(|name| approvals::is_pattern(name)))
+            .map(Parsed::List),
+        Kind::Approvals => approvals::rules(value).map(Parsed::Rules),
         Kind::Choice(words) => choice(value, words),
         Kind::Flag => flag(value).map(Parsed::Flag),
         Kind::Text => value
@@ -88,6 +100,10 @@ fn expected(kind: Kind) -> String {
         Kind::Real { min, max } if max == f64::MAX => format!("a number from {min} up, or none"),
         Kind::Real { min, max } => format!("a number from {min} to {max}, or none"),
         Kind::List => "a list of names, or names with commas between".into(),
+        Kind::Patterns => "a list of tools' names, in which * stands for any letters".into(),
+        Kind::Approvals => {
+            "lists of tools under allow, ask and deny, or a list such as [deny:rm_*, ask:*]".into()
+        }
         Kind::Models => "PROVIDER/MODEL, or a list of them".into(),
         Kind::Choice(words) => {
             let words: Vec<&str> = words
@@ -135,7 +151,7 @@ fn real(value: &Value) -> Option<f64> {
     real.is_finite().then_some(real)
 }
 
-fn list(value: &Value) -> Option<Vec<String>> {
+pub(super) fn list(value: &Value) -> Option<Vec<String>> {
     let items: Vec<&str> = match value {
         Value::String(text) => text.split(',').collect(),
         Value::Array(items) => items.iter().map(Value::as_str).collect::<Option<_>>()?,

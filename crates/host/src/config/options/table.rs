@@ -109,6 +109,7 @@ const fn real(min: f64, max: f64) -> Kind {
     Kind::Real { min, max }
 }
 
+const PERMISSION: Kind = Kind::Choice(&[("allow", "allow"), ("ask", "ask"), ("deny", "deny")]);
 const CACHING: Kind = Kind::Choice(&[("full", "full"), ("none", "none")]);
 const TRANSPORT: Kind = Kind::Choice(&[
     ("native", "native"),
@@ -235,6 +236,34 @@ pub const TABLE: &[OptionRow] = &[
         &["defaults.progressReports"],
         Some("false"),
         "let the model say what it does while it works",
+    ),
+    OptionRow {
+        flag: None,
+        ..agent("approvals", "", Kind::Approvals).with(
+            &["defaults.approvals"],
+            None,
+            "which tools are allowed, asked about and denied",
+        )
+    },
+    process("ask", "--ask", Kind::Patterns).with(
+        &[],
+        Some(""),
+        "tools to ask a person about before each call; * stands for any letters",
+    ),
+    process("deny", "--deny", Kind::Patterns).with(
+        &[],
+        Some(""),
+        "tools that are never called; * stands for any letters",
+    ),
+    agent("untrusted", "--untrusted", Kind::Patterns).with(
+        &["defaults.untrusted"],
+        None,
+        "tools whose output nobody vouches for; * stands for any letters",
+    ),
+    agent("afterUntrusted", "--after-untrusted", PERMISSION).with(
+        &["defaults.afterUntrusted"],
+        Some("allow"),
+        "what happens with calls that change something after untrusted output: allow, ask or deny",
     ),
     agent("caching", "--caching", CACHING).with(
         &[],

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::{Permission, Rule};
+
 use super::Source;
 use super::kind::Parsed;
 use super::reasoning::{Reasoning, ReasoningTokens, ReasoningValue};
@@ -65,6 +67,13 @@ pub struct Options {
     pub calls_per_turn_max: u32,
     pub tool_output_paging: bool,
     pub progress_reports: bool,
+    /// In the order in which they hold.
+    pub approvals: Vec<Rule>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+    /// `None` where nobody says it.
+    pub untrusted: Option<Vec<String>>,
+    pub after_untrusted: Permission,
     pub caching: Caching,
     pub encoding: ToolEncoding,
     pub stream: bool,
@@ -122,6 +131,21 @@ impl Values {
         match self.get(key) {
             Parsed::Real(real) => Some(*real),
             _ => None,
+        }
+    }
+
+    fn rules(&self, key: &str) -> Vec<Rule> {
+        match self.get(key) {
+            Parsed::Rules(rules) => rules.clone(),
+            _ => vec![],
+        }
+    }
+
+    fn permission(&self, key: &str) -> Permission {
+        match self.get(key) {
+            Parsed::Word("deny") => Permission::Deny,
+            Parsed::Word("ask") => Permission::Ask,
+            _ => Permission::Allow,
         }
     }
 
@@ -210,6 +234,14 @@ impl Values {
             calls_per_turn_max: self.count_32("maxToolCallsPerTurn"),
             tool_output_paging: self.flag("toolOutputPaging"),
             progress_reports: self.flag("progressReports"),
+            approvals: self.rules("approvals"),
+            ask: self.list("ask"),
+            deny: self.list("deny"),
+            untrusted: match self.get("untrusted") {
+                Parsed::List(patterns) => Some(patterns.clone()),
+                _ => None,
+            },
+            after_untrusted: self.permission("afterUntrusted"),
             caching: self.caching(),
             encoding: self.encoding(),
             stream: self.flag("stream"),

@@ -1,6 +1,6 @@
 //! The tools: what was executed, against what was decided and logged.
 
-use bonded_kernel::{Call, DONE, Entry, Event, FINAL_REPORT, Outcome};
+use bonded_kernel::{Call, DONE, Entry, Event, FINAL_REPORT, Outcome, Verdict};
 
 use super::own_tools::is_own;
 use crate::sim::history::History;
@@ -29,7 +29,7 @@ fn invoked(history: &History, turn: u32, at: u32) -> Option<&Entry> {
     })
 }
 
-/// Where the log says what came of a call: its end, or that it was skipped.
+/// Where the log says what came of a call: its end, or that it was skipped or denied.
 fn outcomes(history: &History, turn: u32, at: u32) -> impl Iterator<Item = &Entry> {
     history.entries.iter().filter(move |entry| {
         entry.turn == turn
@@ -37,6 +37,9 @@ fn outcomes(history: &History, turn: u32, at: u32) -> impl Iterator<Item = &Entr
                 Event::ToolFinished(finished) => finished.call == at,
                 Event::ProgressReported { call, .. } => *call == at,
                 Event::CallSkipped { call, .. } => *call == at,
+                Event::CallReviewed(reviewed) => {
+                    reviewed.call == at && reviewed.verdict != Verdict::Approved
+                }
                 _ => false,
             }
     })

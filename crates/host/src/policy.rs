@@ -1,0 +1,84 @@
+//! The policy of a run, from what the options say and from the run that calls it.
+
+use bonded_kernel::{Permission, Policy, Rule, Run, SubAgent, ToolPattern};
+
+use crate::agent::BUILTIN;
+use crate::config::options::{Options, approvals};
+
+/// What the options say that a run may do without asking; `None` where they say nothing. The flags can only
+/// make stricter what an agent's file or the configuration says.
+pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box<Policy>> {
+    let flags = flag_rules(options);
+    let (untrusted, trusted) = untrusted(options, agents);
+    let said = Policy {
+        rules: options.approvals.clone(),
+        untrusted,
+        trusted,
+        after_untrusted: options.after_untrusted,
+        ..Policy::default()
+    };
+    let both = match flags.is_empty() {
+        true => said,
+        false if said.is_empty() => Policy {
+            rules: flags,
+            ..said
+        },
+        false => Policy {
+            rules: flags,
+            ..Policy::default()
+        }
+        .under(said),
+    };
+    named(both, nonce)
+}
+
+/// The policy of a run that another one calls: the caller's holds too, and so does its mark.
+pub(crate) fn below(own: Option<Box<Policy>>, caller: &Run, nonce: &str) -> Option<Box<Policy>> {
+    let own = own.map_or_else(Policy::default, |own| *own);
+    let mut both = match &caller.config().policy {
+        Some(above) => own.under(Policy::clone(above)),
+        None => own,
+    };
+    if both.is_empty() {
+        return None;
+    }
+    both.begins_marked = caller.marked_by().is_some();
+    named(both, nonce)
+}
+
+fn named(mut policy: Policy, nonce: &str) -> Option<Box<Policy>> {
+    if policy.is_empty() {
+        return None;
+    }
+    policy.nonce = nonce.to_owned();
+    Some(Box::new(policy))
+}
+
+fn flag_rules(options: &Options) -> Vec<Rule> {
+    let rules = |patterns: &[String], permission| {
+        let rule = move |pattern: &String| Rule {
+            tools: ToolPattern::new(pattern),
+            permission,
+        };
+        patterns.iter().map(rule).collect::<Vec<_>>()
+    };
+    let mut all = rules(&options.deny, Permission::Deny);
+    all.extend(rules(&options.ask, Permission::Ask));
+    approvals::sorted(all)
+}
+
+/// Where it matters and nobody says which tools are not trusted, it is all that are not built in. Another
+/// agent is as trusted as what it read: its run says so itself.
+fn untrusted(options: &Options, agents: &[SubAgent]) -> (Vec<ToolPattern>, Vec<ToolPattern>) {
+    let patterns = |names: &[String]| names.iter().map(ToolPattern::new).collect();
+    match &options.untrusted {
+        Some(names) => (patterns(names), vec![]),
+        None if options.after_untrusted == Permission::Allow => (vec![], vec![]),
+        None => {
+            let built_in = BUILTIN.iter().map(|name| ToolPattern::new(*name));
+            let agents = agents.iter().map(|agent| ToolPattern::new(&agent.tool));
+            let trusted = built_in.chain(agents).collect();
+            (vec![ToolPattern::new("*")], trusted)
+        }
+    }
+}

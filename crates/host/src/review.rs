@@ -1,0 +1,98 @@
+//! Calls that wait for a person: which one it is, and what the person says of it.
+
+use bonded_kernel::{self as kernel, Effect, Input, Run, RunId, Verdict, WaitingCall};
+use bonded_state::StoreError;
+
+use crate::accounting::child_id;
+use crate::error::HostError;
+use crate::host::Host;
+use crate::load::load_run;
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The run whose call it is: the one that was asked for, or one below it.
+    pub run: RunId,
+    pub call: WaitingCall,
+}
+
+/// What came of a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reviewed {
+    Recorded,
+    /// The call did not wait any more; nothing was recorded.
+    TooLate,
+}
+
+impl Waiting {
+    /// Finds the call that a run waits for: its own, or that of an agent that it called.
+    pub async fn of(store: &dyn bonded_state::Store, run: &Run) -> Result<Option<Self>, HostError> {
+        if let Some(call) = run.waiting_call() {
+            let run = run.id().clone();
+            return Ok(Some(Self { run, call }));
+        }
+        let Effect::Invoke(invocation) = kernel::next(run) else {
+            return Ok(None);
+        };
+        if run.sub_agent(invocation.tool()).is_none() {
+            return Ok(None);
+        }
+        let child = child_id(&invocation.key());
+        if store.head(&child).await?.is_none() {
+            return Ok(None);
+        }
+        let child = load_run(store, &child).await?;
+        Box::pin(Self::of(store, &child)).await
+    }
+}
+
+impl Host {
+    /// Records what a person says of a call that waits. It does not drive the run: see
+    /// [`resume`](Self::resume).
+    pub async fn review(
+        &self,
+        waiting: &Waiting,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<Reviewed, HostError> {
+        let verdict = match verdict {
+            Verdict::Approved => Verdict::Approved,
+            Verdict::Denied { reason } => Verdict::Denied {
+                reason: self.masked(reason),
+            },
+        };
+        loop {
+            let mut run = self.load(&waiting.run).await?;
+            let input = Input::Reviewed {
+                turn: waiting.call.turn,
+                call: waiting.call.call,
+                verdict: verdict.clone(),
+                by: by.to_owned(),
+            };
+            let step = kernel::step(&mut run, self.clock.now(), input);
+            if step.entries().is_empty() {
+                return Ok(Reviewed::TooLate);
+            }
+            let (before, after) = (step.before(), step.after());
+            let appended = self.store.append(before, step.entries().clone()).await;
+            let error = match appended {
+                Ok(_) => return Ok(Reviewed::Recorded),
+                // Somebody else wrote: what the log says now decides.
+                Err(StoreError::Conflict { .. }) => continue,
+                Err(error) => error,
+            };
+            // A store may fail after its commit.
+            return match self.store.head(&waiting.run).await? {
+                Some(head) if head == after => Ok(Reviewed::Recorded),
+                _ => Err(error.into()),
+            };
+        }
+    }
+
+    /// The run at the root of the tree that a run hangs in: the one to resume after a verdict.
+    pub async fn root_of(&self, run: &RunId) -> Result<RunId, HostError> {
+        let run = self.load(run).await?;
+        let parent = run.config().parent.as_ref();
+        Ok(parent.map_or_else(|| run.id().clone(), |parent| parent.origin.clone()))
+    }
+}

@@ -1,0 +1,65 @@
+//! A call that waits for a person, and what the person said.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Phase, Run};
+use crate::text::Text;
+
+/// What a person said of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approved,
+    Denied {
+        /// What the model is told.
+        reason: Text,
+    },
+}
+
+/// How the call that is up next stands with the policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Review {
+    /// Nobody was asked about it.
+    #[default]
+    None,
+    /// A person was asked, for this reason.
+    Asked {
+        why: Text,
+    },
+    Approved,
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingCall {
+    pub turn: u32,
+    /// The call's place in its reply, from 0.
+    pub call: u32,
+    pub tool: Arc<str>,
+    /// As they would be executed.
+    pub arguments: Text,
+    /// Why a person is asked.
+    pub why: Text,
+}
+
+impl Run {
+    /// The call that waits for a person, if one does.
+    pub fn waiting_call(&self) -> Option<WaitingCall> {
+        let Review::Asked { why } = &self.review else {
+            return None;
+        };
+        let Phase::Acting { calls, at, .. } = &self.phase else {
+            return None;
+        };
+        let call = calls.get(*at)?;
+        Some(WaitingCall {
+            turn: self.turn,
+            call: *at as u32,
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            why: why.clone(),
+        })
+    }
+}
