@@ -153,7 +153,9 @@ fn a_servers_secrets_come_from_the_layer_and_are_not_shown() {
         .says([call("test__env", json!({})), report("done")]);
     let outcome = world.run(&[], "do it").good();
     let seen = outcome.tool_texts()[0];
-    assert!(seen.contains("<hunter2>"), "{seen}");
+    // What is masked is what the server has seen: a variable that was not put in would be shown.
+    assert!(seen.contains("\"GIVEN\":\"[secret "), "{seen}");
+    assert!(!seen.contains("hunter2"), "{seen}");
 }
 
 #[test]

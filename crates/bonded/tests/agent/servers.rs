@@ -68,7 +68,9 @@ fn a_server_over_http_is_called_with_its_secret_and_the_secret_is_in_no_log() {
         .file(".ai-agent.env", "TOKEN=hunter2")
         .says([call("far__token", json!({})), report("done")]);
     let outcome = world.run(&[], "do it").good();
-    assert_eq!(outcome.tool_texts(), ["<hunter2>"]);
+    // What is masked is what the server was sent: a variable that was not put in would be shown.
+    let texts = outcome.tool_texts();
+    assert!(texts[0].starts_with("[secret "), "{texts:?}");
     let log = world.log(outcome.run_id());
     let started = log.first().expect("a run begins").to_string();
     assert!(started.contains("far__token"), "{started}");

@@ -93,6 +93,11 @@ impl Config {
         problems: &mut Vec<ConfigError>,
     ) -> Option<McpServer> {
         let transport = transport(entry, problems);
+        for field in ["secretEnv", "secretHeaders"] {
+            for (name, value) in entry.secrets(field) {
+                self.environment.secrets().learn_key(&name, value.expose());
+            }
+        }
         let probes = [
             ("ping", HealthProbe::Ping),
             ("listTools", HealthProbe::ListTools),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Limits, Outcome};
+use bonded_kernel::{Limits, Mask, Outcome};
 use bonded_testkit::invocation;
 use bonded_tools::mcp::{HttpEndpoint, McpServer, McpServers};
 use bonded_tools::{Queues, Registry};
@@ -35,9 +35,7 @@ async fn call_all(pool: &McpServers, server: McpServer) -> Result<(), Fault> {
     let names = registry.catalog().specs().map(|spec| spec.name.clone());
     for name in names.filter(|name| name.starts_with("suite__")) {
         let call = invocation(&registry, &Limits::default(), &name, &arguments(&name));
-        let output = registry
-            .invoke(&call, &bonded_kernel::Mask::default())
-            .await;
+        let output = registry.invoke(&call, &Mask::default()).await;
         if output.outcome != Outcome::Ok {
             return Err(format!("{name}: {}", output.text).into());
         }

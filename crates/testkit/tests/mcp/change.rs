@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use bonded_kernel::Mask;
 use bonded_tools::Registry;
 use bonded_tools::mcp::McpNews;
 use serde_json::{Value, json};
@@ -104,10 +105,7 @@ async fn a_run_that_begins_later_is_offered_what_there_is_by_then() {
     let spec = later.catalog().spec("srv__extra").expect("it is offered");
     assert_eq!(spec.description, "second");
     let call = invocation(&later, &world.limits, "srv__extra", &json!({}));
-    let text = later
-        .invoke(&call, &bonded_kernel::Mask::default())
-        .await
-        .text;
+    let text = later.invoke(&call, &Mask::default()).await.text;
     assert!(text.contains("mcp_request_refused"), "{text}");
     changing.check_refused("the description").await;
 }
@@ -124,10 +122,7 @@ async fn a_run_that_is_resumed_calls_no_tool_that_became_another_one() {
     let resumed: Arc<Registry> = Arc::new(now).pinned_to(&before);
     for (tool, part) in [("srv__extra", "tool_changed: "), ("srv__pid", "")] {
         let call = invocation(&resumed, &world.limits, tool, &json!({}));
-        let text = resumed
-            .invoke(&call, &bonded_kernel::Mask::default())
-            .await
-            .text;
+        let text = resumed.invoke(&call, &Mask::default()).await.text;
         assert!(text.contains(part), "{tool}: {text}");
         assert_eq!(
             text.contains("tool_changed"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Limits, Outcome};
+use bonded_kernel::{Limits, Mask, Outcome};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -23,9 +23,7 @@ async fn a_queue_is_never_overfull_however_many_runs_use_it() {
         let call = invocation(&registry, &Limits::default(), "srv__peak", &json!({}));
         let mut peaks = vec![];
         for _ in 0..CALLS / RUNS {
-            let output = registry
-                .invoke(&call, &bonded_kernel::Mask::default())
-                .await;
+            let output = registry.invoke(&call, &Mask::default()).await;
             assert_eq!(output.outcome, Outcome::Ok, "{}", output.text);
             peaks.push(output.text.parse::<usize>().expect("a number"));
         }
@@ -47,12 +45,7 @@ async fn calls_of_many_runs_are_executed_in_the_order_in_which_they_came() {
         let arguments = json!({ "text": number.to_string() });
         let call = invocation(&registry, &Limits::default(), "srv__note", &arguments);
         let registry = Arc::clone(&registry);
-        async move {
-            registry
-                .invoke(&call, &bonded_kernel::Mask::default())
-                .await
-                .outcome
-        }
+        async move { registry.invoke(&call, &Mask::default()).await.outcome }
     });
     let outcomes = join_all(calls).await;
     assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Ok));

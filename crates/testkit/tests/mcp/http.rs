@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bonded_kernel::{Limits, Outcome, ToolOutput};
+use bonded_kernel::{Limits, Mask, Outcome, ToolOutput};
 use bonded_tools::Registry;
 use bonded_tools::mcp::{HttpEndpoint, McpServer, McpServers};
 use serde_json::json;
@@ -42,9 +42,7 @@ impl Site {
     async fn call(&self, tool: &str) -> ToolOutput {
         let name = format!("srv__{tool}");
         let call = invocation(&self.registry, &self.limits, &name, &json!({ "text": "t" }));
-        self.registry
-            .invoke(&call, &bonded_kernel::Mask::default())
-            .await
+        self.registry.invoke(&call, &Mask::default()).await
     }
 }
 
@@ -260,6 +258,7 @@ async fn a_call_that_runs_too_long_is_cancelled_and_its_exchange_ended() {
         site.web.count("notifications/cancelled") == 1
     })
     .await;
+    until("the exchange is ended", || site.web.gone() == 1).await;
     let heard = site.web.heard();
     let id = |method: &str| {
         let heard = heard.iter().find(|heard| heard.method() == method);

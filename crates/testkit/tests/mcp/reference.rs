@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use bonded_kernel::{Limits, Outcome};
+use bonded_kernel::{Limits, Mask, Outcome};
 use bonded_tools::mcp::{HttpEndpoint, McpServer, StdioCommand};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -86,9 +86,7 @@ async fn check(mut server: McpServer, calls: &[(&str, Value, &str)]) {
             &format!("ref__{tool}"),
             arguments,
         );
-        let output = registry
-            .invoke(&call, &bonded_kernel::Mask::default())
-            .await;
+        let output = registry.invoke(&call, &Mask::default()).await;
         assert_eq!(output.outcome, Outcome::Ok, "{tool}: {}", output.text);
         assert!(
             output.text.contains(part),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bonded_kernel::Mask;
 use bonded_tools::mcp::McpTransport;
 use serde_json::json;
 
@@ -144,8 +145,10 @@ async fn calls_of_one_queue_do_not_run_side_by_side() {
         &json!({ "ms": 150 }),
     );
     let begun = Instant::now();
-    let mask = bonded_kernel::Mask::default();
-    let outputs = tokio::join!(registry.invoke(&call, &mask), registry.invoke(&call, &mask));
+    let outputs = tokio::join!(
+        registry.invoke(&call, &bonded_kernel::Mask::default()),
+        registry.invoke(&call, &bonded_kernel::Mask::default())
+    );
     assert!(begun.elapsed() >= Duration::from_millis(300));
     for output in [outputs.0, outputs.1] {
         assert_eq!(output.text, "slept 150 ms");
@@ -165,12 +168,7 @@ async fn a_server_that_is_not_shared_is_one_for_each_run_and_ends_with_it() {
         let started = pool.start(std::slice::from_ref(&wanted)).await;
         let registry = registry(started.expect("it starts"));
         let call = invocation(&registry, &Default::default(), "srv__pid", &json!({}));
-        pids.push(
-            registry
-                .invoke(&call, &bonded_kernel::Mask::default())
-                .await
-                .text,
-        );
+        pids.push(registry.invoke(&call, &Mask::default()).await.text);
         runs.push(registry);
     }
     assert_ne!(pids[0], pids[1]);

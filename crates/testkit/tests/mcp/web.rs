@@ -1,6 +1,7 @@
 //! A tool server over HTTP whose answers a test decides.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -55,6 +56,8 @@ type Decide = Arc<dyn Fn(&Heard) -> Option<Says> + Send + Sync>;
 pub(crate) struct Web {
     pub(crate) url: String,
     heard: Arc<Mutex<Vec<Heard>>>,
+    /// How many of those that were never answered have gone away.
+    gone: Arc<AtomicUsize>,
 }
 
 impl Web {
@@ -66,16 +69,24 @@ impl Web {
         let port = listener.local_addr().expect("an address").port();
         let heard = Arc::<Mutex<Vec<Heard>>>::default();
         let (log, decide): (_, Decide) = (Arc::clone(&heard), Arc::new(decide));
+        let gone = Arc::<AtomicUsize>::default();
+        let left = Arc::clone(&gone);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (log, decide) = (Arc::clone(&log), Arc::clone(&decide));
-                tokio::spawn(async move { serve(stream, &log, &*decide).await });
+                let left = Arc::clone(&left);
+                tokio::spawn(async move { serve(stream, &log, &*decide, &left).await });
             }
         });
         Self {
             url: format!("http://127.0.0.1:{port}/mcp"),
             heard,
+            gone,
         }
+    }
+
+    pub(crate) fn gone(&self) -> usize {
+        self.gone.load(Ordering::Relaxed)
     }
 
     pub(crate) fn heard(&self) -> Vec<Heard> {
@@ -96,6 +107,7 @@ async fn serve(
     mut stream: TcpStream,
     log: &Mutex<Vec<Heard>>,
     decide: &(dyn Fn(&Heard) -> Option<Says> + Send + Sync),
+    gone: &AtomicUsize,
 ) -> Option<()> {
     let heard = read(&mut stream).await?;
     let says = decide(&heard).unwrap_or_else(|| good(&heard));
@@ -124,7 +136,10 @@ async fn serve(
             while stream.write_all(&piece).await.is_ok() {}
         }
         Says::Nothing => {}
-        Says::Silence => wait_for_end(&mut stream).await,
+        Says::Silence => {
+            wait_for_end(&mut stream).await;
+            gone.fetch_add(1, Ordering::Relaxed);
+        }
     }
     Some(())
 }
