@@ -19,12 +19,7 @@ async fn a_server_is_started_once_however_many_ask_for_it() {
     for started in [first, second, third] {
         let registry = registry(started.expect("it starts"));
         let call = invocation(&registry, &Default::default(), "srv__pid", &json!({}));
-        pids.push(
-            registry
-                .invoke(&call, &bonded_kernel::Mask::default())
-                .await
-                .text,
-        );
+        pids.push(registry.invoke(&call, &Mask::default()).await.text);
     }
     assert!(pids[0] == pids[1] && pids[1] == pids[2], "{pids:?}");
     let mut other = server("srv", &temp, &[("OTHER", "1")]);
@@ -121,13 +116,7 @@ async fn a_servers_own_limit_times_a_call_out_too() {
         (json!({ "text": "next" }), "next"),
     ] {
         let call = invocation(&registry, &Default::default(), "srv__test", &arguments);
-        assert_eq!(
-            registry
-                .invoke(&call, &bonded_kernel::Mask::default())
-                .await
-                .text,
-            text
-        );
+        assert_eq!(registry.invoke(&call, &Mask::default()).await.text, text);
     }
 }
 
@@ -145,10 +134,8 @@ async fn calls_of_one_queue_do_not_run_side_by_side() {
         &json!({ "ms": 150 }),
     );
     let begun = Instant::now();
-    let outputs = tokio::join!(
-        registry.invoke(&call, &bonded_kernel::Mask::default()),
-        registry.invoke(&call, &bonded_kernel::Mask::default())
-    );
+    let mask = Mask::default();
+    let outputs = tokio::join!(registry.invoke(&call, &mask), registry.invoke(&call, &mask),);
     assert!(begun.elapsed() >= Duration::from_millis(300));
     for output in [outputs.0, outputs.1] {
         assert_eq!(output.text, "slept 150 ms");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::{Limits, Outcome, ToolOutput};
+use bonded_kernel::{Limits, Mask, Outcome, ToolOutput};
 pub(crate) use bonded_testkit::invocation;
 use bonded_tools::mcp::{McpServer, McpServers, McpTools, StdioCommand};
 use bonded_tools::{Queues, Registry};
@@ -55,9 +55,7 @@ impl World {
             &format!("srv__{tool}"),
             &arguments,
         );
-        self.registry
-            .invoke(&call, &bonded_kernel::Mask::default())
-            .await
+        self.registry.invoke(&call, &Mask::default()).await
     }
 
     pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> String {
