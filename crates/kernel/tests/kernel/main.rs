@@ -19,6 +19,7 @@ mod limits;
 mod paging;
 mod policy;
 mod policy_marks;
+mod policy_own_tools;
 mod progress_report;
 mod purity;
 mod repair;

@@ -2,6 +2,7 @@
 
 use bonded_kernel::{Entry, Event, Permission, Policy, ToolEffect, Verdict};
 
+use super::own_tools::is_own;
 use super::tools::is_terminal;
 use crate::sim::history::History;
 
@@ -20,7 +21,8 @@ fn demanded(policy: &Policy, before: &[Entry], tool: &str, effect: ToolEffect) -
     let by_rule = policy.permission(tool).0;
     let is_marked = policy.begins_marked
         || before.iter().any(|entry| {
-            matches!(&entry.event, Event::ToolFinished(it) if it.marked || policy.is_untrusted(&it.tool))
+            matches!(&entry.event, Event::ToolFinished(it)
+                if it.marked || !is_own(&it.tool) && policy.is_untrusted(&it.tool))
         });
     match is_marked && effect != ToolEffect::Read {
         true => by_rule.max(policy.after_untrusted()),
@@ -37,7 +39,7 @@ pub(super) fn nothing_held_is_invoked_unapproved(history: &History) -> Result<()
         let Event::ToolInvoked { call, tool, effect } = &entry.event else {
             continue;
         };
-        if is_terminal(tool) {
+        if is_terminal(tool) || is_own(tool) {
             continue;
         }
         let before = &history.entries[..index];
