@@ -7,7 +7,8 @@ use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::agent_file::IncludePolicy;
 use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
-use bonded_host::{Host, SystemClock, WorkplaceChildren};
+use bonded_host::sandbox::Launcher;
+use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
 
@@ -85,6 +86,10 @@ pub(crate) fn host(
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
+        .confined(Confinement {
+            launcher: Launcher::Itself,
+            hidden_paths: store.files(),
+        })
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));

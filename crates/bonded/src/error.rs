@@ -29,6 +29,7 @@ pub(crate) enum Code {
     UnknownTool,
     Schema,
     ToolServer,
+    Sandbox,
     Listen,
     RunHeld,
     TakenOver,
@@ -48,7 +49,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 34] = [
+    pub(crate) const ALL: [Self; 35] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -67,6 +68,7 @@ impl Code {
         Self::UnknownTool,
         Self::Schema,
         Self::ToolServer,
+        Self::Sandbox,
         Self::Listen,
         Self::RunHeld,
         Self::TakenOver,
@@ -115,6 +117,7 @@ impl Code {
             Self::UnknownTool => page!("unknown-tool", 4),
             Self::Schema => page!("schema", 5),
             Self::ToolServer => page!("tool-server", 3),
+            Self::Sandbox => page!("sandbox", 3),
             Self::Listen => page!("listen", 3),
             Self::RunHeld => page!("run-held", 3),
             Self::TakenOver => page!("taken-over", 3),
@@ -238,6 +241,7 @@ impl From<HostError> for CliError {
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,
+            HostError::Sandbox { .. } => Code::Sandbox,
             HostError::Agent(error) => return (*error).into(),
             HostError::Catalog { .. }
             | HostError::NotDurable { .. }
@@ -265,6 +269,7 @@ impl From<AgentError> for CliError {
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
             AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,
+            AgentError::Sandbox(_) => Code::Sandbox,
             AgentError::UnknownTokenizer { .. } | AgentError::NoKey { .. } => Code::Config,
             AgentError::File(_)
             | AgentError::Unreadable { .. }

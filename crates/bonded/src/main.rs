@@ -21,6 +21,11 @@ mod traced;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Commands are started through this program: that comes before anything else is set up.
+    if let Some(code) = bonded_host::sandbox::enter(std::env::args_os()) {
+        return code;
+    }
+    bonded_host::sandbox::hide_memory();
     match commands::dispatch() {
         Ok(code) => code,
         Err(error) => {

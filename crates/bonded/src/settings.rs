@@ -351,6 +351,7 @@ fn plain_config(
             output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
             ..OwnTools::default()
         },
+        sandbox: Some(Box::new(options.sandbox.clone())),
         ..RunConfig::new(dir, targets)
     })
 }

@@ -219,6 +219,7 @@ impl Agent {
             agent: Some(Box::new(agent)),
             parent: assignment.parent,
             policy,
+            sandbox: Some(Box::new(options.sandbox.clone())),
             ..RunConfig::new(
                 self.workplace.dir.to_string_lossy(),
                 target::all(

@@ -2,6 +2,7 @@
 
 use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
 use bonded_state::StoreError;
+use bonded_tools::sandbox::SandboxError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
@@ -21,6 +22,8 @@ pub enum HostError {
     Workdir { dir: String, why: String },
     #[error("the tools cannot be offered: {source}")]
     Catalog { source: BadCatalog },
+    #[error(transparent)]
+    Sandbox { source: SandboxError },
     #[error(transparent)]
     Agent(Box<crate::agent::AgentError>),
     #[error("an effect was about to be performed before its step was durable: {source}")]

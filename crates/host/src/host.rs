@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{
-    self as kernel, Entry, Head, Input, OwnTools, Run, RunConfig, RunId, RunStarted, SubAgent, Text,
+    self as kernel, Entry, Head, Input, OwnTools, Run, RunConfig, RunId, RunStarted, SandboxConfig,
+    SubAgent, Text,
 };
 use bonded_state::{Store, StoreError};
 use bonded_tools::{BoxFuture, Registry, Workdir, builtin};
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::AgentError;
 use crate::clock::Clock;
+use crate::confinement::Confinement;
 use crate::counter::Counter;
 use crate::driver::{Driver, panic_message};
 use crate::error::HostError;
@@ -30,11 +32,15 @@ pub trait Toolset: Send + Sync {
     -> BoxFuture<'a, Result<Arc<Registry>, HostError>>;
 }
 
-/// The built-in tools; runs that share a directory share them.
+/// The built-in tools; runs that share a directory and what holds for their commands share them.
 #[derive(Default)]
 pub struct WorkdirTools {
-    opened: Mutex<BTreeMap<(String, OwnTools), Arc<Registry>>>,
+    confinement: Confinement,
+    opened: Mutex<BTreeMap<Opened, Arc<Registry>>>,
 }
+
+/// The directory, the kernel's own tools, what is demanded for commands, and the files with secrets.
+type Opened = (String, OwnTools, Option<Box<SandboxConfig>>, Vec<String>);
 
 impl std::fmt::Debug for WorkdirTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -52,9 +58,22 @@ impl Toolset for WorkdirTools {
 }
 
 impl WorkdirTools {
+    pub fn new(confinement: Confinement) -> Self {
+        Self {
+            confinement,
+            opened: Mutex::default(),
+        }
+    }
+
     fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (config.dir.clone(), config.own_tools);
+        let secrets = config.targets.iter().flat_map(|it| it.secrets_in.clone());
+        let key = (
+            config.dir.clone(),
+            config.own_tools,
+            config.sandbox.clone(),
+            secrets.collect(),
+        );
         if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());
         }
@@ -63,11 +82,11 @@ impl WorkdirTools {
                 dir: config.dir.clone(),
                 why: error.to_string(),
             })?;
-        let hidden = config
-            .targets
-            .iter()
-            .filter_map(|target| target.key_env.clone());
-        let registry = Registry::of_run(builtin(workdir, hidden.collect()), config)
+        let sandbox = self
+            .confinement
+            .of_commands(config)
+            .map_err(|source| HostError::Sandbox { source })?;
+        let registry = Registry::of_run(builtin(workdir, sandbox), config)
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);
         opened.insert(key, registry.clone());

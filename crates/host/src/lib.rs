@@ -9,6 +9,7 @@ pub mod agent_file;
 mod children;
 mod clock;
 pub mod config;
+mod confinement;
 mod counter;
 mod driver;
 mod error;
@@ -24,8 +25,10 @@ mod review;
 mod secrets;
 
 pub use bonded_tools::QueueMeasure;
+pub use bonded_tools::sandbox;
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
+pub use confinement::Confinement;
 pub use error::HostError;
 pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
 pub use live::{LivePiece, LiveSink};

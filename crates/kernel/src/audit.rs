@@ -152,6 +152,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
                 tokens: finished.tokens,
                 spent: finished.spent,
                 marked: finished.marked,
+                sandbox: finished.sandbox.clone(),
             }),
         },
         Event::RunResumed {} => Input::Resumed,

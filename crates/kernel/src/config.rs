@@ -7,6 +7,7 @@ use crate::id::RunId;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
 use crate::policy::Policy;
+use crate::sandbox::SandboxConfig;
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,10 @@ pub struct RunConfig {
     /// What the run may do without asking; without it, everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Policy>>,
+    /// What is demanded for the commands and servers that the run starts; logs of older formats did not
+    /// confine them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Box<SandboxConfig>>,
 }
 
 /// Where a run is kept outside the store. Both follow from the log and can be written again from it.
@@ -75,6 +80,7 @@ impl RunConfig {
             rescues: true,
             kept: None,
             policy: None,
+            sandbox: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::id::RunId;
 use crate::model::{FailureClass, Finish, Usage};
 use crate::money::Money;
 use crate::policy::{self, Verdict};
+use crate::sandbox::SandboxLevel;
 use crate::termination::Termination;
 use crate::text::Text;
 use crate::tool::{Catalog, ToolEffect};
@@ -72,6 +73,9 @@ pub enum Event {
         tool: Arc<str>,
         #[serde(default, skip_serializing_if = "ToolEffect::is_read")]
         effect: ToolEffect,
+        /// What is demanded for the processes that the call starts, where it starts any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxLevel>,
     },
     ToolFinished(Box<ToolFinished>),
     /// The model said what it does; nothing was executed.
@@ -523,6 +527,9 @@ pub struct ToolFinished {
     /// Whether the call was another agent that took untrusted data in.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub marked: bool,
+    /// What held for the processes that the call started, where it started any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Arc<str>>,
 }
 
 /// What a person said of a call.

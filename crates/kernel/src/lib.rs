@@ -35,6 +35,7 @@ mod prompt;
 mod report;
 mod retry;
 mod run;
+mod sandbox;
 mod step;
 mod termination;
 mod text;
@@ -77,6 +78,7 @@ pub use report::{
     synthetic,
 };
 pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
+pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
 pub use termination::{Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};

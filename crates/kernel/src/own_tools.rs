@@ -76,6 +76,7 @@ fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) ->
             "additionalProperties": false
         }),
         effect: ToolEffect::Read,
+        sandbox: None,
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::config::RunConfig;
 use crate::hash::Hash;
 use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
+use crate::sandbox::SandboxLevel;
 use crate::text::Text;
 
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
@@ -49,6 +50,9 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments, an object.
     pub schema: Value,
     pub effect: ToolEffect,
+    /// What is demanded for the processes that a call starts, where it starts any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxLevel>,
 }
 
 /// The name of the terminal tool. The kernel itself answers it; it is in every catalogue.
@@ -71,6 +75,7 @@ fn done_spec() -> ToolSpec {
             "additionalProperties": false
         }),
         effect: ToolEffect::Read,
+        sandbox: None,
     }
 }
 

@@ -10,7 +10,7 @@ mod reader;
 mod worker;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -137,6 +137,18 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
+    fn files(&self) -> Vec<PathBuf> {
+        let file = self.file.path().into_os_string();
+        let beside = |end: &str| {
+            let mut name = file.clone();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        ["", "-wal", "-shm", "-journal", ".workers"]
+            .map(beside)
+            .into()
+    }
+
     fn append(
         &self,
         expected: Head,

@@ -1,5 +1,6 @@
 //! What every store does.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -56,6 +57,11 @@ pub trait Store: Send + Sync {
 
     /// Makes this process the run's holder; refused while another living process holds it.
     fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The files that are the store, where it is files: nobody else may touch them.
+    fn files(&self) -> Vec<PathBuf> {
+        vec![]
+    }
 
     /// Frees the run if this process holds it, else does nothing.
     fn release<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;

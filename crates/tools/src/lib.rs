@@ -7,8 +7,8 @@
 //! it was decoded, checked against the tool's schema and logged.
 //!
 //! The file tools never leave the working directory: every path is resolved by the operating system
-//! beneath an open directory, so that no link, `..` or race leads out. The `run` tool is the exception:
-//! it starts its command inside the directory, but the command itself is not sandboxed.
+//! beneath an open directory, so that no link, `..` or race leads out. Commands and stdio servers run in
+//! a [`sandbox`].
 
 mod append;
 mod bounds;
@@ -26,6 +26,7 @@ mod read;
 mod registry;
 pub mod rest;
 mod run;
+pub mod sandbox;
 mod search;
 mod task;
 mod tool;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 pub use fault::ToolFault;
 pub use queue::{DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited};
 pub use registry::Registry;
+pub use sandbox::Sandbox;
 pub use tool::{BoxFuture, Tool, ToolValue};
 pub use workdir::Workdir;
 
@@ -52,8 +54,8 @@ pub enum ToolsError {
 }
 
 /// The built-in tools, all confined to `workdir`: `read`, `list`, `search`, `write`, `append`, `edit` and
-/// `run`. The variables named in `hidden_env` are kept from the commands that `run` starts.
-pub fn builtin(workdir: Workdir, hidden_env: Vec<String>) -> Vec<Arc<dyn Tool>> {
+/// `run`, whose commands run in the sandbox.
+pub fn builtin(workdir: Workdir, sandbox: Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
     let workdir = Arc::new(workdir);
     vec![
         Arc::new(read::Read::new(Arc::clone(&workdir))),
@@ -62,6 +64,6 @@ pub fn builtin(workdir: Workdir, hidden_env: Vec<String>) -> Vec<Arc<dyn Tool>> 
         Arc::new(write::tool(Arc::clone(&workdir))),
         Arc::new(append::tool(Arc::clone(&workdir))),
         Arc::new(edit::tool(Arc::clone(&workdir))),
-        Arc::new(run::Run::new(workdir, hidden_env)),
+        Arc::new(run::Run::new(workdir, sandbox)),
     ]
 }

@@ -103,6 +103,7 @@ impl Registry {
             tokens: None,
             spent: None,
             marked: false,
+            sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
         }
     }
 

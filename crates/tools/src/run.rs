@@ -1,5 +1,6 @@
 //! `run`: a command in the working directory.
 
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -10,30 +11,24 @@ use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use cap_std::fs::Dir;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use crate::bounds::budget;
 use crate::capture::show_both;
 use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
+use crate::sandbox::{Confined, Sandbox};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse, spec};
 use crate::workdir::Workdir;
 
 /// The fixed fields of the output as JSON.
 const FIXED_BYTES: usize = 256;
 
-/// Starts a command inside the working directory.
-///
-/// The command is **not sandboxed**: it can do whatever the user can who runs this process. What is
-/// guaranteed: it is bounded in time and output, and its process group is dead when the call is over
-/// (a process that makes a session of its own leaves the group). It inherits the environment without the
-/// hidden variables: those that the host names, and every one whose name ends in `_API_KEY` or `_TOKEN`
-/// or contains `SECRET` or `PASSWORD`. A command of the same user could still read them from this
-/// process itself, where the system permits that.
+/// Starts a command inside the working directory, in the sandbox. It is bounded in time and output, and
+/// none of its processes is alive when the call is over.
 pub(crate) struct Run {
     spec: ToolSpec,
     workdir: Arc<Workdir>,
-    hidden_env: Vec<String>,
+    sandbox: Arc<Sandbox>,
 }
 
 #[derive(Deserialize)]
@@ -51,12 +46,13 @@ fn here() -> String {
 }
 
 impl Run {
-    pub(crate) fn new(workdir: Arc<Workdir>, hidden_env: Vec<String>) -> Self {
-        let spec = spec(
+    pub(crate) fn new(workdir: Arc<Workdir>, sandbox: Arc<Sandbox>) -> Self {
+        let mut spec = spec(
             "run",
             ToolEffect::Write,
             "Runs a command and waits for it. A non-zero exit is a result, not a failure. Background \
-             processes are killed when the command ends. Of long output the beginning and the end are shown.",
+             processes are killed when the command ends. Of long output the beginning and the end are shown. \
+             The command runs in a sandbox: what it may not write or reach is refused to it.",
             &json!({
                 "command": {
                     "type": "string", "minLength": 1,
@@ -78,30 +74,32 @@ impl Run {
             }),
             &["command"],
         );
+        spec.sandbox = Some(sandbox.level());
         Self {
             spec,
             workdir,
-            hidden_env,
+            sandbox,
         }
     }
 
     async fn run(&self, arguments: Arguments, call: &Invocation) -> Result<Value, ToolFault> {
         let cwd = self.open_cwd(&arguments.cwd)?;
-        let mut command = self.command(&arguments, &cwd, &call.key());
+        let mut confined = self
+            .command(&arguments, &cwd, &call.key())
+            .map_err(|error| not_started(&arguments, &error))?;
         let bytes_max = budget(call, FIXED_BYTES);
-        let timeout_ms = arguments
-            .timeout_ms
-            .unwrap_or(u64::MAX)
-            .min(call.timeout_ms());
-        let running = process::run(&mut command, arguments.stdin, bytes_max);
-        let finished = tokio::time::timeout(Duration::from_millis(timeout_ms), running)
+        let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX);
+        let timeout = Duration::from_millis(timeout_ms.min(call.timeout_ms()));
+        let stdin = arguments.stdin.clone();
+        let running = process::run(&mut confined.command, stdin, bytes_max);
+        let finished = tokio::time::timeout(timeout, running)
             .await
             .map_err(|_| ToolFault::timeout())?
-            .map_err(|error| {
-                let message = format!("{:?} could not be started: {error}", arguments.command);
-                ToolFault::new(fault::SPAWN_FAILED, message)
-            })?;
-        Ok(report(finished, bytes_max))
+            .map_err(|error| not_started(&arguments, &error))?;
+        match confined.fault() {
+            Some(why) => Err(ToolFault::new(fault::SPAWN_FAILED, why)),
+            None => Ok(report(finished, bytes_max)),
+        }
     }
 
     fn open_cwd(&self, path: &str) -> Result<Dir, ToolFault> {
@@ -112,46 +110,30 @@ impl Run {
             .map_err(|error| ToolFault::from_io(&error, path))
     }
 
-    fn command(&self, arguments: &Arguments, cwd: &Dir, key: &str) -> Command {
-        let mut command = match &arguments.args {
-            Some(args) => {
-                let mut program = Command::new(&arguments.command);
-                program.args(args);
-                program
-            }
-            None => {
-                let mut shell = Command::new("sh");
-                shell.arg("-c").arg(&arguments.command);
-                shell
-            }
+    fn command(&self, arguments: &Arguments, cwd: &Dir, key: &str) -> io::Result<Confined> {
+        let shell = ["-c".to_owned(), arguments.command.clone()];
+        let (program, args) = match &arguments.args {
+            Some(args) => (arguments.command.as_str(), args.as_slice()),
+            None => ("sh", shell.as_slice()),
         };
-        command.current_dir(path_of(cwd));
-        for (name, _) in std::env::vars_os() {
-            if self.is_hidden(&name.to_string_lossy()) {
-                command.env_remove(name);
-            }
-        }
-        // They would name the directory of this process.
-        command.env_remove("PWD").env_remove("OLDPWD");
-        command.env("BONDED_CALL", key);
-        command
+        let mut confined = self.sandbox.command(program, args, &path_of(cwd))?;
+        confined.command.env("BONDED_CALL", key);
+        Ok(confined)
     }
+}
 
-    fn is_hidden(&self, name: &str) -> bool {
-        let upper = name.to_ascii_uppercase();
-        self.hidden_env.iter().any(|hidden| hidden == name)
-            || ["_API_KEY", "_TOKEN"]
-                .iter()
-                .any(|end| upper.ends_with(end))
-            || ["SECRET", "PASSWORD"]
-                .iter()
-                .any(|part| upper.contains(part))
-    }
+fn not_started(arguments: &Arguments, error: &io::Error) -> ToolFault {
+    let message = format!("{:?} could not be started: {error}", arguments.command);
+    ToolFault::new(fault::SPAWN_FAILED, message)
 }
 
 impl Tool for Run {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn sandbox(&self) -> Option<&Arc<str>> {
+        Some(self.sandbox.in_force())
     }
 
     fn call<'a>(
@@ -183,28 +165,4 @@ fn report(finished: Finished, bytes_max: usize) -> Value {
         "stderr_bytes": stderr.bytes,
         "truncated": stdout.truncated || stderr.truncated,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_that_look_like_secrets_or_are_named_are_hidden() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let workdir = Workdir::open(temp.path()).expect("it can be opened");
-        let run = Run::new(Arc::new(workdir), vec!["NAMED".into()]);
-        for (name, hidden) in [
-            ("NAMED", true),
-            ("NAMED_TOO", false),
-            ("OPENAI_API_KEY", true),
-            ("github_token", true),
-            ("TOKEN_COUNT", false),
-            ("MY_SECRET_VALUE", true),
-            ("DB_PASSWORD", true),
-            ("PATH", false),
-        ] {
-            assert_eq!(run.is_hidden(name), hidden, "{name}");
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use serde::de::DeserializeOwned;
@@ -24,6 +25,11 @@ pub trait Tool: Send + Sync {
     /// Why the tool must not be called in a run that began with this spec, if it has become another tool
     /// since. What is built in never has.
     fn change_since(&self, _pinned: &ToolSpec) -> Option<ToolFault> {
+        None
+    }
+
+    /// What holds for the processes that a call starts, where it starts any.
+    fn sandbox(&self) -> Option<&Arc<str>> {
         None
     }
 
@@ -78,6 +84,7 @@ pub(crate) fn spec(
             "additionalProperties": false,
         }),
         effect,
+        sandbox: None,
     }
 }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use bonded_host::sandbox::{Launcher, Sandbox, SandboxLevel, SandboxPolicy, shortfalls};
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, probe};
 
-use crate::error::CliError;
+use crate::error::{CliError, Code};
 use crate::{output, settings};
 
 /// One line of the report.
@@ -107,23 +108,32 @@ fn models_text(models: &[String]) -> String {
     }
 }
 
-/// Commands are confined by time, output and process group only; what the machine could enforce is told.
+/// What holds for commands here, and for each part that the machine lacks, how to get it.
 fn check_sandbox() -> Vec<Finding> {
-    let lsm = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
-    let landlock = if lsm.contains("landlock") {
-        "has"
-    } else {
-        "does not show"
-    };
-    vec![
-        Finding::Good("file tools stay inside the working directory".into()),
-        Finding::Missing(
-            "the `run` tool's commands are not sandboxed: they have your rights".into(),
-            format!(
-                "run unattended agents in a container or a machine of their own (this kernel {landlock} Landlock)"
-            ),
-        ),
-    ]
+    let mut findings = vec![Finding::Good(
+        "file tools stay inside the working directory".into(),
+    )];
+    let launcher = Launcher::Itself;
+    for level in SandboxLevel::ALL {
+        let policy = SandboxPolicy {
+            level,
+            ..SandboxPolicy::default()
+        };
+        let usual = match level == SandboxLevel::default() {
+            true => " (the default)",
+            false => "",
+        };
+        findings.push(match Sandbox::prepare(policy, Path::new("."), &launcher) {
+            Ok(sandbox) => Finding::Good(format!("commands, {}{usual}", sandbox.in_force())),
+            Err(error) => Finding::Bad(CliError::new(Code::Sandbox, error.to_string())),
+        });
+    }
+    let lacking = shortfalls(SandboxLevel::default(), &launcher);
+    findings.extend(lacking.into_iter().map(|shortfall| {
+        let (what, how) = shortfall.rsplit_once("; ").unwrap_or((&shortfall, ""));
+        Finding::Missing(what.to_owned(), how.to_owned())
+    }));
+    findings
 }
 
 fn check_git() -> Finding {

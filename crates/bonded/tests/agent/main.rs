@@ -17,6 +17,7 @@ mod arguments;
 mod bad_files;
 mod batch;
 mod billing;
+mod confined;
 mod context;
 mod conversation;
 mod each;

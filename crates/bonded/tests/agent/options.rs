@@ -6,7 +6,7 @@ use bonded_host::config::options::{Kind, OptionRow, TABLE};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
-use probes::{of_approvals, of_limits, of_requests, of_the_process};
+use probes::{of_approvals, of_limits, of_requests, of_the_process, of_the_sandbox};
 
 /// How an option is looked at: a value, another one that must lose against it, and what is seen.
 struct Probe {
@@ -100,6 +100,7 @@ fn probes() -> Vec<Probe> {
     probes.extend(of_limits());
     probes.extend(of_approvals());
     probes.extend(of_the_process());
+    probes.extend(of_the_sandbox());
     probes
 }
 
@@ -138,4 +139,9 @@ fn what_a_run_may_do_without_asking_follows_the_highest_place_that_says_it() {
 #[test]
 fn what_the_program_does_beside_a_run_follows_the_highest_place_that_says_it() {
     check_all(of_the_process());
+}
+
+#[test]
+fn how_far_commands_reach_follows_the_highest_place_that_says_it() {
+    check_all(of_the_sandbox());
 }

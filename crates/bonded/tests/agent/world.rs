@@ -164,6 +164,7 @@ impl World {
             .current_dir(self.dir.path().join("work"))
             .env_clear()
             .env("HOME", self.dir.path().join("home"))
+            .env("FOR_COMMANDS", "handed on")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

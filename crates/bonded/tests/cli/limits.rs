@@ -290,7 +290,9 @@ fn calls_beyond_the_limit_are_refused_and_the_model_is_told() {
 #[test]
 fn a_tool_beyond_its_timeout_is_stopped_and_the_run_goes_on() {
     let place = Place::new();
-    let hang = call("run", json!({ "command": "echo $$ > pid; exec sleep 600" }));
+    let marker = place.work().join("waits").display().to_string();
+    let command = format!("echo begun > {marker}; tail -f {marker}");
+    let hang = call("run", json!({ "command": command }));
     let told = with(done("ok"), "expect", json!(["(tool failed: timeout)"]));
     let result = place.result(&["--tool-timeout-ms", "1000"], &[hang, told]);
     assert_eq!(result["success"], true, "{result}");
@@ -299,8 +301,8 @@ fn a_tool_beyond_its_timeout_is_stopped_and_the_run_goes_on() {
         of_kind(&entries, "tool_finished")[0]["outcome"],
         "timed_out"
     );
-    let pid = crate::watch::read(&place.work().join("pid"));
-    crate::watch::wait_until("the command is gone", || !crate::watch::is_alive(&pid));
+    assert_eq!(crate::watch::read(&place.work().join("waits")), "begun\n");
+    crate::watch::wait_until("the command is gone", || !crate::watch::is_running(&marker));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod looks;
 mod place;
 mod reference;
 mod replay_differs;
+mod sandbox;
 mod stops;
 mod tools;
 mod watch;

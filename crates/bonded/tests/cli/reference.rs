@@ -210,7 +210,10 @@ fn the_doctor_reports_store_models_sandbox_and_git() {
     for part in [
         "holds 1 runs",
         "OPENAI_API_KEY is not set",
-        "sandbox",
+        "commands, read-only: ",
+        "commands, workspace-write: ",
+        "(the default)",
+        "commands, full: limits",
         "git",
     ] {
         assert!(report.stdout.contains(part), "{part}: {}", report.stdout);

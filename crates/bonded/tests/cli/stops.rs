@@ -9,32 +9,33 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::place::{Place, call, done, finish, start};
-use crate::watch::{is_alive, kill, never, of_kind, read, signal, text, wait_until};
+use crate::watch::{is_running, kill, never, of_kind, read, signal, text, wait_until};
 
 /// Generous for a busy machine, and far below the ten minutes that the hanging things would take.
 const SOON: Duration = Duration::from_secs(10);
 
 /// A command with a child of its own that would go on for ten minutes.
-fn hang_in_a_tool() -> Value {
-    call(
-        "run",
-        json!({ "command": "sleep 600 & echo $! > child; echo $$ > shell; wait" }),
-    )
+fn hang_in_a_tool(place: &Place) -> Value {
+    let begun = begun(place);
+    let command = format!(": > {begun}; tail -f {begun} & echo begun > {begun}; wait");
+    call("run", json!({ "command": command }))
+}
+
+/// The file that the command makes, which all of its processes have on their command lines.
+fn begun(place: &Place) -> String {
+    place.work().join("begun").display().to_string()
 }
 
 fn start_hanging_in_a_tool(place: &Place) -> Child {
-    let child = place.start_until(&[hang_in_a_tool(), done("ok")], 1, "tool_invoked");
-    let shell = place.work().join("shell");
-    wait_until("the command has begun", || read(&shell).ends_with('\n'));
+    let child = place.start_until(&[hang_in_a_tool(place), done("ok")], 1, "tool_invoked");
+    let begun = place.work().join("begun");
+    wait_until("the command has begun", || read(&begun).ends_with('\n'));
     child
 }
 
 fn expect_no_processes_left(place: &Place) {
-    for name in ["shell", "child"] {
-        let pid = read(&place.work().join(name));
-        assert!(!pid.is_empty(), "{name}");
-        wait_until(&format!("the {name} is gone"), || !is_alive(&pid));
-    }
+    let begun = begun(place);
+    wait_until("the command and its child are gone", || !is_running(&begun));
 }
 
 fn expect_cancelled(place: &Place, reason: &str) {
@@ -46,6 +47,15 @@ fn expect_cancelled(place: &Place, reason: &str) {
         json!({ "kind": "cancelled", "reason": reason })
     );
     place.passes_the_audit("run");
+}
+
+#[test]
+fn a_command_and_its_children_die_with_a_program_that_is_killed() {
+    let place = Place::new();
+    let driver = start_hanging_in_a_tool(&place);
+    assert!(is_running(&begun(&place)));
+    kill(driver);
+    expect_no_processes_left(&place);
 }
 
 #[test]

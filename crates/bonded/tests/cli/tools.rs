@@ -220,6 +220,8 @@ fn the_keys_of_providers_do_not_reach_commands_the_log_or_the_terminal() {
         &url,
         "--key-env",
         "MY_LLM",
+        "--sandbox-env",
+        "HARMLESS",
         "--model",
         "m",
         "goal",

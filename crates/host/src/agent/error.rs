@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use bonded_kernel::{BadCatalog, ReportFault};
 use bonded_tools::mcp::McpError;
 use bonded_tools::rest::RestError;
+use bonded_tools::sandbox::SandboxError;
 use bonded_tools::{QueueError, ToolsError};
 
 use crate::agent_file::AgentFileError;
@@ -68,6 +69,8 @@ pub enum AgentError {
     Queue(#[from] QueueError),
     #[error(transparent)]
     Tools(#[from] ToolsError),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
     #[error("the tools cannot be offered: {0}")]
     Catalog(BadCatalog),
     #[error(

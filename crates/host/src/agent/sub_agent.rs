@@ -94,6 +94,7 @@ pub fn child_spec(path: &Path, workplace: &Workplace) -> Result<ToolSpec, AgentE
         description: file.description.clone().unwrap_or_default(),
         schema: schema(&file),
         effect: ToolEffect::Idempotent,
+        sandbox: None,
     })
 }
 

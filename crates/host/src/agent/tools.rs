@@ -1,23 +1,26 @@
 //! The tools of agents: servers and requests of the configuration, built-in tools, and other agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{
-    AgentConfig, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, ToolSpec,
+    AgentConfig, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, ToolSpec,
 };
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
+use bonded_tools::sandbox::shortfalls;
 use bonded_tools::{
-    BoxFuture, QueueMeasure, Queues, Registry, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
+    BoxFuture, QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited,
+    Workdir, builtin,
 };
 use serde_json::Value;
 
 use super::{Agent, AgentError, Workplace, child_spec, rest};
 use crate::config::options::Options;
 use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
+use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
 
@@ -33,7 +36,7 @@ pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     let names = &agent.options.tools;
     for name in names.iter().filter(|name| *name != BATCH_WORD) {
         if let Some(server) = agent.config.mcp_server(name)? {
-            settings(server)?;
+            settings(server, None)?;
         } else if rest::meant(&agent.config, name)?.is_some() {
             // Its settings are good: that is all that can be known before it is called.
         } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
@@ -83,14 +86,19 @@ pub struct AgentTools {
     environment: Environment,
     workplace: Option<Workplace>,
     plain: WorkdirTools,
+    confinement: Confinement,
+    /// By what defines them: the configuration files, the directory, and what is demanded for them.
+    servers: Mutex<BTreeMap<PoolKey, Arc<McpServers>>>,
     /// By the configuration files that define them.
-    servers: Mutex<BTreeMap<Vec<String>, Arc<McpServers>>>,
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     /// One set for the whole process, whichever files name them.
     queues: Arc<Queues>,
     warn: Option<Say>,
     trace: Option<Say>,
+    warned: Mutex<BTreeSet<String>>,
 }
+
+type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
 
 impl std::fmt::Debug for AgentTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -105,12 +113,22 @@ impl AgentTools {
             environment,
             workplace,
             plain: WorkdirTools::default(),
+            confinement: Confinement::default(),
             servers: Mutex::default(),
             shared: Mutex::default(),
             queues: Arc::default(),
             warn: None,
             trace: None,
+            warned: Mutex::default(),
         }
+    }
+
+    /// Starts commands and servers inside sandboxes that are built so.
+    #[must_use]
+    pub fn confined(mut self, confinement: Confinement) -> Self {
+        self.plain = WorkdirTools::new(confinement.clone());
+        self.confinement = confinement;
+        self
     }
 
     /// Tells a person what is odd about servers: tools that cannot be offered, servers that did not start
@@ -159,7 +177,14 @@ impl AgentTools {
         let mut tools: Vec<Arc<dyn Tool>> = vec![];
         for name in agent.tools.iter().filter(|name| *name != BATCH_WORD) {
             match config.mcp_server(name)? {
-                Some(server) => wanted.push(settings(server)?),
+                Some(server) => {
+                    let own = OwnWishes {
+                        level: server.sandbox,
+                        network: server.sandbox_network,
+                    };
+                    let sandbox = self.confinement.of_server(run, own)?;
+                    wanted.push(settings(server, Some(sandbox))?);
+                }
                 None => match rest::meant(&config, name)? {
                     Some(meant) => {
                         let shared = self.shared(&config, &agent.config_files)?;
@@ -167,12 +192,12 @@ impl AgentTools {
                         tools.extend(made.tools);
                         self.warn_of(&made.warnings);
                     }
-                    None => tools.extend(built_in(run, name)?),
+                    None => tools.extend(self.built_in(run, name)?),
                 },
             }
         }
         if !wanted.is_empty() {
-            let pool = self.pool(&config, &agent.config_files)?;
+            let pool = self.pool(&config, run, &agent.config_files)?;
             let started = pool.start(&wanted).await?;
             tools.extend(started.tools);
             self.warn_of(&started.warnings);
@@ -195,6 +220,22 @@ impl AgentTools {
         }
     }
 
+    /// Says once what the machine lacks for the sandbox of a run.
+    fn warn_of_shortfalls(&self, run: &RunConfig) {
+        let level = run.sandbox.as_ref().map(|it| it.level).unwrap_or_default();
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lacking = shortfalls(level, &self.confinement.launcher);
+        lacking.retain(|shortfall| warned.insert(shortfall.clone()));
+        self.warn_of(&lacking);
+    }
+
+    fn built_in(&self, run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
+        let workdir = Workdir::open(Path::new(&run.dir))?;
+        let all = builtin(workdir, self.confinement.of_commands(run)?).into_iter();
+        let is_meant = |tool: &Arc<dyn Tool>| name == BUILTIN_WORD || tool.spec().name == name;
+        Ok(all.filter(is_meant).collect())
+    }
+
     fn shared(&self, config: &Config, files: &[String]) -> Result<Arc<rest::Shared>, AgentError> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shared.get(files) {
@@ -205,15 +246,21 @@ impl AgentTools {
         Ok(made)
     }
 
-    fn pool(&self, config: &Config, files: &[String]) -> Result<Arc<McpServers>, AgentError> {
+    fn pool(
+        &self,
+        config: &Config,
+        run: &RunConfig,
+        files: &[String],
+    ) -> Result<Arc<McpServers>, AgentError> {
+        let key = (files.to_vec(), run.dir.clone(), run.sandbox.clone());
         let mut pools = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pool) = pools.get(files) {
+        if let Some(pool) = pools.get(&key) {
             return Ok(pool.clone());
         }
         let queues = Arc::clone(&self.shared(config, files)?.queues);
         let pool = McpServers::new(queues, STARTS_MAX);
         let pool = Arc::new(pool.telling(self.listener()));
-        pools.insert(files.to_vec(), pool.clone());
+        pools.insert(key, pool.clone());
         Ok(pool)
     }
 
@@ -234,6 +281,7 @@ impl Toolset for AgentTools {
         &'a self,
         config: &'a RunConfig,
     ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        self.warn_of_shortfalls(config);
         let Some(agent) = &config.agent else {
             return self.plain.open(config);
         };
@@ -246,19 +294,11 @@ impl Toolset for AgentTools {
     }
 }
 
-fn built_in(run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
-    let workdir = Workdir::open(Path::new(&run.dir))?;
-    let hidden = run
-        .targets
-        .iter()
-        .filter_map(|target| target.key_env.clone());
-    let all = builtin(workdir, hidden.collect()).into_iter();
-    let is_meant = |tool: &Arc<dyn Tool>| name == BUILTIN_WORD || tool.spec().name == name;
-    Ok(all.filter(is_meant).collect())
-}
-
 /// What the client of the tools is told of a server.
-fn settings(server: crate::config::McpServer) -> Result<McpServer, AgentError> {
+fn settings(
+    server: crate::config::McpServer,
+    sandbox: Option<Arc<Sandbox>>,
+) -> Result<McpServer, AgentError> {
     let name = server.name;
     if !server.enabled {
         return Err(AgentError::DisabledServer { name });
@@ -285,11 +325,11 @@ fn settings(server: crate::config::McpServer) -> Result<McpServer, AgentError> {
             Some(Probe::ListTools) => HealthProbe::ListTools,
             Some(Probe::Ping) | None => HealthProbe::Ping,
         },
-        ..McpServer::new(&name, transport(server.transport))
+        ..McpServer::new(&name, transport(server.transport, sandbox))
     })
 }
 
-fn transport(reached: Reached) -> McpTransport {
+fn transport(reached: Reached, sandbox: Option<Arc<Sandbox>>) -> McpTransport {
     match reached {
         Reached::Stdio {
             program,
@@ -301,6 +341,7 @@ fn transport(reached: Reached) -> McpTransport {
             args,
             env: exposed(env),
             cwd: cwd.map(PathBuf::from),
+            sandbox,
         }),
         Reached::Http(endpoint) | Reached::Sse(endpoint) | Reached::Websocket(endpoint) => {
             McpTransport::Http(HttpEndpoint {

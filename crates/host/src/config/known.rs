@@ -85,6 +85,8 @@ const MCP_SERVER: Shape = Object(&[
     ("requestTimeoutMs", Count),
     ("required", Bool),
     ("cwd", Text),
+    ("sandbox", Text),
+    ("sandboxNetwork", Bool),
 ]);
 
 const REST_TOOL: Shape = Object(&[

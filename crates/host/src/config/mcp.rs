@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::SandboxLevel;
+
 use super::entry::Entry;
 use super::queue::DEFAULT_QUEUE;
 use super::{Config, ConfigError, Problems, Secret};
@@ -50,6 +52,9 @@ pub struct McpServer {
     pub request_timeout_ms: Option<u64>,
     /// Whether a run must not start without it; `None` if the configuration does not say.
     pub required: Option<bool>,
+    /// How far a stdio server may reach, where it is not as far as the run's commands.
+    pub sandbox: Option<SandboxLevel>,
+    pub sandbox_network: Option<bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -103,6 +108,8 @@ impl Config {
             ("listTools", HealthProbe::ListTools),
         ];
         let health_probe = entry.word("healthProbe", &probes, problems);
+        let levels = SandboxLevel::ALL.map(|level| (level.as_str(), level));
+        let sandbox = entry.word("sandbox", &levels, problems);
         Some(McpServer {
             name: name.into(),
             transport: transport?,
@@ -114,6 +121,8 @@ impl Config {
             health_probe,
             request_timeout_ms: entry.whole("requestTimeoutMs"),
             required: entry.flag("required"),
+            sandbox,
+            sandbox_network: entry.flag("sandboxNetwork"),
         })
     }
 

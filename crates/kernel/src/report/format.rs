@@ -131,6 +131,7 @@ pub fn report_tool_spec(spec: &ReportSpec) -> ToolSpec {
         ),
         schema,
         effect: ToolEffect::Read,
+        sandbox: None,
     }
 }
 

@@ -128,6 +128,8 @@ pub struct ToolOutput {
     pub spent: Option<Spent>,
     /// Whether the call was another agent that took untrusted data in.
     pub marked: bool,
+    /// What held for the processes that the call started, where it started any.
+    pub sandbox: Option<Arc<str>>,
 }
 
 impl Stepper<'_> {
@@ -158,16 +160,14 @@ impl Stepper<'_> {
         if own.is_none() && self.is_held(at, &call.tool) {
             return;
         }
-        let effect = self
-            .run
-            .catalog
-            .spec(&call.tool)
-            .map_or(ToolEffect::Write, |spec| spec.effect);
-        self.emit(Event::ToolInvoked {
+        let spec = self.run.catalog.spec(&call.tool);
+        let invoked = Event::ToolInvoked {
             call: at as u32,
             tool: call.tool.clone(),
-            effect,
-        });
+            effect: spec.map_or(ToolEffect::Write, |spec| spec.effect),
+            sandbox: spec.and_then(|spec| spec.sandbox),
+        };
+        self.emit(invoked);
         match (&*call.tool, own) {
             (DONE, _) => self.finish(&calls, at, call),
             (FINAL_REPORT, _) => self.take_report(&calls, at, call),
@@ -208,6 +208,7 @@ impl Stepper<'_> {
             dropped: None,
             spent: None,
             marked: false,
+            sandbox: None,
         })));
     }
 
@@ -251,6 +252,7 @@ impl Stepper<'_> {
             dropped: dropped.clone(),
             spent: output.spent,
             marked: output.marked,
+            sandbox: output.sandbox,
         })));
         if let Some(dropped) = dropped {
             self.force_after_drop(&dropped);
@@ -278,6 +280,7 @@ impl Stepper<'_> {
             dropped: None,
             spent: None,
             marked: false,
+            sandbox: None,
         })));
     }
 

@@ -80,6 +80,7 @@ fn specs() -> [ToolSpec; 3] {
             "additionalProperties": false
         }),
         effect,
+        sandbox: None,
     };
     [
         spec("look", ToolEffect::Read, "path"),

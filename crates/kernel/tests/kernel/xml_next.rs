@@ -14,6 +14,7 @@ fn tool(name: &str) -> ToolSpec {
         description: format!("Does {name}."),
         schema: json!({"type": "object", "properties": {"a": {"type": "string"}}}),
         effect: ToolEffect::Read,
+        sandbox: None,
     }
 }
 

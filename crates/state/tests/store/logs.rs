@@ -40,6 +40,7 @@ impl Log {
             description: "Says what it is told.".into(),
             schema: serde_json::json!({"type": "object"}),
             effect: ToolEffect::Read,
+            sandbox: None,
         };
         let catalog = Catalog::new([echo]).expect("the catalogue is well formed");
         let started = RunStarted::new(goal.into(), "be brief".into(), config, catalog);

@@ -60,6 +60,7 @@ fn specs() -> [ToolSpec; 3] {
             "additionalProperties": false,
         }),
         effect,
+        sandbox: None,
     };
     [
         spec(

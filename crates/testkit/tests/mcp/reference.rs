@@ -61,6 +61,7 @@ impl Installed {
                 .map(|(name, path)| ((*name).to_owned(), path.display().to_string()))
                 .collect(),
             cwd: None,
+            sandbox: None,
         }
     }
 

@@ -1,13 +1,14 @@
 //! What carries the messages of a link: a child's pipes, or HTTP.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::service::ClientInitializeError;
 use tokio::process::Command;
 
-use super::child::{Living, Process};
+use super::child::{Living, Process, Starting};
 use super::environment::environment;
 use super::error::McpError;
 use super::http::HttpFault;
@@ -40,13 +41,8 @@ impl Carrier {
         witness: Arc<Witness>,
         living: &Living,
     ) -> Result<(Self, Stdio), McpError> {
-        let mut command = Command::new(&stdio.command);
-        let environment = environment(std::env::vars_os(), &stdio.env);
-        command.args(&stdio.args).env_clear().envs(environment);
-        if let Some(cwd) = &stdio.cwd {
-            command.current_dir(cwd);
-        }
-        let (process, stdin, stdout) = Process::spawn(&mut command, Arc::clone(&witness), living)
+        let starting = starting(stdio).map_err(|error| spawn_error(server, stdio, &error))?;
+        let (process, stdin, stdout) = Process::spawn(starting, Arc::clone(&witness), living)
             .map_err(|error| spawn_error(server, stdio, &error))?;
         let transport = Stdio::new(stdin, stdout, Arc::clone(&witness));
         let process = Some(process);
@@ -118,6 +114,23 @@ impl Carrier {
             None => self.witness.noise_remarks(),
         }
     }
+}
+
+/// The command, in its sandbox where it has one.
+fn starting(stdio: &StdioCommand) -> io::Result<Starting> {
+    let environment = environment(std::env::vars_os(), &stdio.env);
+    if let Some(sandbox) = &stdio.sandbox {
+        let cwd = stdio.cwd.as_deref().unwrap_or(Path::new("."));
+        let mut confined = sandbox.command(&stdio.command, &stdio.args, cwd)?;
+        confined.set_environment(environment);
+        return Ok(Starting::Confined(confined));
+    }
+    let mut command = Command::new(&stdio.command);
+    command.args(&stdio.args).env_clear().envs(environment);
+    if let Some(cwd) = &stdio.cwd {
+        command.current_dir(cwd);
+    }
+    Ok(Starting::Plain(command))
 }
 
 fn spawn_error(server: &McpServer, stdio: &StdioCommand, error: &io::Error) -> McpError {

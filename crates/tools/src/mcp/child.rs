@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::witness::Witness;
 use crate::process::Group;
+use crate::sandbox::Confined;
 
 /// How long a process may take to end by itself once it was asked to.
 const GRACE_MS: u64 = 2000;
@@ -56,6 +57,25 @@ impl Drop for Born {
     }
 }
 
+/// A command that is about to be a server.
+pub(super) enum Starting {
+    Plain(Command),
+    Confined(Confined),
+}
+
+impl Starting {
+    fn command(&mut self) -> &mut Command {
+        match self {
+            Self::Plain(command) => command,
+            Self::Confined(confined) => &mut confined.command,
+        }
+    }
+
+    fn dies_with_us(&self) -> bool {
+        matches!(self, Self::Confined(confined) if confined.dies_with_us)
+    }
+}
+
 /// A running child. Dropping it asks the child to end, and makes it end.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -66,10 +86,11 @@ pub(super) struct Process {
 impl Process {
     /// Starts the command in a process group of its own.
     pub(super) fn spawn(
-        command: &mut Command,
+        mut starting: Starting,
         witness: Arc<Witness>,
         living: &Living,
     ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        let command = starting.command();
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -78,7 +99,10 @@ impl Process {
             .kill_on_drop(true);
         let mut child = command.spawn()?;
         let group = Group::of(&child);
-        let guardian = child.id().and_then(Guardian::over);
+        let guardian = match starting.dies_with_us() {
+            true => None,
+            false => child.id().and_then(Guardian::over),
+        };
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stop, stopped) = watch::channel(false);
@@ -87,6 +111,7 @@ impl Process {
             guardian,
             group,
             child,
+            _starting: starting,
             _born: living.born(),
         };
         tokio::spawn(async move {
@@ -120,6 +145,8 @@ struct Kept {
     guardian: Option<Guardian>,
     group: Group,
     child: Child,
+    /// It has a directory that is removed after the child.
+    _starting: Starting,
     _born: Born,
 }
 

@@ -146,6 +146,7 @@ fn spec_of(server: &McpServer, name: &str, tool: &Value) -> Result<ToolSpec, Str
         description: description[..end].into(),
         schema: schema_of(tool)?,
         effect: effect_of(tool),
+        sandbox: server.sandbox().map(|sandbox| sandbox.level()),
     };
     // The kernel would refuse a catalogue as a whole.
     match Catalog::new([spec.clone()]) {

@@ -82,6 +82,7 @@ mod tests {
             description: "d".into(),
             schema: json!({ "type": "object" }),
             effect: ToolEffect::Read,
+            sandbox: None,
         };
         let other = |change: fn(&mut ToolSpec)| {
             let mut other = spec.clone();

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::error::McpError;
+use crate::sandbox::Sandbox;
 
 /// A server and which of its tools may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub struct StdioCommand {
     /// What the server sees besides the few variables that every program needs, as it is.
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
+    /// Without one the server does what the user may do.
+    pub sandbox: Option<Arc<Sandbox>>,
 }
 
 impl McpServer {
@@ -105,6 +109,13 @@ impl McpServer {
 
     pub(super) fn lets_through(&self, tool: &str) -> bool {
         names(&self.tools_allowed, tool) && !names(&self.tools_denied, tool)
+    }
+
+    pub(super) fn sandbox(&self) -> Option<&Arc<Sandbox>> {
+        match &self.transport {
+            McpTransport::Stdio(stdio) => stdio.sandbox.as_ref(),
+            McpTransport::Http(_) => None,
+        }
     }
 
     /// What a person knows it by.
@@ -208,7 +219,7 @@ mod tests {
             command: "npx".into(),
             args: vec!["--key=hunter2".into()],
             env: BTreeMap::from([("KEY".into(), "hunter2".into())]),
-            cwd: None,
+            ..StdioCommand::default()
         };
         let shown = format!("{:?}", McpServer::stdio("s", command));
         assert!(shown.contains("KEY") && shown.contains("npx"), "{shown}");

@@ -114,6 +114,11 @@ impl Tool for McpTool {
         Some(changed(&self.upkeep.server().name, &change))
     }
 
+    fn sandbox(&self) -> Option<&Arc<str>> {
+        let sandbox = self.upkeep.server().sandbox()?;
+        Some(sandbox.in_force())
+    }
+
     fn call<'a>(
         &'a self,
         arguments: Value,

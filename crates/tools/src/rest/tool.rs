@@ -69,6 +69,7 @@ impl Shape {
             },
             schema,
             effect,
+            sandbox: None,
         };
         Ok(Self {
             spec,

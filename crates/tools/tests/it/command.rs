@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use bonded_kernel::Outcome;
+use bonded_tools::sandbox::SandboxPolicy;
 use serde_json::{Value, json};
 
 use crate::world::{World, make_fifo};
@@ -96,8 +97,11 @@ async fn a_command_gives_its_exit_and_its_output() {
 }
 
 #[tokio::test]
-async fn a_command_runs_in_its_directory_and_without_hidden_variables() {
-    let world = World::hiding(&["CARGO_MANIFEST_DIR"]);
+async fn a_command_runs_in_its_directory_with_the_variables_that_are_handed_on() {
+    let world = World::under(SandboxPolicy {
+        env_pass: vec!["CARGO_PKG_NAME".into()],
+        ..SandboxPolicy::default()
+    });
     world.put("sub/f", "x");
     let ran = world
         .ok("run", json!({ "command": "pwd; ls", "cwd": "sub" }))
@@ -105,8 +109,8 @@ async fn a_command_runs_in_its_directory_and_without_hidden_variables() {
     let sub = world.path("sub").canonicalize().expect("it exists");
     assert_eq!(ran["stdout"], format!("{}\nf\n", sub.display()));
     assert!(
-        std::env::var_os("CARGO_MANIFEST_DIR").is_some()
-            && std::env::var_os("CARGO_PKG_NAME").is_some()
+        std::env::var_os("CARGO_MANIFEST_DIR").is_some(),
+        "it could be handed on"
     );
     let command = "echo ${CARGO_MANIFEST_DIR-hidden} $CARGO_PKG_NAME $BONDED_CALL";
     let invocation = world.invocation("run", &json!({ "command": command }));

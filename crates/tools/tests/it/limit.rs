@@ -36,6 +36,7 @@ fn fake(
         description: "A fake.".into(),
         schema: json!({ "type": "object" }),
         effect: ToolEffect::Read,
+        sandbox: None,
     };
     Arc::new(Fake { spec, act })
 }

@@ -1,6 +1,7 @@
 //! The tools, driven the way a run drives them: through calls that the kernel has checked.
 
 mod command;
+mod confined;
 mod edit;
 mod escape;
 mod find;
@@ -14,5 +15,7 @@ mod rest_answer;
 mod rest_openapi;
 mod rest_openapi_bounds;
 mod rest_server;
+mod sandbox;
+mod scene;
 mod world;
 mod write;

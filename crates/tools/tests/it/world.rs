@@ -7,7 +7,8 @@ use bonded_kernel::{
     Effect, Input, Invocation, Limits, Mask, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
     RunStarted, Target, ToolOutput, start, step,
 };
-use bonded_tools::{Registry, Tool, Workdir, builtin};
+use bonded_tools::sandbox::{Launcher, SandboxPolicy};
+use bonded_tools::{Registry, Sandbox, Tool, Workdir, builtin};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -19,19 +20,25 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        Self::hiding(&[])
+        Self::under(SandboxPolicy::default())
     }
 
-    pub(crate) fn hiding(hidden_env: &[&str]) -> Self {
+    pub(crate) fn under(policy: SandboxPolicy) -> Self {
+        Self::laid_out(|_| (policy, launcher()))
+    }
+
+    /// A world where something is made around the working directory first.
+    pub(crate) fn laid_out(lay_out: impl FnOnce(&Path) -> (SandboxPolicy, Launcher)) -> Self {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let dir = temp.path().join("dir");
         std::fs::create_dir(&dir).expect("it can be made");
+        let (policy, launcher) = lay_out(temp.path());
         let workdir = Workdir::open(&dir).expect("it can be opened");
-        let hidden_env = hidden_env.iter().map(|name| (*name).to_owned()).collect();
-        let registry = Registry::new(builtin(workdir, hidden_env)).expect("the specs are usable");
+        let sandbox = Sandbox::prepare(policy, &dir, &launcher).expect("it can be prepared");
+        let tools = builtin(workdir, Arc::new(sandbox));
         Self {
             temp,
-            registry,
+            registry: Registry::new(tools).expect("the specs are usable"),
             limits: Limits::default(),
         }
     }
@@ -130,6 +137,10 @@ impl World {
         let (code, _) = reason.split_once(": ").expect("code and message");
         code.to_owned()
     }
+}
+
+pub(crate) fn launcher() -> Launcher {
+    Launcher::Program(env!("CARGO_BIN_EXE_sandbox_launcher").into())
 }
 
 pub(crate) fn make_fifo(path: &Path) {

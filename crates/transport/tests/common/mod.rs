@@ -54,6 +54,7 @@ impl Conversation {
                 "properties": { "path": { "type": "string" } }
             }),
             effect: ToolEffect::Read,
+            sandbox: None,
         };
         Self {
             target: Target {

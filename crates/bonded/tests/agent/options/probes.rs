@@ -427,3 +427,74 @@ pub(super) fn of_the_process() -> Vec<Probe> {
         },
     ]
 }
+
+/// An agent whose first turn runs a command.
+fn running(command: &str) -> World {
+    let call = calls(&[("run", json!({ "command": command }))]);
+    routed().front("tools: run").says([call])
+}
+
+/// What the command of the first turn printed.
+fn printed(seen: &Seen) -> Value {
+    let shown: Value = seen.outcome.tool_texts()[0].parse().unwrap_or_default();
+    shown["stdout"].clone()
+}
+
+/// How far commands reach.
+pub(super) fn of_the_sandbox() -> Vec<Probe> {
+    vec![
+        Probe {
+            stage: || running("echo x > made 2>/dev/null && echo written || echo refused"),
+            ..probe(
+                "sandbox",
+                ("read-only", "full"),
+                (json!("refused\n"), json!("written\n")),
+                printed,
+            )
+        },
+        Probe {
+            stage: || running("true"),
+            ..probe(
+                "sandboxRequired",
+                ("true", "false"),
+                (json!(true), json!(null)),
+                |seen| {
+                    let log = seen.world.log(seen.outcome.run_id());
+                    let config = &log[0]["data"]["config"];
+                    config["sandbox"]["required"].clone()
+                },
+            )
+        },
+        Probe {
+            stage: || {
+                let world = routed().front("tools: run");
+                let url = world.base_url();
+                let address = url
+                    .split("//")
+                    .nth(1)
+                    .and_then(|rest| rest.split('/').next());
+                let address = address.expect("a host and a port").replace(':', "/");
+                let command = format!(
+                    "(echo > /dev/tcp/{address}) 2>/dev/null && echo online || echo offline"
+                );
+                let call = json!({ "command": "bash", "args": ["-c", command] });
+                world.says([calls(&[("run", call)])])
+            },
+            ..probe(
+                "sandboxNetwork",
+                ("true", "false"),
+                (json!("online\n"), json!("offline\n")),
+                printed,
+            )
+        },
+        Probe {
+            stage: || running("echo ${FOR_COMMANDS-none}"),
+            ..probe(
+                "sandboxEnv",
+                ("FOR_COMMANDS", "ANOTHER"),
+                (json!("handed on\n"), json!("none\n")),
+                printed,
+            )
+        },
+    ]
+}

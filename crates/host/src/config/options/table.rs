@@ -110,6 +110,11 @@ const fn real(min: f64, max: f64) -> Kind {
 }
 
 const PERMISSION: Kind = Kind::Choice(&[("allow", "allow"), ("ask", "ask"), ("deny", "deny")]);
+const SANDBOX: Kind = Kind::Choice(&[
+    ("read-only", "read-only"),
+    ("workspace-write", "workspace-write"),
+    ("full", "full"),
+]);
 const CACHING: Kind = Kind::Choice(&[("full", "full"), ("none", "none")]);
 const TRANSPORT: Kind = Kind::Choice(&[
     ("native", "native"),
@@ -327,6 +332,32 @@ pub const TABLE: &[OptionRow] = &[
         None,
         "where the ledger goes",
     ),
+    OptionRow {
+        overridable: true,
+        ..process("sandbox", "--sandbox", SANDBOX).with(
+            &["defaults.sandbox"],
+            Some("workspace-write"),
+            "what commands may write: read-only, workspace-write or full",
+        )
+    },
+    process("sandboxRequired", "--sandbox-required", Kind::Flag).with(
+        &["defaults.sandboxRequired"],
+        Some("false"),
+        "refuse to start where this machine cannot enforce the sandbox",
+    ),
+    process("sandboxNetwork", "--sandbox-network", Kind::Flag).with(
+        &["defaults.sandboxNetwork"],
+        Some("false"),
+        "let commands reach the network",
+    ),
+    OptionRow {
+        overridable: true,
+        ..process("sandboxEnv", "--sandbox-env", Kind::List).with(
+            &["defaults.sandboxEnv"],
+            Some(""),
+            "variables that commands get besides the harmless ones",
+        )
+    },
     process("format", "--format", FORMAT).with(
         &["defaults.outputFormat"],
         None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Permission, Rule};
+use bonded_kernel::{Permission, Rule, SandboxConfig, SandboxLevel};
 
 use super::Source;
 use super::kind::Parsed;
@@ -88,6 +88,7 @@ pub struct Options {
     pub billing_file: Option<String>,
     /// One of the format names; `None` leaves the choice to the surface.
     pub format: Option<&'static str>,
+    pub sandbox: SandboxConfig,
 }
 
 impl Options {
@@ -213,6 +214,17 @@ impl Values {
         }
     }
 
+    fn sandbox(&self) -> SandboxConfig {
+        let level = self.word("sandbox").and_then(SandboxLevel::parse);
+        SandboxConfig {
+            level: level.unwrap_or_default(),
+            required: self.flag("sandboxRequired"),
+            network: self.flag("sandboxNetwork"),
+            env: self.list("sandboxEnv"),
+            ..SandboxConfig::default()
+        }
+    }
+
     pub(super) fn options(&self) -> Options {
         Options {
             models: self.models(),
@@ -255,6 +267,7 @@ impl Values {
             sessions_dir: self.text("sessionsDir"),
             billing_file: self.text("billingFile"),
             format: self.word("format"),
+            sandbox: self.sandbox(),
         }
     }
 }

@@ -91,6 +91,7 @@ impl<'d> Compiler<'d> {
                 description: description(operation),
                 schema,
                 effect: operation.effect,
+                sandbox: None,
             },
             method: operation.method.clone(),
             headers,

@@ -1,0 +1,163 @@
+//! The sandbox that commands and stdio servers run in.
+//!
+//! Nothing here changes this process. A command is started through a *launcher*: our own program again,
+//! which [`enter`]s the sandbox before it becomes the command. Two stages of it are needed, because a
+//! process cannot enter a process namespace itself, only its children can:
+//!
+//!     this process → supervisor (outside) → first process (inside) → the command
+//!
+//! The supervisor makes the namespaces and their mounts, waits, and ends as the command ended. The first
+//! process gives up every right and starts the command; when it dies, the kernel kills whatever is left
+//! inside. Both die with us, however we die.
+//!
+//! [`Sandbox::prepare`] is called once for a run, [`Sandbox::command`] for each command.
+
+mod bubblewrap;
+mod enter;
+mod environment;
+mod files;
+mod git;
+mod inside;
+mod launch;
+mod limits;
+mod mounts;
+mod namespaces;
+mod order;
+mod probe;
+mod scratch;
+mod secret_places;
+mod supervisor;
+mod syscalls;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use bonded_kernel::{ProcessLimits, SandboxLevel};
+pub use enter::enter;
+pub use launch::{Confined, Launcher};
+pub use probe::Means;
+
+/// What commands may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxPolicy {
+    pub level: SandboxLevel,
+    /// Whether a machine that cannot enforce the whole of the level is an error.
+    pub required: bool,
+    pub network: bool,
+    pub limits: ProcessLimits,
+    /// Variables that are handed on besides the harmless ones.
+    pub env_pass: Vec<String>,
+    /// Neither readable nor writable, besides the places where people keep keys.
+    pub hidden_paths: Vec<PathBuf>,
+    /// Never writable, besides what git keeps.
+    pub protected_paths: Vec<PathBuf>,
+}
+
+/// Why commands cannot be confined as demanded.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("the sandbox is required and this machine lacks {feature}: {why}; {hint}")]
+    Missing {
+        feature: &'static str,
+        why: String,
+        hint: &'static str,
+    },
+    #[error("the path {path:?} cannot be named to the sandbox because it is not UTF-8; rename it")]
+    NotUtf8 { path: PathBuf },
+    #[error("the working directory {path:?} cannot be resolved: {source}")]
+    Workdir {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// A policy on a directory, with the means that this machine has to enforce it.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    policy: SandboxPolicy,
+    /// Without links, absolute.
+    workdir: PathBuf,
+    launcher: Launcher,
+    means: Arc<Means>,
+    /// Repositories below the top of the working directory, as they were found.
+    nested_git: Vec<PathBuf>,
+    in_force: Arc<str>,
+}
+
+/// Two are the same where the same was demanded; what was found meanwhile does not count.
+impl PartialEq for Sandbox {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.policy, &self.workdir, &self.launcher)
+            == (&other.policy, &other.workdir, &other.launcher)
+    }
+}
+
+impl Eq for Sandbox {}
+
+impl Sandbox {
+    /// Finds out what the machine can enforce. With `required`, whatever it lacks is an error that names it.
+    pub fn prepare(
+        policy: SandboxPolicy,
+        workdir: &Path,
+        launcher: &Launcher,
+    ) -> Result<Self, SandboxError> {
+        let resolved = workdir
+            .canonicalize()
+            .map_err(|source| SandboxError::Workdir {
+                path: workdir.to_owned(),
+                source,
+            })?;
+        let given = policy.hidden_paths.iter().chain(&policy.protected_paths);
+        if let Some(path) = given.chain([&resolved]).find(|it| it.to_str().is_none()) {
+            return Err(SandboxError::NotUtf8 { path: path.clone() });
+        }
+        let means = probe::means(launcher);
+        if policy.required
+            && let Some(missing) = means.missing(policy.level).into_iter().next()
+        {
+            return Err(missing);
+        }
+        Ok(Self {
+            in_force: means.in_force(policy.level).into(),
+            nested_git: git::nested(&resolved),
+            policy,
+            workdir: resolved,
+            launcher: launcher.clone(),
+            means,
+        })
+    }
+
+    pub fn level(&self) -> SandboxLevel {
+        self.policy.level
+    }
+
+    /// What holds for every command, in one line: `workspace-write: namespaces+landlock(7)+seccomp`.
+    pub fn in_force(&self) -> &Arc<str> {
+        &self.in_force
+    }
+
+    /// What the machine lacks for the level, as a person should be told.
+    pub fn shortfalls(&self) -> Vec<String> {
+        shortfalls(self.policy.level, &self.launcher)
+    }
+}
+
+/// What this machine lacks for a level, as a person should be told.
+pub fn shortfalls(level: SandboxLevel, launcher: &Launcher) -> Vec<String> {
+    let missing = probe::means(launcher).missing(level).into_iter();
+    missing
+        .filter_map(|missing| match missing {
+            SandboxError::Missing { feature, why, hint } => {
+                Some(format!("commands run without {feature}: {why}; {hint}"))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Keeps other processes of the same user from reading this one's memory and environment, which may hold
+/// keys. Where the system does not know how, it is as it was.
+pub fn hide_memory() {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}

@@ -1,0 +1,84 @@
+//! The environment of a command: built up from what is harmless, not torn down from what we have.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// What programs need to find their way, and what toolchains are told by. None of them holds a secret.
+const HANDED_ON: [&str; 28] = [
+    "CARGO_HOME",
+    "COLORTERM",
+    "CONDA_PREFIX",
+    "GOPATH",
+    "GOROOT",
+    "HOME",
+    "JAVA_HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "MANPATH",
+    "NODE_PATH",
+    "NO_COLOR",
+    "NVM_DIR",
+    "PATH",
+    "PKG_CONFIG_PATH",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SHELL",
+    "SOURCE_DATE_EPOCH",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TZ",
+    "USER",
+    "VIRTUAL_ENV",
+];
+
+/// The variables of ours that a command gets: the harmless ones and those that are named.
+pub(super) fn handed_on(
+    ours: impl IntoIterator<Item = (OsString, OsString)>,
+    named: &[String],
+) -> Vec<(OsString, OsString)> {
+    let is_handed_on = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        HANDED_ON.contains(&name.as_ref())
+            || name.starts_with("LC_")
+            || named.iter().any(|given| *given == name)
+    };
+    let ours = ours.into_iter();
+    ours.filter(|(name, _)| is_handed_on(name)).collect()
+}
+
+/// Where a command puts what it does not keep. The caches of the user are not its own.
+pub(super) fn own_places(tmp: &Path) -> [(&'static str, OsString); 2] {
+    [
+        ("TMPDIR", tmp.into()),
+        ("XDG_CACHE_HOME", tmp.join("cache").into()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_harmless_or_named_is_handed_on() {
+        let ours = [
+            "PATH",
+            "LC_TIME",
+            "OPENAI_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "DATABASE_URL",
+            "SSH_AUTH_SOCK",
+            "LD_PRELOAD",
+            "NAMED",
+            "NAMED_TOO",
+        ];
+        let ours = ours.map(|name| (OsString::from(name), OsString::from("x")));
+        let handed = handed_on(ours, &["NAMED".into()]);
+        let names: Vec<_> = handed.iter().map(|(name, _)| name.to_str()).collect();
+        assert_eq!(names, [Some("PATH"), Some("LC_TIME"), Some("NAMED")]);
+    }
+}

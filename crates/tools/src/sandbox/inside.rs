@@ -1,0 +1,110 @@
+//! The second stage: gives up every right, then starts the command or becomes it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use rustix::process::{
+    DumpableBehavior, Signal, WaitOptions, WaitStatus, getppid, set_dumpable_behavior,
+    set_parent_process_death_signal,
+};
+use rustix::thread::set_no_new_privs;
+
+use super::enter::failed;
+use super::order::{Order, Walls};
+use super::scratch::Ending;
+use super::supervisor::let_go_of_streams;
+use super::{files, limits, mounts, namespaces, syscalls};
+
+pub(super) fn run(
+    order: &Order,
+    program: &OsString,
+    args: &[OsString],
+) -> Result<ExitCode, String> {
+    if order.walls != Walls::Bubblewrap {
+        die_with_parent(order.parent)?;
+    }
+    if order.private_proc {
+        mounts::show_own_processes(order.limits.processes)?;
+    }
+    limits::set(&order.limits, order.walls != Walls::None)?;
+    let mut command = Command::new(program);
+    command.args(args);
+    if order.walls == Walls::None {
+        restrict(order)?;
+        return Err(could_not_start(program, &command.exec()));
+    }
+    // Opened while that is still allowed.
+    let told = File::create(Ending::file(&order.scratch)).map_err(failed("report"))?;
+    // The command is of the same user, and shall not reach into us.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hide its memory"))?;
+    restrict(order)?;
+    let ending = start_and_reap(command, program);
+    report(told, &ending)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rights of root go too: they reach where the rest does not look.
+fn restrict(order: &Order) -> Result<(), String> {
+    namespaces::give_rights_up()?;
+    set_no_new_privs(true).map_err(failed("forbid new rights"))?;
+    if order.landlock {
+        files::restrict(order)?;
+    }
+    if order.seccomp {
+        syscalls::deny(order.network)?;
+    }
+    Ok(())
+}
+
+/// The parent may have died before it could be watched. In a process namespace of our own its number
+/// cannot be asked for; the mounted `/proc` still shows it as outside.
+fn die_with_parent(parent: i32) -> Result<(), String> {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed("watch its parent"))?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    let shown = line.and_then(|number| number.trim().parse().ok());
+    let now = shown.or_else(|| getppid().map(rustix::process::Pid::as_raw_pid));
+    match now == Some(parent) {
+        true => Ok(()),
+        false => Err("its supervisor is gone".into()),
+    }
+}
+
+/// Starts the command and waits for it, as the first process that all orphans fall to.
+fn start_and_reap(mut command: Command, program: &OsString) -> Ending {
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return Ending::Fault(could_not_start(program, &error)),
+    };
+    let mut let_go = let_go_of_streams().is_ok();
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_pid().cast_unsigned() == child.id() => {
+                return ending_of(status);
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return Ending::Exit(1),
+        }
+        let_go = let_go || let_go_of_streams().is_ok();
+    }
+}
+
+fn ending_of(status: WaitStatus) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Exit(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => Ending::Exit(1),
+    }
+}
+
+fn could_not_start(program: &OsString, error: &std::io::Error) -> String {
+    format!("{} could not be started: {error}", program.display())
+}
+
+fn report(mut told: File, ending: &Ending) -> Result<(), String> {
+    told.write_all(ending.to_text().as_bytes())
+        .map_err(failed("report"))
+}

@@ -1,0 +1,161 @@
+//! What this machine can enforce. It is tried for real, in a process that is thrown away.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::SandboxLevel;
+use rustix::mount::{MountFlags, mount};
+use serde::{Deserialize, Serialize};
+
+use super::enter::{PROBE, WORD};
+use super::launch::Launcher;
+use super::order::Walls;
+use super::supervisor::THIS_PROGRAM;
+use super::{SandboxError, bubblewrap, files, namespaces, syscalls};
+
+/// Whether each part works; where one does not, why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Means {
+    pub namespaces: Result<(), String>,
+    /// Whether a view of the sandbox's own processes can be mounted.
+    pub private_proc: bool,
+    /// Whether bubblewrap is there to make namespaces.
+    pub bubblewrap: bool,
+    /// The version of Landlock; 0 is none.
+    pub landlock: u32,
+    pub seccomp: Result<(), String>,
+    /// Whether there is a launcher at all.
+    pub launcher: Result<(), String>,
+}
+
+impl Means {
+    fn without_launcher(why: String) -> Self {
+        Self {
+            namespaces: Err(why.clone()),
+            private_proc: false,
+            bubblewrap: false,
+            landlock: 0,
+            seccomp: Err(why.clone()),
+            launcher: Err(why),
+        }
+    }
+
+    pub(super) fn walls(&self, level: SandboxLevel) -> Walls {
+        match (&self.namespaces, self.bubblewrap) {
+            _ if level == SandboxLevel::Full => Walls::None,
+            (Ok(()), _) => Walls::Namespaces,
+            (Err(_), true) => Walls::Bubblewrap,
+            (Err(_), false) => Walls::None,
+        }
+    }
+
+    /// What the level needs and the machine lacks.
+    pub(super) fn missing(&self, level: SandboxLevel) -> Vec<SandboxError> {
+        let lack = |feature, why: &str, hint| SandboxError::Missing {
+            feature,
+            why: why.to_owned(),
+            hint,
+        };
+        let mut missing = vec![];
+        if let Err(why) = &self.launcher {
+            let hint = "start commands from the program `bonded`";
+            missing.push(lack("a launcher", why, hint));
+            return missing;
+        }
+        if level == SandboxLevel::Full {
+            return missing;
+        }
+        if let (Err(why), false) = (&self.namespaces, self.bubblewrap) {
+            let hint = "allow user namespaces to unprivileged users, or install bubblewrap";
+            missing.push(lack("user namespaces", why, hint));
+        }
+        if self.landlock == 0 {
+            let why = "the kernel does not have it, or it is not among its `lsm=`";
+            let hint = "use Linux 5.13 or newer and boot it with lsm=landlock,...";
+            missing.push(lack("Landlock", why, hint));
+        }
+        if let Err(why) = &self.seccomp {
+            let hint = "use a kernel with CONFIG_SECCOMP_FILTER";
+            missing.push(lack("seccomp filters", why, hint));
+        }
+        missing
+    }
+
+    pub(super) fn in_force(&self, level: SandboxLevel) -> String {
+        let mut parts: Vec<String> = vec![];
+        if level != SandboxLevel::Full {
+            match self.walls(level) {
+                Walls::Namespaces => parts.push("namespaces".into()),
+                Walls::Bubblewrap => parts.push("bubblewrap".into()),
+                Walls::None => {}
+            }
+            if self.landlock > 0 {
+                parts.push(format!("landlock({})", self.landlock));
+            }
+            if self.seccomp.is_ok() {
+                parts.push("seccomp".into());
+            }
+        }
+        match (&self.launcher, parts.is_empty()) {
+            (Err(_), _) => "none".into(),
+            (Ok(()), true) if level == SandboxLevel::Full => "full: limits".into(),
+            (Ok(()), true) => "none: limits".into(),
+            (Ok(()), false) => format!("{}: {}", level.as_str(), parts.join("+")),
+        }
+    }
+}
+
+/// Asks once for each launcher.
+pub(super) fn means(launcher: &Launcher) -> Arc<Means> {
+    static KNOWN: Mutex<BTreeMap<Launcher, Arc<Means>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let means = known.entry(launcher.clone());
+    means.or_insert_with(|| Arc::new(ask(launcher))).clone()
+}
+
+fn ask(launcher: &Launcher) -> Means {
+    let Some(program) = launcher.program() else {
+        return Means::without_launcher("this program cannot start itself as one".into());
+    };
+    let mut child = Command::new(program);
+    child.args([WORD, PROBE]).env_clear().stdin(Stdio::null());
+    let answer = child.stderr(Stdio::null()).output();
+    let answer = answer.map(|output| serde_json::from_slice(&output.stdout));
+    match answer {
+        Ok(Ok(means)) => means,
+        Ok(Err(_)) => Means::without_launcher("it did not answer".into()),
+        Err(error) => Means::without_launcher(format!("it could not be started: {error}")),
+    }
+}
+
+/// Tries everything, and tells it on stdout. A word more on the command line asks for the part that only
+/// a child can try.
+pub(super) fn answer() -> ExitCode {
+    let is_second = std::env::args_os().nth(3).is_some();
+    if is_second {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        let mounted = mount("proc", "/proc", "proc", flags, None);
+        return ExitCode::from(u8::from(mounted.is_err()));
+    }
+    let bubblewrap = bubblewrap::find().is_some();
+    let namespaces = namespaces::leave(false).and_then(|()| namespaces::hand_rights_on());
+    let private_proc = namespaces.is_ok() && {
+        let second = Command::new(THIS_PROGRAM)
+            .args([WORD, PROBE, "second"])
+            .status();
+        second.is_ok_and(|status| status.success())
+    };
+    let means = Means {
+        namespaces,
+        private_proc,
+        bubblewrap,
+        landlock: files::version(),
+        seccomp: syscalls::deny(true),
+        launcher: Ok(()),
+    };
+    let text = serde_json::to_string(&means).unwrap_or_default();
+    let told = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::from(u8::from(told.is_err()))
+}

@@ -1,0 +1,103 @@
+//! The directory that a command has to itself for as long as it runs, and what its launcher tells us there.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// Removed when it is dropped, which must be after the command has ended.
+#[derive(Debug)]
+pub(super) struct Scratch(TempDir);
+
+impl Scratch {
+    pub(super) fn make() -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix("bonded-").tempdir()?;
+        let mut private = fs::DirBuilder::new();
+        private.mode(0o700);
+        private.create(tmp(dir.path()))?;
+        private.create(void(dir.path()))?;
+        fs::set_permissions(void(dir.path()), fs::Permissions::from_mode(0o555))?;
+        let mut nothing = fs::OpenOptions::new();
+        nothing.write(true).create_new(true).mode(0o000);
+        nothing.open(nothing_at(dir.path()))?;
+        Ok(Self(dir))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// The part that the command may write.
+pub(super) fn tmp(scratch: &Path) -> PathBuf {
+    scratch.join("tmp")
+}
+
+/// An empty directory to put over directories that nobody shall see.
+pub(super) fn void(scratch: &Path) -> PathBuf {
+    scratch.join("void")
+}
+
+/// A file that cannot be read, to put over files that nobody shall see.
+pub(super) fn nothing_at(scratch: &Path) -> PathBuf {
+    scratch.join("nothing")
+}
+
+/// How the command ended, in the launcher's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    Exit(i32),
+    Signal(i32),
+    /// The launcher could not start it.
+    Fault(String),
+}
+
+impl Ending {
+    pub(super) fn file(scratch: &Path) -> PathBuf {
+        scratch.join("ending")
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        match self {
+            Self::Exit(code) => format!("exit {code}"),
+            Self::Signal(signal) => format!("signal {signal}"),
+            Self::Fault(why) => format!("fault {why}"),
+        }
+    }
+
+    pub(super) fn read(scratch: &Path) -> Option<Self> {
+        Self::parse(&fs::read_to_string(Self::file(scratch)).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (kind, rest) = text.split_once(' ')?;
+        match kind {
+            "exit" => rest.parse().ok().map(Self::Exit),
+            "signal" => rest.parse().ok().map(Self::Signal),
+            "fault" => Some(Self::Fault(rest.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_is_read_as_it_was_written_and_nothing_else_is() {
+        for ending in [
+            Ending::Exit(0),
+            Ending::Exit(255),
+            Ending::Signal(9),
+            Ending::Fault("a b\nc".into()),
+        ] {
+            assert_eq!(Ending::parse(&ending.to_text()), Some(ending));
+        }
+        for text in ["", "exit", "exit x", "end 1"] {
+            assert_eq!(Ending::parse(text), None, "{text}");
+        }
+    }
+}
