@@ -12,8 +12,8 @@ const GROWN_KB_MAX: u64 = 400_000;
 
 /// The child that a server has started, which ends only by SIGKILL.
 fn stubborn_child(log: &[String]) -> String {
-    let pids = log.iter().filter_map(|line| line.strip_prefix("child "));
-    pids.last().expect("it was started").to_owned()
+    let mut pids = log.iter().filter_map(|line| line.strip_prefix("child "));
+    pids.next_back().expect("it was started").to_owned()
 }
 
 #[tokio::test]
