@@ -82,7 +82,7 @@ const NAMESPACE_FLAGS: [i32; 7] = [
 ];
 
 /// They put characters into a terminal as if a person had typed them.
-const TYPING: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
 /// Of a socket's type, the bits that are no flags.
 const TYPE_BITS: u64 = 0xf;
