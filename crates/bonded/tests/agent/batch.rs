@@ -19,7 +19,7 @@ fn echo(id: &str, said: &str) -> Value {
 }
 
 fn batch(calls: Value) -> crate::reply::Reply {
-    call(BATCH, json!({ "calls": calls }))
+    call(BATCH, Value::from_iter([("calls", calls)]))
 }
 
 fn results(outcome: &Outcome) -> Vec<Value> {

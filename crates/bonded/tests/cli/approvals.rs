@@ -282,7 +282,7 @@ fn a_model_that_follows_every_injection_changes_nothing_unless_a_person_says_so(
     for injection in injections() {
         let play = |flags: &[&str]| {
             let place = Place::new();
-            write(&place.work().join("mail"), injection.text.to_owned());
+            write(&place.work().join("mail"), injection.text);
             let reading = call("read", json!({ "path": "mail" }));
             let lines = [reading, (injection.call)(), done("ok")];
             let code = run(&place, &lines, flags).code;

@@ -17,12 +17,16 @@ pub(crate) fn batching(encoding: Encoding) -> Setup {
 pub(crate) fn batch(calls: Value) -> ReplyCall {
     ReplyCall {
         id: "the-batch".into(),
-        ..call(BATCH, &json!({ "calls": calls }).to_string())
+        ..call(BATCH, &Value::from_iter([("calls", calls)]).to_string())
     }
 }
 
 pub(crate) fn member(id: &str, tool: &str, parameters: Value) -> Value {
-    json!({ "id": id, "tool": tool, "parameters": parameters })
+    Value::from_iter([
+        ("id", id.into()),
+        ("tool", tool.into()),
+        ("parameters", parameters),
+    ])
 }
 
 pub(crate) fn look_at(id: &str) -> Value {

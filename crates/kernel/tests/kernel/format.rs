@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 2] = [
+const GOLDEN: [Golden; 3] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -23,9 +23,14 @@ const GOLDEN: [Golden; 2] = [
         lines: include_str!("../golden/format-2.jsonl"),
         first_hash: "af824d14c22a967ed587712434bedc91497f731196d0cfd78e561e804e7dbd6a",
     },
+    Golden {
+        format: 3,
+        lines: include_str!("../golden/format-3.jsonl"),
+        first_hash: "",
+    },
 ];
 
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 16] = [
     "run_started",
     "run_resumed",
     "attempt_started",
@@ -35,14 +40,18 @@ const KINDS: [&str; 13] = [
     "call_repaired",
     "context_guarded",
     "turn_failed",
+    "progress_reported",
+    "review_asked",
+    "call_reviewed",
     "tool_invoked",
     "tool_finished",
     "call_skipped",
     "run_ended",
 ];
 
-/// What came with the second format.
+/// What came with the second format, and what with the third.
 const SINCE_2: [&str; 2] = ["call_repaired", "context_guarded"];
+const SINCE_3: [&str; 3] = ["progress_reported", "review_asked", "call_reviewed"];
 
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
@@ -66,6 +75,7 @@ fn each_golden_file_has_every_kind_of_event_of_its_version() {
         let kinds = KINDS.into_iter();
         let known: Vec<&str> = kinds
             .filter(|kind| golden.format > 1 || !SINCE_2.contains(kind))
+            .filter(|kind| golden.format > 2 || !SINCE_3.contains(kind))
             .collect();
         assert_eq!(found, known);
         for line in golden.lines.lines() {
@@ -90,15 +100,31 @@ fn words(value: &serde_json::Value, found: &mut BTreeSet<String>) {
     }
 }
 
+fn words_of(golden: &Golden) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in golden.lines.lines() {
+        let value = serde_json::from_str(line).expect("a line is JSON");
+        words(&value, &mut found);
+    }
+    found
+}
+
+#[test]
+fn the_third_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[2]);
+    let fields = "family own_tools batch progress output_kept_bytes_max rescues kept ledger snapshots policy rules \
+         permission untrusted trusted after_untrusted begins_marked nonce above sandbox level required network env \
+         cpu_s memory_bytes processes file_bytes refused member why verdict by reason marked";
+    let values = "ask deny allow read-only workspace-write full empty_batch invalid_batch not_in_batch denied \
+         approved untrusted";
+    for word in fields.split_whitespace().chain(values.split_whitespace()) {
+        assert!(found.contains(word), "{word}");
+    }
+}
+
 #[test]
 fn the_second_golden_file_has_every_field_that_came_with_it() {
-    let mut found = BTreeSet::new();
-    for line in GOLDEN[1].lines.lines() {
-        words(
-            &serde_json::from_str(line).expect("a line is JSON"),
-            &mut found,
-        );
-    }
+    let found = words_of(&GOLDEN[1]);
     let fields = "agent nonce encoding report schema parent origin path repairs keeps_originals dialect sampling top_p top_k \
          repeat_penalty reasoning tool_choice caching window buffer vocabulary secrets_in counted context \
          calls signed cost stop_reason provider written original_tool tag format unclosed original steps \

@@ -38,9 +38,11 @@ fn last_result(world: &World) -> String {
 fn a_call_asks_for_what_is_to_be_kept_only_where_the_run_pages() {
     for (mut world, pages) in [(paging().begin(), true), (setup().begin(), false)] {
         world.reply(reply([look("a")]));
-        let Effect::Invoke(invocation) = &world.effect else {
-            panic!("a call is under way")
+        let invocation = match &world.effect {
+            Effect::Invoke(invocation) => Some(invocation),
+            _ => None,
         };
+        let invocation = invocation.expect("a call is under way");
         assert_eq!(invocation.kept_bytes_max(), pages.then_some(1_000));
         assert_eq!(invocation.output_handle(), pages.then(|| "out-1-0".into()));
     }

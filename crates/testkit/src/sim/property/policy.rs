@@ -36,7 +36,10 @@ pub(super) fn nothing_held_is_invoked_unapproved(history: &History) -> Result<()
         return Ok(());
     };
     for (index, entry) in history.entries.iter().enumerate() {
-        let Event::ToolInvoked { call, tool, effect } = &entry.event else {
+        let Event::ToolInvoked {
+            call, tool, effect, ..
+        } = &entry.event
+        else {
             continue;
         };
         if is_terminal(tool) || is_own(tool) {
