@@ -110,7 +110,9 @@ fn printable(name: &str) -> String {
 /// The ways in which a value is commonly written.
 fn forms(value: &str) -> impl Iterator<Item = String> {
     let in_json = serde_json::to_string(value).unwrap_or_default();
-    let in_json = in_json.trim_matches('"').to_owned();
+    // Without the quotes around it; one at the end of the value itself stays.
+    let in_json = in_json.get(1..in_json.len().saturating_sub(1));
+    let in_json = in_json.unwrap_or_default().to_owned();
     let raw = [value.to_owned(), in_json, percent_encoded(value)];
     raw.into_iter()
         .chain([BASE64.encode(value)])
