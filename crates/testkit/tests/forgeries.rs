@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use bonded_kernel::{
-    AgentConfig, AttemptFailed, CallReviewed, ContextGuarded, Encoding, Event, FailureClass,
+    AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FailureClass,
     GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, Report, ReportFormat,
-    ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TerminationKind, ToolPattern,
-    Verdict, Window, replay,
+    ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT, TerminationKind,
+    ToolPattern, Verdict, Window, replay,
 };
 use bonded_testkit::sim::{
     Faults, History, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
@@ -146,6 +146,14 @@ fn answer_nobody(history: &mut History) {
 type Forge = fn(&mut History);
 
 /// What breaks each property.
+/// Makes the first output one of the kernel's own tools.
+fn answer_of(history: &mut History, tool: &str, output: String) {
+    if let Event::ToolFinished(finished) = first(history, "tool_finished") {
+        finished.tool = tool.into();
+        finished.output = output.into();
+    }
+}
+
 const FORGERIES: &[(&str, Forge)] = &[
     ("nothing_held_is_invoked_unapproved", |h| {
         ask_about_everything(h, Permission::Ask);
@@ -155,6 +163,14 @@ const FORGERIES: &[(&str, Forge)] = &[
     }),
     ("nothing_held_is_invoked_unapproved", distrust_everything),
     ("every_verdict_answers_one_question", answer_nobody),
+    ("a_batch_has_the_results_of_its_members", |h| {
+        let results = r#"{"results":[{"id":"nobody","output":"here"}]}"#;
+        answer_of(h, BATCH, results.into());
+    }),
+    ("no_page_is_longer_than_an_output_may_be", |h| {
+        let bytes_max = h.config.limits.tool_output_bytes_max as usize;
+        answer_of(h, TOOL_OUTPUT, "x".repeat(bytes_max + 1));
+    }),
     ("nothing_strange_was_seen", |h| {
         h.complaints.push("strange".into());
     }),

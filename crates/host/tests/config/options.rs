@@ -366,7 +366,8 @@ fn every_place_of_the_configuration_reaches_its_option() {
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
               "toolOutputPaging": true, "progressReports": true,
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
-              "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny"},
+              "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny",
+              "sandbox": "full", "sandboxRequired": true, "sandboxNetwork": true, "sandboxEnv": ["HERE"]},
             "tooling": {"transport": "native"},
             "persistence": {"sessionsDir": "/s"},
             "accounting": {"file": "/ledger"}}"#,
@@ -402,6 +403,10 @@ fn every_place_of_the_configuration_reaches_its_option() {
     assert_eq!(options.approvals[0].tools.as_str(), "a*");
     assert_eq!(options.untrusted, Some(vec!["b*".to_owned()]));
     assert_eq!(options.after_untrusted, Permission::Deny);
+    let sandbox = &options.sandbox;
+    assert_eq!(sandbox.level.as_str(), "full");
+    assert!(sandbox.required && sandbox.network);
+    assert_eq!(sandbox.env, ["HERE"]);
     assert_eq!(resolved.sources["toolingTransport"], Source::Config);
 }
 
