@@ -4,7 +4,9 @@
 //! which [`enter`]s the sandbox before it becomes the command. Two stages of it are needed, because a
 //! process cannot enter a process namespace itself, only its children can:
 //!
-//!     this process → supervisor (outside) → first process (inside) → the command
+//! ```text
+//! this process → supervisor (outside) → first process (inside) → the command
+//! ```
 //!
 //! The supervisor makes the namespaces and their mounts, waits, and ends as the command ended. The first
 //! process gives up every right and starts the command; when it dies, the kernel kills whatever is left
