@@ -26,7 +26,7 @@ const GOLDEN: [Golden; 3] = [
     Golden {
         format: 3,
         lines: include_str!("../golden/format-3.jsonl"),
-        first_hash: "",
+        first_hash: "c7cb0e96ac3d6d3d9627cb89209bbc8893e52a948ac8fa2692bb17add2e378ef",
     },
 ];
 
