@@ -1,13 +1,14 @@
 //! Where agents are found, and what the machine and the clock say to them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::agent_file::IncludePolicy;
 use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
-use bonded_host::sandbox::Launcher;
+use bonded_host::sandbox::{Launcher, OnShortfall};
 use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
@@ -89,6 +90,7 @@ pub(crate) fn host(
         .confined(Confinement {
             launcher: Launcher::Itself,
             hidden_paths: store.files(),
+            on_shortfall: Some(warn_once()),
         })
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if shown.progress {
@@ -118,6 +120,17 @@ pub(crate) fn host(
         live: None,
     };
     (host, tools)
+}
+
+/// What a machine lacks is the same for every run.
+fn warn_once() -> OnShortfall {
+    let told = Mutex::new(BTreeSet::new());
+    Arc::new(move |lacking| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(lacking.to_owned()) {
+            output::stderr(&format!("warning: {lacking}"));
+        }
+    })
 }
 
 /// What prompts may ask of the machine and the clock.

@@ -5,17 +5,25 @@ use std::sync::Arc;
 
 use bonded_kernel::{RunConfig, SandboxLevel};
 use bonded_tools::Sandbox;
-use bonded_tools::sandbox::{Launcher, SandboxError, SandboxPolicy};
+use bonded_tools::sandbox::{Launcher, OnShortfall, SandboxError, SandboxPolicy};
 
 /// The name of the file beside a configuration that holds its secrets.
 const SECRETS_FILE: &str = ".ai-agent.env";
 
 /// How sandboxes are built here. Without a launcher there are none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Confinement {
     pub launcher: Launcher,
     /// What no command may see: the store.
     pub hidden_paths: Vec<PathBuf>,
+    /// Told what the machine lacks, when a run starts its first command.
+    pub on_shortfall: Option<OnShortfall>,
+}
+
+impl std::fmt::Debug for Confinement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Confinement").field(&self.launcher).finish()
+    }
 }
 
 /// What a server says about its own sandbox; what it does not say is the run's.
@@ -50,7 +58,11 @@ impl Confinement {
             hidden_paths,
             protected_paths: vec![],
         };
-        Sandbox::prepare(policy, Path::new(&run.dir), &self.launcher).map(Arc::new)
+        let sandbox = Sandbox::prepare(policy, Path::new(&run.dir), &self.launcher)?;
+        Ok(Arc::new(match &self.on_shortfall {
+            Some(tell) => sandbox.telling(tell.clone()),
+            None => sandbox,
+        }))
     }
 }
 

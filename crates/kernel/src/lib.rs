@@ -29,6 +29,7 @@ mod model;
 mod money;
 mod own_tools;
 mod paging;
+mod plain_schema;
 mod policy;
 mod progress;
 mod prompt;

@@ -31,8 +31,9 @@ mod secret_places;
 mod supervisor;
 mod syscalls;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use bonded_kernel::{ProcessLimits, SandboxLevel};
 pub use enter::enter;
@@ -80,10 +81,31 @@ pub struct Sandbox {
     /// Without links, absolute.
     workdir: PathBuf,
     launcher: Launcher,
+    teller: Teller,
+    /// Looked for when the first command starts: many runs start none, and looking takes longer than the rest of
+    /// their start.
+    found: OnceLock<Found>,
+}
+
+/// What the machine and the working directory were found to have.
+#[derive(Clone, Debug)]
+struct Found {
     means: Arc<Means>,
-    /// Repositories below the top of the working directory, as they were found.
+    /// Repositories below the top of the working directory.
     nested_git: Vec<PathBuf>,
     in_force: Arc<str>,
+}
+
+/// Told what the machine lacks, once a command runs without it.
+pub type OnShortfall = Arc<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Clone, Default)]
+struct Teller(Option<OnShortfall>);
+
+impl fmt::Debug for Teller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Teller").field(&self.0.is_some()).finish()
+    }
 }
 
 /// Two are the same where the same was demanded; what was found meanwhile does not count.
@@ -97,7 +119,7 @@ impl PartialEq for Sandbox {
 impl Eq for Sandbox {}
 
 impl Sandbox {
-    /// Finds out what the machine can enforce. With `required`, whatever it lacks is an error that names it.
+    /// With `required`, whatever the machine lacks is an error that names it.
     pub fn prepare(
         policy: SandboxPolicy,
         workdir: &Path,
@@ -113,19 +135,37 @@ impl Sandbox {
         if let Some(path) = given.chain([&resolved]).find(|it| it.to_str().is_none()) {
             return Err(SandboxError::NotUtf8 { path: path.clone() });
         }
-        let means = probe::means(launcher);
-        if policy.required
-            && let Some(missing) = means.missing(policy.level).into_iter().next()
-        {
-            return Err(missing);
+        if policy.required {
+            let missing = probe::means(launcher).missing(policy.level);
+            missing.into_iter().next().map_or(Ok(()), Err)?;
         }
         Ok(Self {
-            in_force: means.in_force(policy.level).into(),
-            nested_git: git::nested(&resolved),
             policy,
             workdir: resolved,
             launcher: launcher.clone(),
-            means,
+            teller: Teller::default(),
+            found: OnceLock::new(),
+        })
+    }
+
+    /// Tells somebody what the machine lacks, when the first command starts.
+    #[must_use]
+    pub fn telling(mut self, tell: OnShortfall) -> Self {
+        self.teller = Teller(Some(tell));
+        self
+    }
+
+    fn found(&self) -> &Found {
+        self.found.get_or_init(|| {
+            let means = probe::means(&self.launcher);
+            if let Teller(Some(tell)) = &self.teller {
+                self.shortfalls().iter().for_each(|lacking| tell(lacking));
+            }
+            Found {
+                in_force: means.in_force(self.policy.level).into(),
+                nested_git: git::nested(&self.workdir),
+                means,
+            }
         })
     }
 
@@ -135,7 +175,7 @@ impl Sandbox {
 
     /// What holds for every command, in one line: `workspace-write: namespaces+landlock(7)+seccomp`.
     pub fn in_force(&self) -> &Arc<str> {
-        &self.in_force
+        &self.found().in_force
     }
 
     /// What the machine lacks for the level, as a person should be told.

@@ -34,7 +34,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             "path": { "type": "string", "description": "File inside the working directory." },
             "content": { "type": "string", "description": "The whole new content." },
             "expected_hash": {
-                "type": "string", "pattern": "^[0-9a-f]{16}$",
+                "type": "string", "minLength": 16, "maxLength": 16,
                 "description": "Replace only if the file's hash, as given by read, is this."
             },
             "must_be_new": {

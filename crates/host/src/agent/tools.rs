@@ -1,6 +1,6 @@
 //! The tools of agents: servers and requests of the configuration, built-in tools, and other agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,6 @@ use bonded_kernel::{
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
-use bonded_tools::sandbox::shortfalls;
 use bonded_tools::{
     BoxFuture, QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited,
     Workdir, builtin,
@@ -95,7 +94,6 @@ pub struct AgentTools {
     queues: Arc<Queues>,
     warn: Option<Say>,
     trace: Option<Say>,
-    warned: Mutex<BTreeSet<String>>,
 }
 
 type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
@@ -119,7 +117,6 @@ impl AgentTools {
             queues: Arc::default(),
             warn: None,
             trace: None,
-            warned: Mutex::default(),
         }
     }
 
@@ -220,15 +217,6 @@ impl AgentTools {
         }
     }
 
-    /// Says once what the machine lacks for the sandbox of a run.
-    fn warn_of_shortfalls(&self, run: &RunConfig) {
-        let level = run.sandbox.as_ref().map(|it| it.level).unwrap_or_default();
-        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lacking = shortfalls(level, &self.confinement.launcher);
-        lacking.retain(|shortfall| warned.insert(shortfall.clone()));
-        self.warn_of(&lacking);
-    }
-
     fn built_in(&self, run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
         let workdir = Workdir::open(Path::new(&run.dir))?;
         let all = builtin(workdir, self.confinement.of_commands(run)?).into_iter();
@@ -281,7 +269,6 @@ impl Toolset for AgentTools {
         &'a self,
         config: &'a RunConfig,
     ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
-        self.warn_of_shortfalls(config);
         let Some(agent) = &config.agent else {
             return self.plain.open(config);
         };

@@ -12,7 +12,7 @@ use super::enter::{SUPERVISE, WORD};
 use super::order::{Order, Walls};
 use super::scratch::{Ending, Scratch, tmp};
 use super::supervisor::THIS_PROGRAM;
-use super::{Sandbox, environment, git, secret_places};
+use super::{Found, Sandbox, environment, git, secret_places};
 
 /// Where the system looks for programs when nobody says where.
 const USUAL_PATH: &str = "/bin:/usr/bin";
@@ -102,20 +102,23 @@ impl Sandbox {
     fn order(&self, scratch: &Scratch) -> Order {
         let policy = &self.policy;
         let home = std::env::var_os("HOME").map(PathBuf::from);
-        let walls = self.means.walls(policy.level);
+        let Found {
+            means, nested_git, ..
+        } = self.found();
+        let walls = means.walls(policy.level);
         let mut protected = policy.protected_paths.clone();
         // Looked for each time: the command before may have made one.
         protected.extend(git::kept_for(&self.workdir));
-        protected.extend(self.nested_git.iter().cloned());
+        protected.extend(nested_git.iter().cloned());
         protected.retain(|path| path.to_str().is_some());
         Order {
             parent: getpid().as_raw_pid(),
             level: policy.level,
             network: policy.network,
             walls,
-            landlock: self.means.landlock > 0,
-            seccomp: self.means.seccomp.is_ok(),
-            private_proc: self.means.private_proc && walls == Walls::Namespaces,
+            landlock: means.landlock > 0,
+            seccomp: means.seccomp.is_ok(),
+            private_proc: means.private_proc && walls == Walls::Namespaces,
             limits: policy.limits,
             workdir: self.workdir.clone(),
             scratch: scratch.path().to_owned(),
