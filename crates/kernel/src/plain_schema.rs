@@ -45,7 +45,7 @@ fn is_usable(keyword: &str, value: &Value, depth: u32) -> bool {
         "description" | "title" | "$comment" => value.is_string(),
         "default" | "const" => true,
         "enum" | "examples" => value.is_array(),
-        "required" => value.as_array().is_some_and(are_distinct),
+        "required" => value.as_array().is_some_and(|it| are_distinct(it)),
         "properties" => value
             .as_object()
             .is_some_and(|named| named.values().all(|it| is_plain_within(it, depth))),
@@ -65,7 +65,7 @@ fn is_type(value: &Value) -> bool {
 }
 
 /// Whether all are texts and none comes twice.
-fn are_distinct(values: &Vec<Value>) -> bool {
+fn are_distinct(values: &[Value]) -> bool {
     let texts: BTreeSet<&str> = values.iter().filter_map(Value::as_str).collect();
     texts.len() == values.len()
 }
