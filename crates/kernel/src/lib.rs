@@ -43,6 +43,7 @@ mod text;
 mod time;
 mod tokens;
 mod tool;
+pub mod work;
 
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit};

@@ -1,0 +1,156 @@
+//! What is different between two trees, and the same difference made to a third.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::path::TreePath;
+use super::tree::{Child, Directory, Node, Tree};
+
+/// What became of one path. A directory that comes or goes is a change of its own, beside those below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub path: TreePath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Node>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Node>,
+}
+
+/// A tree is not what a change began with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path} was changed by another")]
+pub struct Clash {
+    pub path: TreePath,
+}
+
+impl Change {
+    pub fn created(&self) -> bool {
+        self.before.is_none()
+    }
+
+    pub fn deleted(&self) -> bool {
+        self.after.is_none()
+    }
+
+    /// Whether a directory alone comes, goes or changes its mode.
+    pub fn is_of_directory(&self) -> bool {
+        let is_directory =
+            |node: &Option<Node>| matches!(node, None | Some(Node::Directory { .. }));
+        is_directory(&self.before) && is_directory(&self.after)
+    }
+}
+
+impl Tree {
+    /// What turns this tree into the other one, sorted by path: the order in which it can be done, if what goes
+    /// is done last to first.
+    pub fn changes_to(&self, after: &Self) -> Vec<Change> {
+        let mut changes = vec![];
+        compare(None, Some(self.root()), Some(after.root()), &mut changes);
+        changes
+    }
+
+    /// This tree with the changes made to it. What another changed meanwhile stays where the two do not meet.
+    /// Both may have made the same directory.
+    pub fn with_changes(&self, changes: &[Change]) -> Result<Self, Vec<Clash>> {
+        let mut tree = self.clone();
+        let mut clashes = vec![];
+        let (gone, there): (Vec<_>, Vec<_>) = changes.iter().partition(|it| it.deleted());
+        for change in gone.into_iter().rev().chain(there) {
+            match tree.with_change(change) {
+                Some(changed) => tree = changed,
+                None => clashes.push(Clash {
+                    path: change.path.clone(),
+                }),
+            }
+        }
+        match clashes.is_empty() {
+            true => Ok(tree),
+            false => Err(clashes),
+        }
+    }
+
+    fn with_change(&self, change: &Change) -> Option<Self> {
+        let now = self.get(&change.path);
+        let node = now.map(Child::node);
+        let both_made_it = change.is_of_directory() && node == change.after;
+        if both_made_it && change.after.is_some() {
+            return Some(self.clone());
+        }
+        if node != change.before {
+            return None;
+        }
+        let below = match now {
+            Some(Child::Directory(directory)) => directory.children(),
+            _ => &[],
+        };
+        let child = match &change.after {
+            Some(Node::Directory { mode }) => {
+                let directory = Directory::new(*mode, below.to_vec());
+                Some(Child::Directory(Arc::new(directory)))
+            }
+            // What lies in a directory is not lost with it, unless it was seen to go.
+            _ if !below.is_empty() => return None,
+            Some(leaf) => Some(Child::Leaf(leaf.clone())),
+            None => None,
+        };
+        self.with(&change.path, child)
+    }
+}
+
+/// Adds what differs below a directory, which is missing on a side where there is something else.
+fn compare(
+    at: Option<&TreePath>,
+    before: Option<&Arc<Directory>>,
+    after: Option<&Arc<Directory>>,
+    changes: &mut Vec<Change>,
+) {
+    let mut before = children(before).iter().peekable();
+    let mut after = children(after).iter().peekable();
+    loop {
+        let name = match (before.peek(), after.peek()) {
+            (None, None) => return,
+            (Some((name, _)), None) | (None, Some((name, _))) => name,
+            (Some((a, _)), Some((b, _))) => a.min(b),
+        };
+        let old = before.next_if(|(other, _)| other == name);
+        let new = after.next_if(|(other, _)| other == name);
+        let (old, new) = (old.map(|(_, child)| child), new.map(|(_, child)| child));
+        if old == new {
+            continue;
+        }
+        // Names in a tree come from paths or from a file system, which has no others.
+        let Ok(path) = TreePath::child(at, name) else {
+            continue;
+        };
+        compare_children(path, old, new, changes);
+    }
+}
+
+fn compare_children(
+    path: TreePath,
+    old: Option<&Child>,
+    new: Option<&Child>,
+    changes: &mut Vec<Change>,
+) {
+    let (before, after) = (old.map(Child::node), new.map(Child::node));
+    if before != after {
+        changes.push(Change {
+            path: path.clone(),
+            before,
+            after,
+        });
+    }
+    compare(Some(&path), directory(old), directory(new), changes);
+}
+
+fn directory(child: Option<&Child>) -> Option<&Arc<Directory>> {
+    match child {
+        Some(Child::Directory(directory)) => Some(directory),
+        _ => None,
+    }
+}
+
+fn children(directory: Option<&Arc<Directory>>) -> &[(Box<[u8]>, Child)] {
+    directory.map_or(&[], |directory| directory.children())
+}
