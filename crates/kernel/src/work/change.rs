@@ -123,12 +123,12 @@ fn compare(
         let Ok(path) = TreePath::child(at, name) else {
             continue;
         };
-        compare_children(path, old, new, changes);
+        compare_children(&path, old, new, changes);
     }
 }
 
 fn compare_children(
-    path: TreePath,
+    path: &TreePath,
     old: Option<&Child>,
     new: Option<&Child>,
     changes: &mut Vec<Change>,
@@ -141,7 +141,7 @@ fn compare_children(
             after,
         });
     }
-    compare(Some(&path), directory(old), directory(new), changes);
+    compare(Some(path), directory(old), directory(new), changes);
 }
 
 fn directory(child: Option<&Child>) -> Option<&Arc<Directory>> {
