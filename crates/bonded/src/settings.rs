@@ -20,7 +20,7 @@ use bonded_transport::Script;
 use etcetera::BaseStrategy as _;
 
 use crate::agents::{self, Shown};
-use crate::args::{LimitArgs, ModelArgs, RunArgs};
+use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code, with_causes};
 
 /// The store's file: what was said, else the platform's data directory.
@@ -166,17 +166,45 @@ pub(crate) fn kept(options: &Options) -> Option<Box<Kept>> {
     (kept != Kept::default()).then(|| Box::new(kept))
 }
 
+/// Who is to work, where, and within what.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) dir: Option<&'a Path>,
+    pub(crate) agent_file: Option<&'a Path>,
+    pub(crate) system: Option<&'a Path>,
+    pub(crate) agent: &'a AgentArgs,
+    pub(crate) model: &'a ModelArgs,
+    pub(crate) limits: &'a LimitArgs,
+}
+
+impl<'a> From<&'a RunArgs> for Wanted<'a> {
+    fn from(args: &'a RunArgs) -> Self {
+        Self {
+            dir: args.dir.as_deref(),
+            agent_file: args.agent_file.as_deref(),
+            system: args.system.as_deref(),
+            agent: &args.agent,
+            model: &args.model,
+            limits: &args.limits,
+        }
+    }
+}
+
 /// Makes out what a command line means: an agent, or goals that the built-in tools work on.
-pub(crate) fn prepare(args: &RunArgs) -> Result<Prepared, CliError> {
-    let dir = working_directory(args.dir.as_deref())?;
-    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
-    match &args.agent_file {
+pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
+    let dir = working_directory(args.dir)?;
+    let workplace = agents::workplace(args.agent, Path::new(&dir))?;
+    match args.agent_file {
         Some(file) => prepare_agent(args, file, workplace),
         None => prepare_plain(args, dir, workplace),
     }
 }
 
-fn prepare_agent(args: &RunArgs, file: &Path, workplace: Workplace) -> Result<Prepared, CliError> {
+fn prepare_agent(
+    args: &Wanted<'_>,
+    file: &Path,
+    workplace: Workplace,
+) -> Result<Prepared, CliError> {
     let agent = Agent::load(file, &workplace, BTreeMap::new())?;
     check_scripts(&agent.options)?;
     let mut sample = agent.unchecked_goal(Assignment {
@@ -184,7 +212,7 @@ fn prepare_agent(args: &RunArgs, file: &Path, workplace: Workplace) -> Result<Pr
         format: usual_format(),
         nonce: Host::draw_nonce(),
         now: agents::moment(),
-        limits: own_limits(&args.limits, 0)?,
+        limits: own_limits(args.limits, 0)?,
         parent: None,
     })?;
     sample.config.kept = kept(&agent.options);
@@ -230,7 +258,11 @@ fn usual_format() -> ReportFormat {
     }
 }
 
-fn prepare_plain(args: &RunArgs, dir: String, workplace: Workplace) -> Result<Prepared, CliError> {
+fn prepare_plain(
+    args: &Wanted<'_>,
+    dir: String,
+    workplace: Workplace,
+) -> Result<Prepared, CliError> {
     let places = Places {
         explicit: workplace.config_file.clone(),
         cwd: workplace.dir.clone(),
@@ -254,7 +286,7 @@ fn prepare_plain(args: &RunArgs, dir: String, workplace: Workplace) -> Result<Pr
     let mut options = resolved.options;
     as_plain(&mut options, &resolved.sources);
     let targets = match named {
-        Some(named) => custom_targets(&args.model, &options, &named)?,
+        Some(named) => custom_targets(args.model, &options, &named)?,
         None if options.models.is_empty() => return Err(no_model()),
         None => targets(
             &config,
@@ -265,7 +297,7 @@ fn prepare_plain(args: &RunArgs, dir: String, workplace: Workplace) -> Result<Pr
     };
     check_scripts(&options)?;
     let config = plain_config(args, dir, &options, targets)?;
-    let system = system_text(args.system.as_deref())?;
+    let system = system_text(args.system)?;
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -314,7 +346,7 @@ fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
 }
 
 fn plain_config(
-    args: &RunArgs,
+    args: &Wanted<'_>,
     dir: String,
     options: &Options,
     mut targets: Vec<Target>,
@@ -335,7 +367,7 @@ fn plain_config(
         attempts_per_turn_max: options.attempts_per_turn_max,
         tool_timeout_ms: options.tool_timeout_ms,
         tool_output_bytes_max: options.tool_response_bytes_max,
-        ..own_limits(&args.limits, 3)?
+        ..own_limits(args.limits, 3)?
     };
     if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
         let hint = "say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";

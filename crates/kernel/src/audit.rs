@@ -74,6 +74,19 @@ fn begin(entries: &[Entry]) -> Result<(Run, usize), AuditFault> {
     Ok((run, computed.entries().len()))
 }
 
+/// The replies that a log holds, in the order in which they came. What failed before one of them is left out.
+pub fn recorded_replies(entries: &[Entry]) -> Vec<Reply> {
+    let reply = |at: usize| match &entries[at].event {
+        Event::DecisionMade(decision) => {
+            let calls = as_written(&decision.calls, &entries[at..]);
+            Some(recorded_reply(&decision.answer, &calls))
+        }
+        Event::ReplyRejected { answer, calls, .. } => Some(recorded_reply(answer, calls)),
+        _ => None,
+    };
+    (0..entries.len()).filter_map(reply).collect()
+}
+
 fn compare(step: u64, recorded: &[Entry], computed: &[Entry]) -> Result<(), AuditFault> {
     // An input that changes nothing leaves no entry, so a step without entries cannot stand in a log.
     let count = computed.len().max(1);

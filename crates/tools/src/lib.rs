@@ -28,6 +28,7 @@ pub mod rest;
 mod run;
 pub mod sandbox;
 mod search;
+pub mod shell;
 mod task;
 mod tool;
 mod walk;
@@ -38,7 +39,7 @@ use std::sync::Arc;
 
 pub use fault::ToolFault;
 pub use queue::{DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited};
-pub use registry::Registry;
+pub use registry::{CallGuard, Registry};
 pub use sandbox::Sandbox;
 pub use tool::{BoxFuture, Tool, ToolValue};
 pub use workdir::Workdir;

@@ -20,6 +20,16 @@ pub struct Registry {
     catalog: Catalog,
     /// Tools that have become others since the run began, each with why it is not called.
     changed: BTreeMap<String, ToolFault>,
+    guard: Option<Arc<dyn CallGuard>>,
+}
+
+/// Looks at what a call may do to the place that a run works in, and at what it did.
+pub trait CallGuard: Send + Sync {
+    /// Why the call is not made, where it is not.
+    fn before(&self, tool: &str) -> Result<(), ToolFault>;
+
+    /// Called when a call has ended, however it ended.
+    fn after(&self);
 }
 
 impl Registry {
@@ -43,6 +53,18 @@ impl Registry {
             tools,
             catalog,
             changed: BTreeMap::new(),
+            guard: None,
+        }
+    }
+
+    /// The same tools, with somebody who looks at every call.
+    #[must_use]
+    pub fn guarded_by(&self, guard: Arc<dyn CallGuard>) -> Self {
+        Self {
+            tools: self.tools.clone(),
+            catalog: self.catalog.clone(),
+            changed: self.changed.clone(),
+            guard: Some(guard),
         }
     }
 
@@ -62,6 +84,7 @@ impl Registry {
             tools: self.tools.clone(),
             catalog: self.catalog.clone(),
             changed,
+            guard: self.guard.clone(),
         })
     }
 
@@ -81,7 +104,11 @@ impl Registry {
             None => None,
         };
         let started = Instant::now();
-        let (outcome, text) = match self.execute(call).await {
+        let executed = match &self.guard {
+            None => self.execute(call).await,
+            Some(guard) => self.execute_guarded(call, &**guard).await,
+        };
+        let (outcome, text) = match executed {
             Ok(value) => (Outcome::Ok, value.to_string()),
             Err(fault) if fault.code == fault::TIMEOUT => {
                 (Outcome::TimedOut, "(tool failed: timeout)".into())
@@ -105,6 +132,17 @@ impl Registry {
             marked: false,
             sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
         }
+    }
+
+    async fn execute_guarded(
+        &self,
+        call: &Invocation,
+        guard: &dyn CallGuard,
+    ) -> Result<ToolValue, ToolFault> {
+        guard.before(call.tool())?;
+        let executed = self.execute(call).await;
+        guard.after();
+        executed
     }
 
     async fn execute(&self, call: &Invocation) -> Result<ToolValue, ToolFault> {

@@ -24,7 +24,7 @@ use crate::{agents, goal, output, settings, signals};
 pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let file = args.each.as_deref().unwrap_or(Path::new(""));
     let goals = goal::read_lines(file)?;
-    let prepared = settings::prepare(args)?;
+    let prepared = settings::prepare(&args.into())?;
     let store = settings::open_store(store)?;
     let shown = Shown::of(&prepared.options);
     let (host, tools) = agents::host(store.clone(), prepared.workplace.clone(), shown);

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     let input = goal::read(said)?;
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
-    let prepared = match settings::prepare(args) {
+    let prepared = match settings::prepare(&args.into()) {
         Err(error) if refused::is_of_a_run(&error) => {
             let Ok(store) = settings::open_store(store) else {
                 return Err(error);
