@@ -54,7 +54,7 @@ pub(super) fn read(assembled: &Assembled, agent: &mut AgentFile) -> Result<(), A
         AgentFileError::BadYaml {
             file,
             line,
-            why: error.why,
+            why: error.to_string(),
         }
     })?;
     match tree.kind {

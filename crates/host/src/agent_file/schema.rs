@@ -198,7 +198,7 @@ fn parse_text(text: &str) -> Result<Value, String> {
     match yaml::parse(text) {
         Ok(tree) => Ok(tree.to_json()),
         Err(_) if text.trim_start().starts_with('{') => Err(json_error),
-        Err(error) => Err(format!("line {} of it: {}", error.line, error.why)),
+        Err(error) => Err(format!("line {} of it: {error}", error.line)),
     }
 }
 

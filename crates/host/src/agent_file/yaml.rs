@@ -33,9 +33,12 @@ pub(crate) struct Pair {
     pub(crate) value: Yaml,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why} (column {column})")]
 pub(crate) struct BadYaml {
     pub(crate) line: usize,
+    /// Counted from 1.
+    pub(crate) column: usize,
     pub(crate) why: String,
 }
 
@@ -118,10 +121,12 @@ impl<'t> Loader<'t> {
             Some(Ok(found)) => Ok(found),
             Some(Err(error)) => Err(BadYaml {
                 line: error.marker().line(),
-                why: format!("{} (column {})", error.info(), error.marker().col() + 1),
+                column: error.marker().col() + 1,
+                why: error.info().to_owned(),
             }),
             None => Err(BadYaml {
                 line: 1,
+                column: 1,
                 why: "the text ends too early".into(),
             }),
         }
@@ -225,6 +230,7 @@ impl<'t> Loader<'t> {
 fn bad<T>(span: Span, why: &str) -> Result<T, BadYaml> {
     Err(BadYaml {
         line: span.start.line(),
+        column: span.start.col() + 1,
         why: why.into(),
     })
 }

@@ -67,9 +67,6 @@ fn parse(text: &str) -> Result<Value, String> {
     }
     match yaml::parse_within(text, COST_MAX) {
         Ok(document) => Ok(document.to_json()),
-        Err(error) => Err(format!(
-            "line {}: this is not YAML: {}",
-            error.line, error.why
-        )),
+        Err(error) => Err(format!("line {}: this is not YAML: {error}", error.line)),
     }
 }
