@@ -88,7 +88,7 @@ pub(crate) fn host(
     let keyring = Keyring::new(environment.clone());
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(Confinement {
-            launcher: Launcher::Itself,
+            launcher: Launcher::own(),
             hidden_paths: store.files(),
             on_shortfall: Some(warn_once()),
         })

@@ -113,7 +113,7 @@ fn check_sandbox() -> Vec<Finding> {
     let mut findings = vec![Finding::Good(
         "file tools stay inside the working directory".into(),
     )];
-    let launcher = Launcher::Itself;
+    let launcher = Launcher::own();
     for level in SandboxLevel::ALL {
         let policy = SandboxPolicy {
             level,

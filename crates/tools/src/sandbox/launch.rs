@@ -9,6 +9,7 @@ use rustix::process::{getpid, getuid};
 use tokio::process::Command;
 
 use super::enter::{SUPERVISE, WORD};
+use super::light::LightLauncher;
 use super::order::{Order, Walls};
 use super::scratch::{Ending, Scratch, tmp};
 use super::supervisor::THIS_PROGRAM;
@@ -25,14 +26,24 @@ pub enum Launcher {
     None,
     /// The program that runs now.
     Itself,
+    /// The small program that was found beside it, or where that will not do, itself.
+    Light(LightLauncher),
     Program(PathBuf),
 }
 
 impl Launcher {
+    /// The program that runs now, or the small one beside it. Called when the program begins: what changes in its
+    /// directory afterwards is not trusted.
+    pub fn own() -> Self {
+        let program = std::env::current_exe().ok();
+        let light = program.and_then(|program| LightLauncher::beside(&program));
+        light.map_or(Self::Itself, Self::Light)
+    }
+
     pub(super) fn program(&self) -> Option<&Path> {
         match self {
             Self::None => None,
-            Self::Itself => Some(Path::new(THIS_PROGRAM)),
+            Self::Itself | Self::Light(_) => Some(Path::new(THIS_PROGRAM)),
             Self::Program(path) => Some(path),
         }
     }
@@ -80,7 +91,7 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
         check_program(program, cwd, &path)?;
         let scratch = Scratch::make()?;
-        let mut command = match self.launcher.program() {
+        let mut command = match &self.found().launcher {
             None => Command::new(program),
             Some(launcher) => {
                 let order = serde_json::to_string(&self.order(&scratch))?;
