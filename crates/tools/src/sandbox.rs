@@ -29,6 +29,7 @@ mod order;
 mod probe;
 mod scratch;
 mod secret_places;
+mod stand_in;
 mod supervisor;
 mod syscalls;
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bonded_kernel::SandboxLevel;
 use rustix::process::{getpid, getuid};
 use tokio::process::Command;
 
@@ -12,6 +13,7 @@ use super::enter::{SUPERVISE, WORD};
 use super::light::LightLauncher;
 use super::order::{Order, Walls};
 use super::scratch::{Ending, Scratch, tmp};
+use super::stand_in::StandIn;
 use super::supervisor::THIS_PROGRAM;
 use super::{Found, Sandbox, environment, git, secret_places};
 
@@ -54,6 +56,7 @@ impl Launcher {
 pub struct Confined {
     pub command: Command,
     scratch: Scratch,
+    _stand_in: Option<StandIn>,
     /// Whether its launcher ends it when we end.
     pub dies_with_us: bool,
 }
@@ -91,6 +94,7 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
         check_program(program, cwd, &path)?;
         let scratch = Scratch::make()?;
+        let stand_in = self.stand_in()?;
         let mut command = match &self.found().launcher {
             None => Command::new(program),
             Some(launcher) => {
@@ -104,10 +108,21 @@ impl Sandbox {
         let mut confined = Confined {
             command,
             scratch,
+            _stand_in: stand_in,
             dies_with_us: self.launcher != Launcher::None,
         };
         confined.set_environment(environment::handed_on(ours, &self.policy.env_pass));
         Ok(confined)
+    }
+
+    /// Where a mount can cover it, there is a `.git` to cover while the command runs.
+    fn stand_in(&self) -> io::Result<Option<StandIn>> {
+        let level = self.policy.level;
+        let is_covered = self.found().means.walls(level) != Walls::None;
+        match is_covered && level == SandboxLevel::WorkspaceWrite {
+            true => StandIn::in_dir(&self.workdir),
+            false => Ok(None),
+        }
     }
 
     fn order(&self, scratch: &Scratch) -> Order {

@@ -22,6 +22,7 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 use super::enter::{INSIDE, WORD, failed};
 use super::order::{Order, Walls};
 use super::scratch::Ending;
+use super::stand_in::{self, GIT};
 use super::{bubblewrap, inside, limits, mounts, namespaces};
 
 /// Itself, even where its file was replaced meanwhile.
@@ -33,7 +34,7 @@ pub(super) fn run(
     args: &[OsString],
 ) -> Result<ExitCode, String> {
     let mut woken = watch_signals().map_err(failed("watch signals"))?;
-    let remains = Remains::of(&order.scratch).map_err(failed("open its directory"))?;
+    let remains = Remains::of(&order).map_err(failed("open its directory"))?;
     let parent = order.parent;
     if order.walls == Walls::Namespaces {
         namespaces::leave(order.network)?;
@@ -132,20 +133,24 @@ fn wait(
     }
 }
 
-/// The directory that whoever wanted the command would have removed.
+/// What whoever wanted the command would have removed. Directories are opened before the namespaces are made: inside,
+/// all around is read-only.
 struct Remains {
     scratch: PathBuf,
-    /// Opened before the namespaces were made: inside, all around the directory is read-only.
     above: OwnedFd,
+    git: PathBuf,
+    workdir: OwnedFd,
 }
 
 impl Remains {
-    fn of(scratch: &Path) -> rustix::io::Result<Self> {
-        let above = scratch.parent().unwrap_or(Path::new("/"));
+    fn of(order: &Order) -> rustix::io::Result<Self> {
+        let above = order.scratch.parent().unwrap_or(Path::new("/"));
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         Ok(Self {
-            scratch: scratch.to_owned(),
+            scratch: order.scratch.clone(),
             above: open(above, flags, Mode::empty())?,
+            git: order.workdir.join(GIT),
+            workdir: open(&order.workdir, flags, Mode::empty())?,
         })
     }
 
@@ -155,6 +160,9 @@ impl Remains {
         let _ = unmount(&self.scratch, UnmountFlags::DETACH);
         let name = self.scratch.file_name().unwrap_or_default();
         let _ = unlinkat(&self.above, name, AtFlags::REMOVEDIR);
+        // What is mounted here cannot be removed.
+        let _ = unmount(&self.git, UnmountFlags::DETACH);
+        stand_in::remove_unused(&self.workdir);
     }
 }
 
