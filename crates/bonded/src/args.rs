@@ -165,7 +165,7 @@ pub(crate) struct LimitArgs {
 }
 
 /// What agents, and runs without one, have in common.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct AgentArgs {
     /// A configuration file that comes before all others
     #[arg(long, value_name = "FILE.json")]
