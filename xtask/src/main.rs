@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod bubblewrap;
 mod build_cost;
 mod cpu;
 mod docs;
