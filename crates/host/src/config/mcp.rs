@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::SandboxLevel;
+use bonded_tools::mcp::check_url;
 
 use super::entry::Entry;
 use super::queue::DEFAULT_QUEUE;
@@ -170,7 +171,20 @@ fn transport(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTr
         Kind::Websocket => McpTransport::Websocket(endpoint),
         Kind::Sse => McpTransport::Sse(endpoint),
         Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-        Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
+        Kind::Http | Kind::Remote | Kind::Stdio => {
+            problems.extend(bad_url(entry, &endpoint.url));
+            McpTransport::Http(endpoint)
+        }
+    })
+}
+
+/// An address that no request can be sent to is found before anything starts.
+fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
+    let why = check_url(url).err()?;
+    Some(ConfigError::Unusable {
+        file: entry.file("url"),
+        key_path: entry.path.child("url"),
+        message: format!("{why}; write an address such as https://HOST/PATH"),
     })
 }
 

@@ -77,6 +77,26 @@ fn a_server_that_cannot_be_reached_by_anything_is_a_problem() {
             json!({"command": "c", "healthProbe": "poke"}),
             "mcpServers.s.healthProbe must be one of ping, listTools",
         ),
+        (
+            json!({"url": "nowhere"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"type": "http", "url": "http://"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"url": "https://h:port/"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"url": "file:///etc/passwd"}),
+            "mcpServers.s.url: the scheme is \"file\"; write an address such as https://",
+        ),
+        (
+            json!({"type": "http", "url": "ws://h/"}),
+            "mcpServers.s.url: the scheme is \"ws\"",
+        ),
     ];
     for (settings, expected) in rows {
         let error = server(&settings).expect_err("it is bad");

@@ -22,6 +22,7 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 use self::client::Caller;
+pub use self::client::check_url;
 use self::exchange::Exchanges;
 pub(super) use self::fault::HttpFault;
 use super::child::Born;

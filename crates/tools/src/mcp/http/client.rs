@@ -40,20 +40,31 @@ impl Caller {
             server: server.into(),
             why,
         };
-        let url: Url = endpoint
-            .url
-            .parse()
-            .map_err(|error| bad_url(format!("{error}")))?;
+        let url = address(&endpoint.url).map_err(bad_url)?;
         let client = match url.scheme() {
-            "http" => plain(),
             "https" => with_certificates(is_loopback(&url)),
-            other => return Err(bad_url(format!("the scheme is {other:?}"))),
+            _ => plain(),
         };
         Ok(Self {
             client: client.map_err(bad_url)?,
             url,
             headers: headers(server, endpoint)?,
         })
+    }
+}
+
+/// Whether requests can be sent to an address. The error says why not, without the address: it may hold a key.
+pub fn check_url(url: &str) -> Result<(), String> {
+    address(url).map(drop)
+}
+
+fn address(url: &str) -> Result<Url, String> {
+    let url: Url = url
+        .parse()
+        .map_err(|error| format!("it is not a URL: {error}"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(format!("the scheme is {other:?}")),
     }
 }
 
