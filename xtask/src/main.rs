@@ -16,6 +16,7 @@ mod cpu;
 mod docs;
 mod fault;
 mod injection;
+mod installation;
 mod mcp_servers;
 mod options;
 mod real_model;
