@@ -69,7 +69,8 @@ async fn nothing_is_left_of_commands_that_are_ended() {
 
 #[tokio::test]
 async fn a_command_that_ends_first_does_not_uncover_the_others() {
-    let world = world(SandboxLevel::WorkspaceWrite, Means::Everything);
+    let mut world = world(SandboxLevel::WorkspaceWrite, Means::Everything);
+    world.limits.tool_timeout_ms = 60_000;
     let attempt = "until [ -e go ]; do sleep 0.01; done; mkdir -p .git/hooks";
     let long = world.ok("run", json!({ "command": attempt }));
     let short = async {
