@@ -3,6 +3,7 @@
 
 mod call;
 mod change;
+mod conformance;
 mod crowd;
 mod fall;
 mod fault;
