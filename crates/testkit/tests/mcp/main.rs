@@ -1,6 +1,7 @@
 //! Tools of a real server process, driven the way a run drives them: through calls that the kernel has
 //! checked.
 
+mod auth;
 mod call;
 mod change;
 mod conformance;
@@ -8,6 +9,7 @@ mod crowd;
 mod fall;
 mod fault;
 mod http;
+mod issuer;
 mod reference;
 mod share;
 mod stop;
