@@ -32,7 +32,7 @@ mod upkeep;
 mod witness;
 
 pub use error::McpError;
-pub use http::{Grant, LoggedIn, Oauth, OauthError, OauthSettings, login, logout};
+pub use http::{Grant, LoggedIn, Oauth, OauthError, OauthSettings, learn_logins, login, logout};
 pub(crate) use name::shown_name;
 pub use news::{McpNews, Tell};
 pub use pool::{McpServers, McpTools};

@@ -18,11 +18,13 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
+    /// What is kept already is a secret, also if it is a file that somebody reads.
     pub(super) fn new(dir: Option<PathBuf>, environment: &Environment) -> Self {
-        Self {
-            dir,
-            secrets: environment.secrets().clone(),
+        let secrets = environment.secrets().clone();
+        if let Some(dir) = &dir {
+            mcp::learn_logins(dir, |name, value| secrets.learn_key(name, value));
         }
+        Self { dir, secrets }
     }
 
     /// How tokens of a server are had. One whose token is given by hand gets no other.
@@ -38,10 +40,8 @@ impl Tokens {
             Some(dir) => oauth.keeping(dir.clone()),
             None => oauth,
         };
-        let (secrets, server) = (Arc::clone(&self.secrets), server.name.clone());
-        Some(oauth.learning(move |name, value| {
-            secrets.learn_key(&format!("{server}.{name}"), value);
-        }))
+        let secrets = Arc::clone(&self.secrets);
+        Some(oauth.learning(move |name, value| secrets.learn_key(name, value)))
     }
 }
 

@@ -22,7 +22,9 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-pub use self::auth::{Grant, LoggedIn, Oauth, OauthError, OauthSettings, login, logout};
+pub use self::auth::{
+    Grant, LoggedIn, Oauth, OauthError, OauthSettings, learn_logins, login, logout,
+};
 use self::client::Caller;
 use self::exchange::Exchanges;
 pub(super) use self::fault::HttpFault;

@@ -35,7 +35,7 @@ use tokio::sync::Mutex;
 use self::discover::canonical;
 pub use self::error::OauthError;
 use self::keep::TokenFile;
-pub use self::login::{LoggedIn, login, logout};
+pub use self::login::{LoggedIn, learn_logins, login, logout};
 pub(super) use self::remedy::Remedies;
 pub use self::settings::{Grant, OauthSettings};
 use self::token::Kept;

@@ -47,15 +47,8 @@ impl TokenFile {
 
     /// What is kept; nothing where there is no file, or where it cannot be understood.
     pub(super) fn read(&self) -> Result<Option<Kept>, OauthError> {
-        let text = match File::open(&self.path) {
-            Ok(file) => io::read_to_string(io::Read::take(file, FILE_BYTES_MAX)),
-            Err(error) => Err(error),
-        };
-        match text {
-            Ok(text) => {
-                let kept = serde_json::from_str(&text).ok();
-                Ok(kept.filter(|kept: &Kept| kept.server == self.server))
-            }
+        match read_whole(&self.path) {
+            Ok(kept) => Ok(kept.filter(|kept| kept.server == self.server)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.fault(error)),
         }
@@ -109,6 +102,19 @@ impl TokenFile {
         let path = self.path.clone();
         OauthError::File { path, source }
     }
+}
+
+/// Every token that is kept in a directory. What cannot be read is nobody's token.
+pub(super) fn all_in(dir: &Path) -> impl Iterator<Item = Kept> {
+    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    files.filter_map(|file| read_whole(&file.path()).ok()?)
+}
+
+/// What a file holds; nothing where it cannot be understood.
+fn read_whole(path: &Path) -> io::Result<Option<Kept>> {
+    let file = File::open(path)?;
+    let text = io::read_to_string(io::Read::take(file, FILE_BYTES_MAX))?;
+    Ok(serde_json::from_str(&text).ok())
 }
 
 fn make_dir(dir: &Path) -> io::Result<()> {

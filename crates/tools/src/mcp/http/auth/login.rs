@@ -1,6 +1,6 @@
 //! Logging in and out, which only a person does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -9,6 +9,7 @@ use reqwest::{Response, Url};
 use super::challenge::Challenge;
 use super::discover::discover;
 use super::error::OauthError;
+use super::keep::all_in;
 use super::web::{Form, Web, shown_url};
 use super::{Grant, Oauth};
 use crate::mcp::error::McpError;
@@ -122,4 +123,11 @@ async fn forget(oauth: &Oauth, server: &Url) -> Result<bool, OauthError> {
         }
     }
     file.remove()
+}
+
+/// Tells the secrets of all logins that are kept in a directory, so that they can be kept out of what is written.
+pub fn learn_logins(token_dir: &Path, learn: impl Fn(&str, &str)) {
+    for kept in all_in(token_dir) {
+        kept.secrets().for_each(|(name, value)| learn(name, value));
+    }
 }
