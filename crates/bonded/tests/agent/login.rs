@@ -1,10 +1,12 @@
 //! Servers that demand a login: as a person meets them, from the first refusal to the logout.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -129,6 +131,7 @@ fn runs_of_two_processes_renew_a_token_once() {
 fn a_login_that_is_refused_or_forged_gives_nothing() {
     let issuer = Issuer::start();
     let world = world(&issuer);
+    let began = Instant::now();
     let (child, url) = begin(&world, &["--scope", "read write"]);
     assert!(url.contains("scope=read+write"), "{url}");
     let field = |name: &str| {
@@ -139,12 +142,19 @@ fn a_login_that_is_refused_or_forged_gives_nothing() {
         .replace("%3A", ":")
         .replace("%2F", "/");
     let state = field("state=");
+    // A browser opens more connections than it uses.
+    let host = back.trim_start_matches("http://").split('/').next();
+    let _idle = TcpStream::connect(host.expect("it has a host")).expect("somebody listens");
     let forged = browse(&format!("{back}?code=the-code&state=forged"));
     assert!(forged.contains("Nothing is here"), "{forged}");
     browse(&format!("{back}?error=access_denied&state={state}"));
     let refused = world.finish(child);
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("access_denied"), "{refused:?}");
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "nobody waits for an idle connection"
+    );
     assert!(token_files(&world).is_empty());
 }
 

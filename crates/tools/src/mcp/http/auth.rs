@@ -32,7 +32,6 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 use tokio::sync::Mutex;
 
-use self::discover::canonical;
 pub use self::error::OauthError;
 use self::keep::TokenFile;
 pub use self::login::{LoggedIn, learn_logins, login, logout};
@@ -122,7 +121,7 @@ impl Oauth {
     fn file(&self, server: &Url) -> Option<TokenFile> {
         let dir = self.token_dir.as_ref()?;
         let is_login = self.settings.grant == Grant::AuthorizationCode;
-        is_login.then(|| TokenFile::new(dir, &canonical(server)))
+        is_login.then(|| TokenFile::new(dir, server))
     }
 
     fn learn_all(&self, kept: &Kept) {

@@ -62,8 +62,8 @@ impl Oauth {
             scopes.extend(demanded.split_whitespace());
             scopes.extend(held.split_whitespace());
         }
-        let is_offered = authority.issuer.scopes_supported.iter();
-        let is_offered = is_offered.into_iter().any(|scope| scope == OFFLINE);
+        let mut offered = authority.issuer.scopes_supported.iter();
+        let is_offered = offered.any(|scope| scope == OFFLINE);
         let is_login = self.settings.grant == Grant::AuthorizationCode;
         if is_offered && is_login && !scopes.is_empty() {
             scopes.push(OFFLINE);
@@ -91,7 +91,7 @@ impl Oauth {
             authorization: None,
         };
         let asking = bare(web, authority, client, scope).ask(web, &self.settings, form);
-        Ok(asking.await?)
+        asking.await
     }
 
     async fn of_person(
@@ -131,7 +131,7 @@ impl Oauth {
             authorization: None,
         };
         let asking = bare(web, authority, client, scope).ask(web, &self.settings, form);
-        Ok(asking.await?)
+        asking.await
     }
 }
 

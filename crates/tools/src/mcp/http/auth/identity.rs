@@ -11,7 +11,7 @@ use super::assertion::Signer;
 use super::discover::Authority;
 use super::document::IssuerMetadata;
 use super::error::OauthError;
-use super::settings::{Grant, OauthSettings};
+use super::settings::OauthSettings;
 use super::web::{Form, Web};
 
 /// How a client proves at the token endpoint that it is itself.
@@ -108,7 +108,7 @@ impl Identity {
         if !answer.is_good {
             return Err(OauthError::Refused {
                 issuer: issuer.issuer.clone(),
-                error: format!("the registration of a client: {}", answer.refusal().1),
+                error: format!("the registration of a client: {}", answer.refusal()),
             });
         }
         let made: Registered = answer.read()?;
@@ -157,7 +157,6 @@ impl Identity {
         settings: &OauthSettings,
         issuer: &IssuerMetadata,
     ) -> Result<Self, OauthError> {
-        debug_assert_eq!(settings.grant, Grant::ClientCredentials);
         let id = settings.client_id.as_ref().ok_or(OauthError::NoClient)?;
         Ok(Self::named(id, settings, issuer))
     }

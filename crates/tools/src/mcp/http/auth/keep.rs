@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bonded_kernel::Hash;
+use reqwest::Url;
 use tokio::time::{Instant, sleep};
 
+use super::discover::canonical;
 use super::error::OauthError;
 use super::token::Kept;
 
@@ -32,12 +34,12 @@ pub(super) struct TokenFile {
 pub(super) struct Held(#[expect(dead_code, reason = "it is held for its lock")] File);
 
 impl TokenFile {
-    /// `server` is its address, as it names a resource.
-    pub(super) fn new(dir: &Path, server: &str) -> Self {
-        let name = Hash::of(server.as_bytes()).to_string();
+    /// Two addresses that differ in their queries alone have two logins.
+    pub(super) fn new(dir: &Path, server: &Url) -> Self {
+        let name = Hash::of(server.as_str().as_bytes()).to_string();
         Self {
             path: dir.join(format!("{name}.json")),
-            server: server.into(),
+            server: canonical(server),
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::document::IssuerMetadata;
 use super::error::{OauthError, shown};
@@ -14,6 +15,8 @@ use super::places::is_same_issuer;
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// How long one visitor may take to say what it wants.
 const VISITOR_TIMEOUT: Duration = Duration::from_secs(5);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const VISITORS_MAX: usize = 16;
 const PATH: &str = "/callback";
 
 #[derive(Debug)]
@@ -48,27 +51,34 @@ impl Redirect {
         &self.uri
     }
 
-    /// Waits for the one visitor who knows the state. Everybody else is sent away.
+    /// Waits for the one visitor who knows the state. Everybody else is sent away. A browser opens more
+    /// connections than it uses, so nobody waits for another.
     pub(super) async fn code(
         &self,
         state: &str,
         issuer: &IssuerMetadata,
     ) -> Result<String, OauthError> {
+        let mut visitors = JoinSet::new();
         loop {
-            let Ok((mut visitor, _)) = self.listener.accept().await else {
-                tokio::time::sleep(VISITOR_TIMEOUT / 50).await;
+            let heard = tokio::select! {
+                Ok((visitor, _)) = self.listener.accept(), if visitors.len() < VISITORS_MAX => {
+                    visitors.spawn(tokio::time::timeout(VISITOR_TIMEOUT, target(visitor)));
+                    continue;
+                }
+                Some(heard) = visitors.join_next() => heard,
+                else => {
+                    // The system can take nobody in just now.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let Ok(Ok(Some((mut visitor, heard)))) = heard else {
                 continue;
             };
-            let heard = tokio::time::timeout(VISITOR_TIMEOUT, target(&mut visitor)).await;
-            let heard = heard.ok().flatten().unwrap_or_default();
             let brought = brought(&heard, state, issuer);
-            let said = match &brought {
-                Brought::Code(_) => (200, "Logged in. You can close this page."),
-                Brought::Error(_) => (200, "The login was refused. You can close this page."),
-                Brought::Nothing => (404, "Nothing is here."),
-            };
             // Whether the page is seen does not matter.
-            let _ = tokio::time::timeout(VISITOR_TIMEOUT, answer(&mut visitor, said)).await;
+            let said = answer(&mut visitor, &brought);
+            let _ = tokio::time::timeout(VISITOR_TIMEOUT, said).await;
             match brought {
                 Brought::Code(code) => return Ok(code),
                 Brought::Error(error) => {
@@ -81,8 +91,8 @@ impl Redirect {
     }
 }
 
-/// The target of a request, without its body.
-async fn target(visitor: &mut TcpStream) -> Option<String> {
+/// What a visitor asks for.
+async fn target(mut visitor: TcpStream) -> Option<(TcpStream, String)> {
     let mut head = Vec::new();
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {
         if head.len() > HEAD_BYTES_MAX || visitor.read_buf(&mut head).await.ok()? == 0 {
@@ -91,10 +101,16 @@ async fn target(visitor: &mut TcpStream) -> Option<String> {
     }
     let head = String::from_utf8(head).ok()?;
     let target = head.strip_prefix("GET ")?.split(' ').next()?;
-    Some(target.to_owned())
+    let target = target.to_owned();
+    Some((visitor, target))
 }
 
-async fn answer(visitor: &mut TcpStream, (status, text): (u16, &str)) -> std::io::Result<()> {
+async fn answer(visitor: &mut TcpStream, brought: &Brought) -> std::io::Result<()> {
+    let (status, text) = match brought {
+        Brought::Code(_) => (200, "Logged in. You can close this page."),
+        Brought::Error(_) => (200, "The login was refused. You can close this page."),
+        Brought::Nothing => (404, "Nothing is here."),
+    };
     let page = format!("<!doctype html><title>bonded</title><p>{text}\n");
     let whole = format!(
         "HTTP/1.1 {status} So\r\nconnection: close\r\ncontent-type: text/html\r\nreferrer-policy: \
@@ -136,6 +152,8 @@ fn brought(target: &str, state: &str, issuer: &IssuerMetadata) -> Brought {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -166,6 +184,14 @@ mod tests {
             let mut issuer = IssuerMetadata::assumed(&server);
             issuer.authorization_response_iss_parameter_supported = says_iss;
             assert_eq!(brought(target, "s", &issuer), expected, "{target}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_target_brings_a_code_without_the_state(target in "/(callback)?[?&=%a-z0-9/#@:\u{e9} ]{0,80}") {
+            let issuer = IssuerMetadata::assumed(&"https://i/".parse().expect("a URL"));
+            prop_assert_eq!(brought(&target, "no-one-knows-it", &issuer), Brought::Nothing);
         }
     }
 }

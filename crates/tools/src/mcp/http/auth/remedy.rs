@@ -5,12 +5,12 @@ use std::sync::Arc;
 use reqwest::{Response, Url};
 use tokio::sync::MutexGuard;
 
+use super::Oauth;
 use super::challenge::Challenge;
 use super::error::OauthError;
 use super::settings::Grant;
-use super::token::{Kept, TokenFault};
+use super::token::Kept;
 use super::web::Web;
-use super::{Oauth, OauthSettings};
 use crate::mcp::http::fault::HttpFault;
 
 /// How often a token that somebody else has just gained is tried instead.
@@ -169,22 +169,13 @@ impl Oauth {
         let Some(refresh_token) = found.refresh_token.clone() else {
             return Ok(false);
         };
-        let fresh = self.fresh(server, found, refresh_token).await?;
+        let web = Web::new(server, self.settings.reach);
+        let renewing = found.renew(&web, &self.settings, refresh_token);
+        let fresh = renewing.await?;
         self.learn_all(&fresh);
         file.write(&fresh)?;
         *kept = Some(fresh);
         Ok(true)
-    }
-
-    async fn fresh(
-        &self,
-        server: &Url,
-        found: Kept,
-        refresh_token: String,
-    ) -> Result<Kept, TokenFault> {
-        let settings: &OauthSettings = &self.settings;
-        let web = Web::new(server, settings.reach);
-        found.renew(&web, settings, refresh_token).await
     }
 }
 

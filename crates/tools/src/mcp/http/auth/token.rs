@@ -74,7 +74,7 @@ impl Kept {
         web: &Web,
         settings: &OauthSettings,
         mut form: Form,
-    ) -> Result<Self, TokenFault> {
+    ) -> Result<Self, OauthError> {
         form.fields.push(("resource", self.resource.clone()));
         self.client.prove(&mut form, settings, &self.issuer)?;
         let answer = web.post_form(&self.token_endpoint, &form).await?;
@@ -90,16 +90,11 @@ impl Kept {
         Ok(self)
     }
 
-    fn granted(&self, answer: &Answer) -> Result<Granted, TokenFault> {
+    fn granted(&self, answer: &Answer) -> Result<Granted, OauthError> {
         if !answer.is_good {
-            let (code, error) = answer.refusal();
-            let issuer = self.issuer.clone();
-            let error = OauthError::Refused { issuer, error };
-            return Err(match code.as_str() {
-                "invalid_grant" | "invalid_client" | "unauthorized_client" => {
-                    TokenFault::Spent(error)
-                }
-                _ => TokenFault::Other(error),
+            return Err(OauthError::Refused {
+                issuer: self.issuer.clone(),
+                error: answer.refusal(),
             });
         }
         let granted: Granted = answer.read()?;
@@ -108,10 +103,10 @@ impl Kept {
             why: why.into(),
         };
         if !granted.token_type.eq_ignore_ascii_case("bearer") {
-            return Err(bad("the token is of another kind than Bearer").into());
+            return Err(bad("the token is of another kind than Bearer"));
         }
         if HeaderValue::from_str(&granted.access_token).is_err() {
-            return Err(bad("the token holds characters that no header may have").into());
+            return Err(bad("the token holds characters that no header may have"));
         }
         Ok(granted)
     }
@@ -121,7 +116,7 @@ impl Kept {
         web: &Web,
         settings: &OauthSettings,
         refresh_token: String,
-    ) -> Result<Self, TokenFault> {
+    ) -> Result<Self, OauthError> {
         let form = Form {
             fields: vec![
                 ("grant_type", "refresh_token".into()),
@@ -130,28 +125,6 @@ impl Kept {
             authorization: None,
         };
         self.ask(web, settings, form).await
-    }
-}
-
-/// Why there is no token.
-#[derive(Debug)]
-pub(super) enum TokenFault {
-    /// What was to be exchanged for it is good for nothing any more.
-    Spent(OauthError),
-    Other(OauthError),
-}
-
-impl From<OauthError> for TokenFault {
-    fn from(error: OauthError) -> Self {
-        Self::Other(error)
-    }
-}
-
-impl From<TokenFault> for OauthError {
-    fn from(fault: TokenFault) -> Self {
-        match fault {
-            TokenFault::Spent(error) | TokenFault::Other(error) => error,
-        }
     }
 }
 

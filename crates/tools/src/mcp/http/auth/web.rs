@@ -183,17 +183,15 @@ impl Answer {
         })
     }
 
-    /// What a refusal says, as it may be shown. The second word of RFC 6749 is for people.
-    pub(super) fn refusal(&self) -> (String, String) {
+    /// What a refusal says, as it may be shown.
+    pub(super) fn refusal(&self) -> String {
         let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let text = |name: &str| body.get(name).and_then(|it| it.as_str());
-        let code = text("error").unwrap_or_default().to_owned();
-        let said = match (text("error"), text("error_description")) {
+        match (text("error"), text("error_description")) {
             (Some(code), Some(words)) => format!("{} ({})", shown(code), shown(words)),
             (Some(code), None) => shown(code),
             (None, _) => format!("HTTP {}", self.status),
-        };
-        (code, said)
+        }
     }
 }
 
