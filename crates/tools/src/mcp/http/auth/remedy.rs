@@ -97,7 +97,7 @@ impl Oauth {
             return Err(login_needed());
         }
         done.gained = true;
-        self.replace(refusal, kept).await.map_err(not_granted)?;
+        self.replace(refusal, kept).await?;
         Ok(done)
     }
 
@@ -119,7 +119,7 @@ impl Oauth {
             });
         }
         done.widened = true;
-        self.replace(refusal, kept).await.map_err(not_granted)?;
+        self.replace(refusal, kept).await?;
         Ok(done)
     }
 
@@ -179,9 +179,11 @@ impl Oauth {
     }
 }
 
-fn not_granted(error: OauthError) -> HttpFault {
-    let why = error.to_string();
-    HttpFault::NotGranted { why }
+impl From<OauthError> for HttpFault {
+    fn from(error: OauthError) -> Self {
+        let why = error.to_string();
+        Self::NotGranted { why }
+    }
 }
 
 /// Scopes as they may stand in a command that a person copies.
