@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::issuer::{Answer, Asked, Issuer, browse, metadata, says};
+use crate::issuer::{Answer, Asked, Issuer, browse};
 use crate::world::{invocation, pool, registry};
 
 fn endpoint(issuer: &Issuer, dir: &Path, change: impl FnOnce(Oauth) -> Oauth) -> HttpEndpoint {
@@ -31,7 +31,7 @@ fn visit(url: &str) {
     std::thread::spawn(move || browse(&url));
 }
 
-async fn log_in(issuer: &Issuer, dir: &Path) -> Result<LoggedIn, McpError> {
+pub(crate) async fn log_in(issuer: &Issuer, dir: &Path) -> Result<LoggedIn, McpError> {
     login("srv", &endpoint(issuer, dir, |oauth| oauth.attended(visit))).await
 }
 
@@ -215,107 +215,27 @@ async fn a_logout_takes_the_token_back_and_forgets_it() {
     assert!(start(&issuer, temp.path()).await.is_err());
 }
 
-/// Another answer of the issuer, by its path.
-type Lie = fn(&str) -> Answer;
-
-const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
-const ISSUER: &str = "/.well-known/oauth-authorization-server";
-
-fn described(origin: &str, key: &str, value: Value) -> Answer {
-    let mut metadata = metadata(origin);
-    metadata[key] = value;
-    says(200, &metadata)
-}
-
 #[tokio::test]
-async fn an_issuer_that_cannot_be_trusted_gets_nothing() {
-    let rows: [(&str, Lie, &str); 12] = [
-        (
-            RESOURCE,
-            |_| says(200, &json!({ "resource": "https://evil.example/mcp" })),
-            "another server",
-        ),
-        (
-            RESOURCE,
-            |_| {
-                says(
-                    200,
-                    &json!({ "authorization_servers": ["http://evil.example"] }),
-                )
-            },
-            "not encrypted",
-        ),
-        (
-            RESOURCE,
-            |_| says(200, &json!({ "authorization_servers": ["file:///etc"] })),
-            "no address of the web",
-        ),
-        (RESOURCE, |_| says(200, &json!([1])), "invalid type"),
-        (
-            RESOURCE,
-            |_| Answer(200, String::new(), " ".repeat(2_000_000)),
-            "1048576 bytes",
-        ),
-        (
-            RESOURCE,
-            |_| {
-                Answer(
-                    302,
-                    "location: http://127.0.0.1:1/\r\n".into(),
-                    String::new(),
-                )
-            },
-            "does not",
-        ),
-        (
-            ISSUER,
-            |origin| described(origin, "issuer", json!("https://other.example")),
-            "other.example",
-        ),
-        (
-            ISSUER,
-            |origin| described(origin, "code_challenge_methods_supported", json!(["plain"])),
-            "S256",
-        ),
-        (
-            ISSUER,
-            |origin| described(origin, "token_endpoint", json!("http://10.0.0.1/token")),
-            "not encrypted",
-        ),
-        (
-            ISSUER,
-            |origin| {
-                described(
-                    origin,
-                    "authorization_endpoint",
-                    json!("javascript:alert(1)"),
-                )
-            },
-            "no address of the web",
-        ),
-        ("/token", |_| says(500, &json!({})), "HTTP 500"),
-        (
-            "/token",
-            |_| {
-                says(
-                    200,
-                    &json!({ "access_token": "a\nb", "token_type": "Bearer" }),
-                )
-            },
-            "no header may have",
-        ),
-    ];
-    for (path, lie, part) in rows {
-        let issuer =
-            Issuer::twisted(move |origin, asked| (asked.path == path).then(|| lie(origin)));
-        let temp = TempDir::new().expect("a directory");
-        let error = log_in(&issuer, temp.path()).await;
-        let error = error.expect_err("it is refused").to_string();
-        assert!(error.contains(part), "{part} in {error}");
-        let left = std::fs::read_dir(temp.path()).expect("it can be read");
-        assert_eq!(left.count(), 0, "{part}");
-        let state = issuer.state();
-        let came_far = state.asked.iter().any(|asked| asked.path == "/authorize");
-        assert_eq!(came_far, path == "/token", "{part}");
+async fn a_login_with_another_issuer_than_the_one_that_is_wanted_is_not_used() {
+    let (issuer, temp) = (Issuer::start(), TempDir::new().expect("a directory"));
+    log_in(&issuer, temp.path()).await.expect("it succeeds");
+    for (wanted, is_used) in [("https://other.example", false), (&issuer.origin, true)] {
+        let settings = OauthSettings {
+            issuer: Some(wanted.into()),
+            ..OauthSettings::default()
+        };
+        let oauth = Oauth::new(settings).keeping(temp.path().to_owned());
+        let endpoint = HttpEndpoint {
+            url: issuer.url(),
+            oauth: Some(Arc::new(oauth)),
+            ..HttpEndpoint::default()
+        };
+        let pool = pool(1);
+        let started = pool.start(&[McpServer::http("srv", endpoint)]).await;
+        assert_eq!(started.is_ok(), is_used, "{wanted}: {started:?}");
+        let mut state = issuer.state();
+        let mut asked = state.asked.drain(..);
+        let carried = asked.any(|asked| asked.authorization.contains("7f31"));
+        assert_eq!(carried, is_used, "{wanted}");
     }
 }

@@ -6,6 +6,7 @@ mod call;
 mod change;
 mod conformance;
 mod crowd;
+mod distrust;
 mod fall;
 mod fault;
 mod http;

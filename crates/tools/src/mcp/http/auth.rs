@@ -35,6 +35,7 @@ use tokio::sync::Mutex;
 pub use self::error::OauthError;
 use self::keep::TokenFile;
 pub use self::login::{LoggedIn, learn_logins, login, logout};
+use self::places::is_same_issuer;
 pub(super) use self::remedy::Remedies;
 pub use self::settings::{Grant, OauthSettings};
 use self::token::Kept;
@@ -95,7 +96,7 @@ impl Oauth {
                 && let Some(file) = self.file(server)
             {
                 // A file that cannot be read is found out when the server refuses.
-                *kept = file.read().ok().flatten();
+                *kept = self.login_in(&file).ok().flatten();
                 kept.iter().for_each(|kept| self.learn_all(kept));
             }
             match &*kept {
@@ -122,6 +123,14 @@ impl Oauth {
         let dir = self.token_dir.as_ref()?;
         let is_login = self.settings.grant == Grant::AuthorizationCode;
         is_login.then(|| TokenFile::new(dir, server))
+    }
+
+    /// The login that a file holds, unless it is one with an issuer that the person does not want.
+    fn login_in(&self, file: &TokenFile) -> Result<Option<Kept>, OauthError> {
+        let wanted = self.settings.issuer.as_deref();
+        let is_wanted =
+            |kept: &Kept| wanted.is_none_or(|wanted| is_same_issuer(wanted, &kept.issuer));
+        Ok(file.read()?.filter(is_wanted))
     }
 
     fn learn_all(&self, kept: &Kept) {

@@ -150,7 +150,7 @@ impl Oauth {
         let Some(file) = self.file(server) else {
             return Ok(false);
         };
-        let Some(found) = file.read()? else {
+        let Some(found) = self.login_in(&file)? else {
             *kept = None;
             return Ok(false);
         };
@@ -159,7 +159,7 @@ impl Oauth {
             Some(_) => Some(file.lock().await?),
             None => None,
         };
-        let found = file.read()?.unwrap_or(found);
+        let found = self.login_in(&file)?.unwrap_or(found);
         self.learn_all(&found);
         let is_other = Some(found.access_token.as_str()) != used;
         *kept = Some(found.clone());
