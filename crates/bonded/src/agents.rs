@@ -16,7 +16,7 @@ use bonded_transport::{Providers, Transport};
 use crate::args::AgentArgs;
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output};
+use crate::{options, output, settings};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
@@ -86,13 +86,17 @@ pub(crate) fn host(
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
+    let token_dir = settings::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(Confinement {
             launcher: Launcher::own(),
-            hidden_paths: store.files(),
+            hidden_paths: store.files().into_iter().chain(token_dir.clone()).collect(),
             on_shortfall: Some(warn_once()),
         })
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
+    if let Some(token_dir) = token_dir {
+        tools = tools.logged_in(token_dir);
+    }
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));
     }

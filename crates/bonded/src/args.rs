@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Config(ConfigArgs),
+    Login(Box<LoginArgs>),
+    Logout(Box<LogoutArgs>),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
 }
@@ -466,6 +468,34 @@ pub(crate) struct ConfigPlaceArgs {
     /// Print one object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Log in to an MCP server that demands it
+///
+/// Prints the address of a page on stdout and waits until somebody has logged in there, for ten minutes at most. The
+/// token is kept in the data directory, for its owner alone; runs use and renew it. The browser must be on this
+/// machine, or reach its port: `"redirectPort"` in the server's `oauth` fixes it, so that `ssh -L` can forward it.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// The server's name in the configuration
+    pub(crate) server: String,
+
+    /// What to ask for, instead of what the configuration or the server says
+    #[arg(long, value_name = "SCOPES", value_delimiter = ' ')]
+    pub(crate) scope: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) place: ConfigPlaceArgs,
+}
+
+/// Forget the login to an MCP server
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArgs {
+    /// The server's name in the configuration
+    pub(crate) server: String,
+
+    #[command(flatten)]
+    pub(crate) place: ConfigPlaceArgs,
 }
 
 /// Explain an error code

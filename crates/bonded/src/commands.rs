@@ -10,6 +10,8 @@ mod doctor;
 mod each;
 mod explain;
 mod fork;
+mod login;
+mod logout;
 mod replay;
 mod resume;
 mod run;
@@ -72,6 +74,8 @@ async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, Cl
         Command::Doctor(_) => doctor::doctor(store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Config(args) => config::config(args),
+        Command::Login(args) => login::login(args).await,
+        Command::Logout(args) => logout::logout(args).await,
         Command::Explain(args) => explain::explain(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     }

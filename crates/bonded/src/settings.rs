@@ -38,6 +38,12 @@ pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
     Ok(base.data_dir().join("bonded").join("store.db"))
 }
 
+/// Where logins to tool servers are kept, whichever store is used.
+pub(crate) fn token_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded").join("tokens"))
+}
+
 /// Opens the store, making it where it is missing.
 pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(said)?;
