@@ -113,10 +113,7 @@ pub(crate) async fn serve(
         connections.wait().await;
         runs.ended().await;
     });
-    if tokio::time::timeout(stop_after, &mut quiet)
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
         end_runs.cancel();
         // A client that does not read must not keep the process; every run has been told to end.
         let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;

@@ -78,7 +78,10 @@ impl Served for Offer {
             }
             let changed = store.changed(&run, mark).await;
             changed.map_err(resources::unreadable)?;
-            let entries = store.load(&run, mark).await.map_err(resources::unreadable)?;
+            let entries = store
+                .load(&run, mark)
+                .await
+                .map_err(resources::unreadable)?;
             Ok(entries.last().map(|last| last.seq))
         })
     }

@@ -71,7 +71,10 @@ pub(super) async fn list(store: &dyn Store, asked: &Asked) -> Result<Value, Faul
         "mimeType": LINES,
     });
     let runs = listed.iter().map(resource);
-    Ok(page.list("resources", std::iter::once(all).chain(runs).skip(page.skip)))
+    Ok(page.list(
+        "resources",
+        std::iter::once(all).chain(runs).skip(page.skip),
+    ))
 }
 
 fn resource(listed: &Listed) -> Value {
@@ -84,6 +87,7 @@ fn resource(listed: &Listed) -> Value {
         "uri": format!("{RUN}{}", listed.run),
         "name": listed.run.as_str(),
         "title": goal,
+        "description": "What the run did: one entry of its log a line.",
         "mimeType": LINES,
     })
 }
@@ -145,7 +149,9 @@ async fn run_text(
 pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Result<bool, Fault> {
     let last = store.load_part(run, seq.saturating_sub(1), 1).await;
     let last = last.map_err(unreadable)?;
-    Ok(last.iter().any(|entry| matches!(entry.event, Event::RunEnded(_))))
+    Ok(last
+        .iter()
+        .any(|entry| matches!(entry.event, Event::RunEnded(_))))
 }
 
 async fn newest(store: &dyn Store, limit: usize) -> Result<Vec<Listed>, Fault> {
@@ -156,7 +162,10 @@ async fn newest(store: &dyn Store, limit: usize) -> Result<Vec<Listed>, Fault> {
     store.list(filter).await.map_err(unreadable)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err passes on")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what map_err passes on"
+)]
 pub(super) fn unreadable(error: StoreError) -> Fault {
     Fault::internal(with_causes(&error))
 }

@@ -44,7 +44,8 @@ impl Fault {
 
     pub(crate) fn unknown_resource(uri: &str) -> Self {
         let short: String = uri.chars().take(200).collect();
-        let message = format!("there is no resource {short:?}; `resources/list` says what there is");
+        let message =
+            format!("there is no resource {short:?}; `resources/list` says what there is");
         let data = Some(json!({ "uri": short }));
         Self {
             data,

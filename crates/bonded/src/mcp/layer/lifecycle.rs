@@ -54,7 +54,9 @@ impl Lifecycle {
         if !is_inline {
             return Ok(Self::Greeted);
         }
-        let has_capabilities = request.meta(META_CAPABILITIES).is_some_and(Value::is_object);
+        let has_capabilities = request
+            .meta(META_CAPABILITIES)
+            .is_some_and(Value::is_object);
         if said.is_none() || !has_capabilities {
             let message =
                 format!("_meta of the request must say {META_VERSION} and {META_CAPABILITIES}");
@@ -119,7 +121,10 @@ pub(super) fn greeting(about: &About, version: &str) -> Value {
 /// The greeting's substitute. Changes of resources can be watched only by those who have a session.
 pub(super) fn discovered(about: &About) -> Value {
     let mut capabilities = about.capabilities.clone();
-    if let Some(resources) = capabilities.get_mut("resources").and_then(Value::as_object_mut) {
+    if let Some(resources) = capabilities
+        .get_mut("resources")
+        .and_then(Value::as_object_mut)
+    {
         resources.remove("subscribe");
     }
     let versions: Vec<&str> = GREETED.into_iter().chain([INLINE]).collect();
@@ -150,7 +155,8 @@ mod tests {
     use super::*;
 
     fn request(method: &str, meta: Value) -> Request {
-        let text = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
+        let text =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         match message::read(text.to_string().as_bytes()) {
             Ok(Message::Request(request)) => request,
             other => panic!("{other:?}"),
@@ -172,13 +178,21 @@ mod tests {
             (DISCOVER, json!({}), Err(-32602)),
             ("tools/list", json!({ META_VERSION: INLINE }), Err(-32602)),
             ("tools/list", unknown, Err(UNSUPPORTED_VERSION)),
-            ("tools/list", json!({ META_VERSION: 7 }), Err(UNSUPPORTED_VERSION)),
+            (
+                "tools/list",
+                json!({ META_VERSION: 7 }),
+                Err(UNSUPPORTED_VERSION),
+            ),
             ("ping", whole.clone(), Err(-32601)),
             ("resources/subscribe", whole, Err(-32601)),
         ];
         for (method, meta, expected) in rows {
             let found = Lifecycle::of(&request(method, meta.clone()));
-            assert_eq!(found.map_err(|fault| fault.code), expected, "{method} {meta}");
+            assert_eq!(
+                found.map_err(|fault| fault.code),
+                expected,
+                "{method} {meta}"
+            );
         }
     }
 

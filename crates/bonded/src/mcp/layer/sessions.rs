@@ -55,7 +55,11 @@ pub(super) fn stranger(caller: Hash) -> (Arc<Session>, mpsc::Receiver<Value>) {
 
 impl Sessions {
     /// Keeps a session under a new id; `None` if there are too many that are used.
-    pub(super) fn keep(&self, session: Arc<Session>, news: mpsc::Receiver<Value>) -> Option<String> {
+    pub(super) fn keep(
+        &self,
+        session: Arc<Session>,
+        news: mpsc::Receiver<Value>,
+    ) -> Option<String> {
         let mut kept = lock(&self.0);
         forget_idle(&mut kept, IDLE_MAX);
         if kept.len() >= SESSIONS_MAX {

@@ -1,0 +1,32 @@
+//! Agents as tools of MCP clients: the real program over stdio and HTTP, official clients, and the public
+//! conformance suite, which wants tools of its own: it is answered by the program's protocol layer with those.
+
+#[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "agents report where other runs call done")]
+mod place;
+
+#[path = "../serve/http.rs"]
+mod http;
+#[path = "../serve/served.rs"]
+#[expect(dead_code, reason = "nobody chats here")]
+mod served;
+
+#[path = "../../src/serve/connection.rs"]
+mod connection;
+#[path = "../../src/mcp/layer/mod.rs"]
+mod layer;
+#[path = "../../src/loopback.rs"]
+mod loopback;
+#[path = "../../src/serve/stall.rs"]
+mod stall;
+
+mod calls;
+mod clients;
+mod conformance;
+mod endings;
+mod fixture;
+mod hostile;
+mod installed;
+mod resources;
+mod talk;
+mod web;
