@@ -6,14 +6,20 @@
 mod place;
 
 #[path = "../serve/http.rs"]
+#[expect(dead_code, reason = "errors have codes of their own here")]
 mod http;
 #[path = "../serve/served.rs"]
 #[expect(dead_code, reason = "nobody chats here")]
 mod served;
 
 #[path = "../../src/serve/connection.rs"]
+#[expect(dead_code, reason = "the suite's connections are not waited for")]
 mod connection;
 #[path = "../../src/mcp/layer/mod.rs"]
+#[expect(
+    dead_code,
+    reason = "the suite speaks HTTP only, and nobody gives it keys"
+)]
 mod layer;
 #[path = "../../src/loopback.rs"]
 mod loopback;

@@ -154,7 +154,7 @@ mod tests {
     use super::super::message::{self, Message};
     use super::*;
 
-    fn request(method: &str, meta: Value) -> Request {
+    fn request(method: &str, meta: &Value) -> Request {
         let text =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         match message::read(text.to_string().as_bytes()) {
@@ -187,7 +187,7 @@ mod tests {
             ("resources/subscribe", whole, Err(-32601)),
         ];
         for (method, meta, expected) in rows {
-            let found = Lifecycle::of(&request(method, meta.clone()));
+            let found = Lifecycle::of(&request(method, &meta));
             assert_eq!(
                 found.map_err(|fault| fault.code),
                 expected,
