@@ -177,7 +177,8 @@ fn drop_after(served: &Served, headers: &str, message: &Value, statuses: &[&str]
 fn news_come_by_get_and_one_listener_at_a_time() {
     let mut slow = report("Because.");
     slow["delay_ms"] = 2_000.into();
-    let mut served = Served::start(&[("slow", vec![slow])], &["--mcp"]);
+    let flags = ["--mcp", "--stop-after", "600"];
+    let mut served = Served::start(&[("slow", vec![slow])], &flags);
     let session = session(&served, "");
     let called = request(1, "tools/call", &question("slow"));
     let _waiting = served.begin("/mcp", &format!("{BOTH}{session}"), &called);
