@@ -157,14 +157,14 @@ fn a_client_that_hangs_up_or_ends_its_session_or_cancels_has_cancelled_its_run()
     let params = json!({ "requestId": 2 });
     let said = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
     assert_eq!(post(&served, &session, &said).status, 202);
-    assert!(http::receive(waiting).events().is_empty());
     served.wait_for(&["cancelled"; 2]);
+    assert!(http::receive(waiting).events().is_empty());
 
     let waiting = served.begin("/mcp", &headers, &call(3));
     served.wait_for(&["running", "cancelled", "cancelled"]);
     assert_eq!(method(&served, "DELETE", &session).status, 204);
-    assert!(http::receive(waiting).events().is_empty());
     served.wait_for(&["cancelled"; 3]);
+    assert!(http::receive(waiting).events().is_empty());
 }
 
 fn drop_after(served: &Served, headers: &str, message: &Value, statuses: &[&str]) {
@@ -202,9 +202,9 @@ fn news_come_by_get_and_one_listener_at_a_time() {
     assert_eq!(method(&served, "GET", &events).status, 409);
     // A stop ends the stream, although nobody has closed it.
     served.signal(Signal::TERM);
+    assert_eq!(served.finish().code, Some(0));
     let rest = listening.read_to_end(&mut vec![]);
     assert!(rest.is_ok(), "{rest:?}");
-    assert_eq!(served.finish().code, Some(0));
 }
 
 #[test]
