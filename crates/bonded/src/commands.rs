@@ -12,10 +12,11 @@ mod explain;
 mod fork;
 mod login;
 mod logout;
+mod mcp;
 mod replay;
 mod resume;
 mod run;
-mod runs;
+pub(crate) mod runs;
 mod serve;
 mod show;
 mod verify;
@@ -62,6 +63,7 @@ async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, Cl
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,
+        Command::Mcp(args) => mcp::mcp(args, store).await,
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,
