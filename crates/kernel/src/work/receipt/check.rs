@@ -82,8 +82,12 @@ fn contradiction(receipt: &Receipt) -> Option<&'static str> {
         && outcome.tree_before == outcome.tree_after;
     let rules = [
         (
-            outcome.content_hash == outcome.deltas.content_hash(outcome.before_hash),
+            receipt.content_hash == outcome.deltas.content_hash(outcome.before_hash),
             "content_hash is not that of the deltas",
+        ),
+        (
+            receipt.admission == outcome.admission(),
+            "the admission is not that of the outcome",
         ),
         (
             outcome.artifacts == own_artifacts,
