@@ -176,9 +176,7 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
         ("ignored/new", |tree| {
             write(tree, "ignored/new", "by hand");
         }),
-        ("closed/third", |tree| {
-            write(tree, "closed/third", "by hand")
-        }),
+        ("closed/third", |tree| write_closed(tree, "closed/third")),
         ("link", |tree| {
             remove(tree, "link");
             link(tree, "link", "elsewhere");
@@ -215,6 +213,16 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
             assert_eq!(others, [path], "at {operation}");
         }
     }
+}
+
+/// Writes into a directory that is closed, and stays so.
+fn write_closed(tree: &Path, path: &str) {
+    let above = tree.join(path);
+    let above = above.parent().expect("it has a directory");
+    let mode = std::fs::metadata(above).expect("it is there").permissions();
+    chmod(above, "", 0o755);
+    write(tree, path, "by hand");
+    std::fs::set_permissions(above, mode).expect("a mode can be set");
 }
 
 /// Whether the journal says that the changes are made; then later changes are nobody's business.
