@@ -80,6 +80,13 @@ impl Faults for CrashAt {
 #[derive(Debug)]
 pub(crate) struct FullAt(pub(crate) AtomicU32);
 
+impl FullAt {
+    /// The count goes round when it is.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > u32::MAX / 2
+    }
+}
+
 impl Faults for FullAt {
     fn before(&self, operation: Operation) -> io::Result<()> {
         let frees = matches!(
