@@ -1,6 +1,10 @@
 //! Work items: changes to a tree that fully happen, tested and proven by a receipt, or not at all.
 
+pub mod files;
+pub mod key;
+pub mod lock;
 mod plan_file;
+pub mod publish;
 mod recorded;
 
 pub use plan_file::{BadPlanText, PLAN_BYTES_MAX, line_of, parse_plan};

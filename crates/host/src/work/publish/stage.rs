@@ -1,0 +1,261 @@
+//! New contents, written and synced on the tree's own file system, so that a rename puts them in place. They wait
+//! in one directory: inside `.git` where the tree has one, where nothing looks for files, else in the tree's root.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::work::{Change, Node, TreePath};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, fstat, fsync, mkdirat, openat, readlinkat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::error::PublishError;
+use super::faults::Operation;
+use super::root::{names, present};
+use super::write::Writer;
+
+/// No path of a change may have a name that begins like this.
+pub(super) const OWN_NAME: &str = ".bonded-publish";
+const GIT: &str = ".git";
+const STAGE_IN_GIT: &str = "bonded-publish";
+/// A link to the journal: it says whose the directory is.
+const OWNER: &str = "journal";
+
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    writer: Writer<'a>,
+    journal: &'a Path,
+    made: Option<Made>,
+    staged: BTreeSet<usize>,
+}
+
+#[derive(Debug)]
+struct Made {
+    above: OwnedFd,
+    name: &'static str,
+    directory: Arc<OwnedFd>,
+}
+
+impl<'a> Stage<'a> {
+    /// Begins with nothing staged: what an earlier process left is removed. The directory stays while there is a
+    /// journal, to keep other stores from a tree that is half published.
+    pub(super) fn cleared(writer: Writer<'a>, journal: &'a Path) -> Result<Self, PublishError> {
+        let mut stage = Self {
+            writer,
+            journal,
+            made: None,
+            staged: BTreeSet::new(),
+        };
+        for (above, name) in stage.places().map_err(|source| stage.failed(source))? {
+            let directory = openat(&above, name, directory_flags(), Mode::empty());
+            match directory.map(Arc::new) {
+                Ok(directory) => stage.clear(Made {
+                    above,
+                    name,
+                    directory,
+                })?,
+                Err(Errno::NOENT) => {}
+                Err(Errno::NOTDIR | Errno::LOOP) => return Err(stage.taken(name)),
+                Err(errno) => return Err(stage.failed(errno.into())),
+            }
+        }
+        Ok(stage)
+    }
+
+    /// Where the directory may be, the best place first.
+    fn places(&self) -> io::Result<Vec<(OwnedFd, &'static str)>> {
+        let root = self.writer.root.directory(None)?;
+        let git = TreePath::new(GIT).expect("it is a path of one name");
+        let git = present(self.writer.root.directory(Some(&git)))?;
+        let on_same_device =
+            |git: &OwnedFd| Ok::<_, Errno>(fstat(git)?.st_dev == fstat(&root)?.st_dev);
+        let mut places = vec![];
+        if let Some(git) = git
+            && on_same_device(&git)?
+        {
+            places.push((git, STAGE_IN_GIT));
+        }
+        places.push((root, OWN_NAME));
+        Ok(places)
+    }
+
+    fn clear(&mut self, made: Made) -> Result<(), PublishError> {
+        self.refuse_anothers(&made)?;
+        let is_under_way = self.journal.exists();
+        let cleared = match is_under_way {
+            true => self.remove_staged(&made),
+            false => self.remove(&made),
+        };
+        cleared.map_err(|source| self.failed(source))?;
+        self.made = is_under_way.then_some(made);
+        Ok(())
+    }
+
+    fn refuse_anothers(&self, made: &Made) -> Result<(), PublishError> {
+        let owner = present(readlinkat(&made.directory, OWNER, vec![]));
+        let owner = owner.map_err(|errno| self.failed(errno.into()))?;
+        let names = names(&made.directory).map_err(|source| self.failed(source))?;
+        let is_own = |name: &Vec<u8>| name == OWNER.as_bytes() || is_staged(name);
+        if (owner.is_none() && !names.is_empty()) || !names.iter().all(is_own) {
+            return Err(self.taken(made.name));
+        }
+        let owner = owner.map(|owner| PathBuf::from(os_string(owner.into_bytes())));
+        match owner {
+            Some(journal) if journal != self.journal && journal.exists() => {
+                let tree = self.writer.root.path().to_owned();
+                Err(PublishError::OtherStore { tree, journal })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_staged(&self, made: &Made) -> io::Result<()> {
+        for name in names(&made.directory)?.into_iter().filter(is_staged) {
+            self.writer.faults.before(Operation::RemoveFile)?;
+            unlinkat(&made.directory, name, AtFlags::empty())?;
+        }
+        Ok(())
+    }
+
+    /// Whose it is stands there until it is empty.
+    fn remove(&self, made: &Made) -> io::Result<()> {
+        self.remove_staged(made)?;
+        self.writer.faults.before(Operation::RemoveFile)?;
+        present(unlinkat(&made.directory, OWNER, AtFlags::empty()))?;
+        self.writer.faults.before(Operation::RemoveDirectory)?;
+        unlinkat(&made.above, made.name, AtFlags::REMOVEDIR)?;
+        Ok(fsync(&made.above)?)
+    }
+
+    /// Takes away what is staged.
+    pub(super) fn empty(&mut self) -> io::Result<()> {
+        self.staged.clear();
+        self.made
+            .as_ref()
+            .map_or(Ok(()), |made| self.remove_staged(made))
+    }
+
+    /// Takes away what is staged, and the directory.
+    pub(super) fn drop_all(&mut self) -> io::Result<()> {
+        self.staged.clear();
+        self.made.take().map_or(Ok(()), |made| self.remove(&made))
+    }
+
+    /// Stages what a change puts at its path; a directory needs nothing.
+    pub(super) fn put(&mut self, number: usize, change: &Change) -> io::Result<()> {
+        let node = match &change.after {
+            Some(node @ (Node::File { .. } | Node::Link { .. })) => node,
+            _ => return Ok(()),
+        };
+        if self.staged.contains(&number) {
+            return Ok(());
+        }
+        let directory = self.directory()?;
+        let name = number.to_string();
+        let writer = self.writer;
+        writer.write(&directory, name.as_bytes(), &change.path, node)?;
+        self.staged.insert(number);
+        Ok(())
+    }
+
+    /// Makes the directory durable with what is in it. It is there even where nothing is staged.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        let directory = self.directory()?;
+        self.writer.faults.before(Operation::Sync)?;
+        fsync(&directory)?;
+        self.made
+            .as_ref()
+            .map_or(Ok(()), |made| Ok(fsync(&made.above)?))
+    }
+
+    pub(super) fn writer(&self) -> Writer<'a> {
+        self.writer
+    }
+
+    /// Where what was put waits, and under which name.
+    pub(super) fn staged(&mut self, number: usize) -> io::Result<(Arc<OwnedFd>, String)> {
+        Ok((self.directory()?, number.to_string()))
+    }
+
+    /// The directory, made when it is first needed.
+    fn directory(&mut self) -> io::Result<Arc<OwnedFd>> {
+        let made = match self.made.take() {
+            Some(made) => made,
+            None => self.make()?,
+        };
+        Ok(Arc::clone(&self.made.insert(made).directory))
+    }
+
+    fn make(&self) -> io::Result<Made> {
+        let mut refused = io::Error::from(io::ErrorKind::NotFound);
+        for (above, name) in self.places()? {
+            self.writer.faults.before(Operation::MakeDirectory)?;
+            match mkdirat(&above, name, Mode::RWXU) {
+                Ok(()) => {}
+                Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
+                    refused = errno.into();
+                    continue;
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+            return self.claim(above, name);
+        }
+        Err(refused)
+    }
+
+    /// Says in a new directory whose it is.
+    fn claim(&self, above: OwnedFd, name: &'static str) -> io::Result<Made> {
+        let claimed = openat(&above, name, directory_flags(), Mode::empty())
+            .map_err(io::Error::from)
+            .and_then(|directory| {
+                self.writer.faults.before(Operation::MakeLink)?;
+                symlinkat(self.journal, &directory, OWNER)?;
+                Ok(Arc::new(directory))
+            });
+        match claimed {
+            Ok(directory) => Ok(Made {
+                above,
+                name,
+                directory,
+            }),
+            Err(error) => {
+                self.writer.faults.before(Operation::RemoveDirectory)?;
+                unlinkat(&above, name, AtFlags::REMOVEDIR)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn taken(&self, name: &str) -> PublishError {
+        let above = match name {
+            STAGE_IN_GIT => self.writer.root.path().join(GIT),
+            _ => self.writer.root.path().to_owned(),
+        };
+        PublishError::StageTaken {
+            path: above.join(name),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> PublishError {
+        PublishError::Stage {
+            tree: self.writer.root.path().to_owned(),
+            source,
+        }
+    }
+}
+
+fn is_staged(name: &Vec<u8>) -> bool {
+    name.iter().all(u8::is_ascii_digit)
+}
+
+fn directory_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+fn os_string(bytes: Vec<u8>) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
+}
