@@ -231,3 +231,22 @@ fn requests_of_the_newest_version_stand_for_themselves() {
     let read = talk.ask(5, "resources/read", &read);
     assert_eq!(read["error"]["code"], -32602);
 }
+
+#[test]
+fn a_run_that_waits_for_a_person_says_so_and_its_key_gives_the_report_later() {
+    let place = Place::new();
+    let note = call("write", json!({ "path": "note", "content": "x" }));
+    let front_matter = "tools: builtin\napprovals: {ask: [write]}";
+    write_agent(&place, "agent", &[note, report("Noted.")], front_matter);
+    let mut talk = Talk::start_in(place, &["agent"], &[]).greeted();
+    let mut params = question("agent");
+    params["_meta"] = json!({ "bonded/idempotencyKey": "k" });
+    let result = talk.ask(1, "tools/call", &params)["result"].clone();
+    assert_eq!(result["isError"], json!(true), "{result}");
+    assert_eq!(result["_meta"]["bonded/code"], "awaiting_review");
+    let run = result["_meta"]["bonded/run"].as_str().unwrap_or_default();
+    let approved = talk.place.bonded(&["approve", run]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let result = talk.ask(2, "tools/call", &params)["result"].clone();
+    assert_eq!(result["content"][0]["text"], "Noted.", "{result}");
+}

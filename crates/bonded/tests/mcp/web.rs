@@ -240,3 +240,20 @@ fn requests_of_the_newest_version_need_no_session_and_true_headers() {
     }
     assert_eq!(served.statuses(), ["succeeded"]);
 }
+
+#[test]
+fn a_stop_cancels_the_calls_that_take_too_long_and_their_clients_are_told() {
+    let flags = ["--mcp", "--stop-after", "1"];
+    let mut served = Served::start(&[("slow", vec![never()])], &flags);
+    let session = session(&served, "");
+    let call = request(1, "tools/call", &question("slow"));
+    let waiting = served.begin("/mcp", &format!("{BOTH}{session}"), &call);
+    served.wait_for(&["running"]);
+    served.signal(Signal::TERM);
+    assert_eq!(served.finish().code, Some(0));
+    let events = http::receive(waiting).events();
+    let result = events.last().map(|event| event["result"].clone());
+    let result = result.unwrap_or_default();
+    assert_eq!(result["_meta"]["bonded/code"], "stopping", "{events:?}");
+    assert_eq!(served.statuses(), ["cancelled"]);
+}
