@@ -60,7 +60,9 @@ pub fn test_counts(output: &str) -> Option<TestCounts> {
     let (cargo, nextest) = (of(Runner::Cargo), of(Runner::Nextest));
     let (node, tap) = (of(Runner::Node), of(Runner::Tap));
     let unittest = of(Runner::Unittest).map(|it| TestCounts {
-        passed: it.passed.saturating_sub(it.failed + it.skipped),
+        passed: it
+            .passed
+            .saturating_sub(it.failed.saturating_add(it.skipped)),
         ..it
     });
     let all = [

@@ -116,7 +116,7 @@ fn files_are_counted_once_and_directories_only_where_they_stand_alone() {
             "a name that another begins with",
             changes(
                 &tree(&[]),
-                &tree_of(&[(path("e"), directory(0o755)), (path("e-x"), file("x"))]),
+                &tree_of(&[(path("e"), directory(0o755)), (path("ex"), file("x"))]),
             ),
             1,
             2,

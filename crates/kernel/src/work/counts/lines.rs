@@ -4,10 +4,12 @@ use serde::Deserialize;
 
 use super::{Runner, TestCounts};
 
+type Reader = fn(&str) -> Option<TestCounts>;
+
 /// What a line says, and who wrote it.
 pub(super) fn read(line: &str) -> Option<(Runner, TestCounts)> {
     let text = line.trim_start();
-    let readers: [(Runner, fn(&str) -> Option<TestCounts>); 9] = [
+    let readers: [(Runner, Reader); 9] = [
         (Runner::Cargo, cargo),
         (Runner::Nextest, nextest),
         (Runner::Pytest, pytest),
@@ -69,14 +71,12 @@ fn unittest(line: &str) -> Option<TestCounts> {
     let mut counts = TestCounts::default();
     for piece in figures.strip_suffix(')')?.split(", ") {
         let (word, count) = piece.split_once('=')?;
-        let count = count.parse().ok()?;
-        match word {
-            "failures" | "errors" | "unexpected successes" => {
-                counts.failed += u64::min(count, 1 << 40)
-            }
-            "skipped" | "expected failures" => counts.skipped += u64::min(count, 1 << 40),
+        let word = match word {
+            "failures" | "errors" | "unexpected successes" => "failed",
+            "skipped" | "expected failures" => "skipped",
             _ => return None,
-        }
+        };
+        counts = counts.plus(counted(word, count.parse().ok()?)?);
     }
     Some(counts)
 }
