@@ -10,7 +10,9 @@ use bonded_host::work::publish::{
 };
 use bonded_kernel::work::Change;
 
-use crate::publish_world::{CrashAt, World, chmod, git, link, remove, run, sealed, text, write};
+use crate::publish_world::{
+    CrashAt, Setup, World, chmod, git, link, remove, run, sealed, text, write,
+};
 
 const RECEIPT: &str = "4f1c";
 const AT_SECONDS: u64 = 1_700_000_000;
@@ -121,7 +123,7 @@ const STATUS: &str = "M  staged\n M unstaged\n?? untracked\n";
 
 #[test]
 fn a_commit_holds_what_was_published_and_nothing_that_the_user_began() {
-    let kinds: [(&str, &[&str], fn(&World)); 4] = [
+    let kinds: [(&str, &[&str], Setup); 4] = [
         ("on a branch", &[], |_| {}),
         ("sha256", &["--object-format=sha256"], |_| {}),
         ("detached", &[], |world| {
@@ -384,7 +386,7 @@ fn a_locked_index_stops_before_the_commit_and_the_next_command_goes_on() {
 
 #[test]
 fn where_no_commit_can_be_made_that_is_said_before() {
-    let cases: [(&str, fn(&World)); 6] = [
+    let cases: [(&str, Setup); 6] = [
         ("is not the work tree", |world| {
             run("rm", ["-rf", text(&world.tree.join(".git"))]);
         }),

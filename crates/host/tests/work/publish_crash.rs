@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bonded_host::work::publish::{Faults, NoFaults, Operation, Outcome, PublishError};
 use bonded_kernel::work::{Change, TreePath};
 
-use crate::publish_world::{CrashAt, FullAt, World, chmod, link, published, remove, write};
+use crate::publish_world::{CrashAt, Edit, FullAt, World, chmod, link, published, remove, write};
 
 /// Tracked, untracked, ignored, with modes, links, read-only and empty directories.
 fn furnish(world: &World) {
@@ -169,7 +169,7 @@ fn a_crash_in_the_recovery_is_recovered_from() {
 #[test]
 fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is_undone() {
     let furnished = Furnished::new();
-    let foreign: [(&str, fn(&Path)); 6] = [
+    let foreign: [(&str, Edit); 6] = [
         ("untracked", |tree| write(tree, "untracked", "by hand")),
         ("a.log", |tree| remove(tree, "a.log")),
         ("program", |tree| chmod(tree, "program", 0o711)),

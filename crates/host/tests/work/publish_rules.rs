@@ -8,7 +8,7 @@ use bonded_host::work::publish::{NoFaults, Outcome, Publish, PublishError};
 use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Node, Special, TreePath};
 
-use crate::publish_world::{CrashAt, World, chmod, link, published, remove, sealed, write};
+use crate::publish_world::{CrashAt, Edit, World, chmod, link, published, remove, sealed, write};
 
 fn furnished() -> World {
     let world = World::new();
@@ -32,7 +32,7 @@ fn edit(copy: &Path) {
 
 #[test]
 fn a_check_names_the_paths_that_another_changed() {
-    let by_hand: [(&[&str], fn(&Path)); 13] = [
+    let by_hand: [(&[&str], Edit); 13] = [
         (&[], |_| {}),
         (&[], |tree| write(tree, "elsewhere", "")),
         (&[], |tree| write(tree, "e/elsewhere", "")),

@@ -17,6 +17,11 @@ use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Child, Directory, Node, Tree};
 use serde_json::{Value, json};
 
+/// Changes files below a directory.
+pub(crate) type Edit = fn(&Path);
+/// Makes a world what a case needs.
+pub(crate) type Setup = fn(&World);
+
 /// Contents in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);

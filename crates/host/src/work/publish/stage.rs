@@ -114,7 +114,10 @@ impl<'a> Stage<'a> {
     }
 
     fn remove_staged(&self, made: &Made) -> io::Result<()> {
-        for name in names(&made.directory)?.into_iter().filter(is_staged) {
+        for name in names(&made.directory)?
+            .into_iter()
+            .filter(|name| is_staged(name))
+        {
             self.writer.faults.before(Operation::RemoveFile)?;
             unlinkat(&made.directory, name, AtFlags::empty())?;
         }
@@ -248,7 +251,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn is_staged(name: &Vec<u8>) -> bool {
+fn is_staged(name: &[u8]) -> bool {
     name.iter().all(u8::is_ascii_digit)
 }
 
