@@ -6,6 +6,7 @@ pub(crate) mod progress;
 pub(crate) mod result;
 mod spoken;
 mod tail;
+pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod trace;
 pub(crate) mod waiting;
