@@ -74,7 +74,7 @@ fn the_source_names_no_clock_no_io_no_randomness_and_no_unordered_map() {
 }
 
 #[test]
-fn the_kernel_depends_on_seven_pure_libraries_and_on_no_crate_of_ours() {
+fn the_kernel_depends_on_nine_pure_libraries_and_on_no_crate_of_ours() {
     let manifest = read(&root().join("Cargo.toml"));
     let (_, after) = manifest
         .split_once("\n[dependencies]\n")
@@ -91,9 +91,11 @@ fn the_kernel_depends_on_seven_pure_libraries_and_on_no_crate_of_ours() {
             "aho-corasick",
             "base64",
             "blake3",
+            "icu_normalizer",
             "jsonschema",
             "serde",
             "serde_json",
+            "strsim",
             "thiserror"
         ]
     );

@@ -1,0 +1,226 @@
+//! Work items, in the words of their files: what is asked, of whom, after what, and within which limits.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::declared::DeclaredPath;
+
+/// The longest id of a work item.
+pub const ITEM_ID_BYTES_MAX: usize = 128;
+
+/// Names a work item. It names directories too, so it is nothing that a path could not hold.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ItemId(Arc<str>);
+
+/// Why a text cannot name a work item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{id:?} is not usable as an id: 1 to {ITEM_ID_BYTES_MAX} letters, digits, '.', '_' or '-', not beginning with '.' or '-'"
+)]
+pub struct BadItemId {
+    pub id: String,
+}
+
+impl ItemId {
+    pub fn new(id: &str) -> Result<Self, BadItemId> {
+        let well_formed = (1..=ITEM_ID_BYTES_MAX).contains(&id.len())
+            && !id.starts_with(['.', '-'])
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        match well_formed {
+            true => Ok(Self(id.into())),
+            false => Err(BadItemId {
+                id: id.chars().take(ITEM_ID_BYTES_MAX).collect(),
+            }),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ItemId {
+    type Error = BadItemId;
+
+    fn try_from(id: String) -> Result<Self, BadItemId> {
+        Self::new(&id)
+    }
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// So that ids can be looked up by their text.
+impl std::borrow::Borrow<str> for ItemId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One of the ten agents, `agent-0` to `agent-9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentId(u8);
+
+/// Why a text names no agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{agent:?} is no agent: agent-0 to agent-9 are")]
+pub struct BadAgentId {
+    pub agent: String,
+}
+
+impl AgentId {
+    pub fn new(agent: &str) -> Result<Self, BadAgentId> {
+        let digit = agent.strip_prefix("agent-").map(str::as_bytes);
+        match digit {
+            Some([digit @ b'0'..=b'9']) => Ok(Self(digit - b'0')),
+            _ => Err(BadAgentId {
+                agent: agent.chars().take(ITEM_ID_BYTES_MAX).collect(),
+            }),
+        }
+    }
+
+    pub fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<String> for AgentId {
+    type Error = BadAgentId;
+
+    fn try_from(agent: String) -> Result<Self, BadAgentId> {
+        Self::new(&agent)
+    }
+}
+
+impl From<AgentId> for String {
+    fn from(agent: AgentId) -> Self {
+        agent.to_string()
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "agent-{}", self.0)
+    }
+}
+
+/// What is asked. Made by [`WorkPlan::from_value`](super::WorkPlan::from_value), which checks it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkItem {
+    pub id: ItemId,
+    pub agent_id: AgentId,
+    pub description: String,
+    /// What must have succeeded first.
+    #[serde(default)]
+    pub dependencies: Vec<ItemId>,
+    #[serde(default)]
+    pub constraints: Constraints,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// What must be there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_files: Option<Vec<DeclaredPath>>,
+    /// All that may be changed, where it is given; each plain path among them must be there afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_files: Option<Vec<DeclaredPath>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_command: Option<String>,
+    /// A pass needs at least so many tests that were run and passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_expected: Option<u64>,
+}
+
+/// What an item may do at most. At the bound is within it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Constraints {
+    pub max_files: u64,
+    pub max_tool_ops: u64,
+    pub max_delta_size: u64,
+    pub timeout_ms: u64,
+}
+
+impl Default for Constraints {
+    fn default() -> Self {
+        Self {
+            max_files: 10,
+            max_tool_ops: 50,
+            max_delta_size: 100,
+            timeout_ms: 300_000,
+        }
+    }
+}
+
+impl Constraints {
+    /// The limits that go by a name, for items that do not say their own.
+    pub const PRESETS: [(&'static str, Self); 3] = [
+        (
+            "default",
+            Self {
+                max_files: 10,
+                max_tool_ops: 50,
+                max_delta_size: 100,
+                timeout_ms: 300_000,
+            },
+        ),
+        (
+            "production",
+            Self {
+                max_files: 50,
+                max_tool_ops: 100,
+                max_delta_size: 500,
+                timeout_ms: 3_600_000,
+            },
+        ),
+        (
+            "strict",
+            Self {
+                max_files: 5,
+                max_tool_ops: 10,
+                max_delta_size: 50,
+                timeout_ms: 300_000,
+            },
+        ),
+    ];
+
+    pub fn preset(name: &str) -> Option<Self> {
+        let mut presets = Self::PRESETS.into_iter();
+        presets
+            .find(|(known, _)| *known == name)
+            .map(|(_, constraints)| constraints)
+    }
+}
+
+/// What somebody expects of an item. It is kept and shown; nothing is enforced by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Budget {
+    pub time_estimate_ms: u64,
+    pub complexity: Complexity,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    Low,
+    Medium,
+    High,
+}
+
+impl Complexity {
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "low" => Some(Self::Low),
+            "medium" => Some(Self::Medium),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
+}
