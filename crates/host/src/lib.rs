@@ -23,6 +23,7 @@ mod refuse;
 mod result;
 mod review;
 mod secrets;
+pub mod work;
 
 pub use bonded_tools::QueueMeasure;
 pub use bonded_tools::sandbox;
