@@ -1,0 +1,84 @@
+//! Files that are there whole or not at all, also after a crash.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Puts `bytes` at `path`, in place of what is there. When this returns, they have reached the disk. Missing
+/// directories are made. The caller sees to it that no other process writes the same path at the same time.
+pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = make_directory_of(path)?;
+    let new = new_name(path);
+    let written = write_new(&new, bytes).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        // Best effort: what failed is said, and the next write begins with this name anyway.
+        let _ = fs::remove_file(&new);
+    }
+    written?;
+    sync_directory(directory)
+}
+
+/// Removes `path`, if it is there. When this returns, it does not come back.
+pub fn remove_durably(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        removed => removed?,
+    }
+    sync_directory(directory_of(path))
+}
+
+/// Makes the names in a directory as durable as the files are.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Makes the directory that is to hold `path`, and those above it, durably.
+pub(crate) fn make_directory_of(path: &Path) -> io::Result<&Path> {
+    let directory = directory_of(path);
+    make_directory(directory)?;
+    Ok(directory)
+}
+
+fn make_directory(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let above = directory_of(directory);
+    make_directory(above)?;
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    sync_directory(above)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) => Path::new("."),
+        None => path,
+    }
+}
+
+fn new_name(path: &Path) -> PathBuf {
+    let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A process that was killed here may have left one.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

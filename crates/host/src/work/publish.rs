@@ -1,0 +1,340 @@
+//! Changes reach a tree whole or not at all.
+//!
+//! In order: [`Publish::recover`] what an earlier process left; [`Publish::check`] that the tree is what the changes
+//! began with; [`Publish::prepare`] stages the new contents and writes the journal, which is the commit point;
+//! [`Prepared::apply`] makes the changes; the caller writes down what came of it; [`Settled::finish`] removes the
+//! journal. After a crash anywhere, `recover` goes on: before the commit point nothing has happened, after it all
+//! changes are made, or, where another changed one of the paths meanwhile, none.
+
+mod check;
+mod commit;
+mod error;
+mod faults;
+mod git;
+mod journal;
+mod root;
+mod settle;
+mod stage;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use bonded_kernel::Hash;
+use bonded_kernel::work::{Change, Clash, TreePath};
+use serde_json::Value;
+
+pub use commit::{CommitError, CommitPlan, Committed};
+pub use error::PublishError;
+pub use faults::{Faults, NoFaults, Operation};
+
+use journal::{Format, Journal, Progress};
+use root::Root;
+use settle::{AtForeign, Failed, Settle};
+use stage::Stage;
+
+/// Where the contents of files are kept, by their hashes. What is there has reached the disk.
+pub trait Contents: fmt::Debug + Sync {
+    fn read(&self, content: &Hash) -> io::Result<Box<dyn Read + '_>>;
+}
+
+/// Publishes to one tree, which the caller has locked.
+#[derive(Debug)]
+pub struct Publish<'a> {
+    root: Root,
+    journal: PathBuf,
+    contents: &'a dyn Contents,
+    faults: &'a dyn Faults,
+}
+
+/// Changes that are past the commit point.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    publish: &'a Publish<'a>,
+    stage: Stage<'a>,
+    journal: Journal,
+}
+
+/// Changes that are made or undone; only the journal is still there.
+#[derive(Debug)]
+#[must_use = "the journal stays until it is finished"]
+pub struct Settled<'a> {
+    publish: &'a Publish<'a>,
+    sealed: Value,
+    outcome: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All changes are made, and committed where that was asked for.
+    Published { commit: Option<Committed> },
+    /// No change is made, because these paths were changed by another, whose changes are still there.
+    Undone { foreign: Vec<TreePath> },
+}
+
+impl<'a> Publish<'a> {
+    /// `journal` is a file that belongs to this tree alone.
+    pub fn new(
+        tree: &Path,
+        journal: &Path,
+        contents: &'a dyn Contents,
+    ) -> Result<Self, PublishError> {
+        let root = Root::open(tree).map_err(|source| PublishError::Untouched {
+            tree: tree.to_owned(),
+            what: "opening it".to_owned(),
+            source,
+        })?;
+        let absolute = std::path::absolute(journal);
+        Ok(Self {
+            root,
+            journal: absolute.map_err(|source| journal::failed(journal, source))?,
+            contents,
+            faults: &NoFaults,
+        })
+    }
+
+    /// For tests: lets operations fail.
+    #[must_use]
+    pub fn with_faults(self, faults: &'a dyn Faults) -> Self {
+        Self { faults, ..self }
+    }
+
+    /// The paths at which the tree is not what the changes began with.
+    pub fn check(&self, changes: &[Change]) -> Result<Vec<Clash>, PublishError> {
+        check::clashes(&self.root, changes)
+    }
+
+    /// Writes down what is to be done. If this fails, the tree is as it was.
+    pub fn prepare(
+        &'a self,
+        changes: &[Change],
+        sealed: Value,
+        commit: Option<CommitPlan>,
+    ) -> Result<Prepared<'a>, PublishError> {
+        check::refuse_unpublishable(changes)?;
+        if self.journal.exists() {
+            let journal = self.journal.clone();
+            return Err(PublishError::Unrecovered { journal });
+        }
+        let mut journal = Journal {
+            format: Format,
+            changes: self.wanted(changes)?,
+            closed: vec![],
+            sealed,
+            commit,
+            progress: Progress::Making,
+        };
+        let mut stage = self.cleared_stage()?;
+        let written = self.write_down(&mut stage, &mut journal);
+        if let Err((what, source)) = written {
+            // The first failure is the one to speak of; the next command removes what this cannot.
+            let _ = Journal::remove(&self.journal, self.faults);
+            let _ = stage.drop_all();
+            return Err(self.after_failure(what, source));
+        }
+        Ok(Prepared {
+            publish: self,
+            stage,
+            journal,
+        })
+    }
+
+    /// Goes on with what a process left that died, if there is any: makes its changes or undoes them. Doing it
+    /// again gives the same until it is finished.
+    pub fn recover(&'a self) -> Result<Option<Settled<'a>>, PublishError> {
+        let journal = Journal::read(&self.journal)?;
+        let stage = self.cleared_stage()?;
+        match journal {
+            Some(journal) => self.settle(stage, journal).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn cleared_stage(&'a self) -> Result<Stage<'a>, PublishError> {
+        Stage::cleared(&self.root, &self.journal, self.contents, self.faults)
+    }
+
+    /// The changes in the order of their paths, without the directories that another has made alike meanwhile.
+    fn wanted(&self, changes: &[Change]) -> Result<Vec<Change>, PublishError> {
+        let mut wanted = vec![];
+        for change in changes {
+            let both = check::is_made_by_both(&self.root, change);
+            if !both.map_err(|source| self.untouched(change.path.to_string(), source))? {
+                wanted.push(change.clone());
+            }
+        }
+        wanted.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(wanted)
+    }
+
+    fn write_down(
+        &self,
+        stage: &mut Stage<'_>,
+        journal: &mut Journal,
+    ) -> Result<(), (String, io::Error)> {
+        check::refuse_missing_contents(&journal.changes, self.contents)?;
+        journal.closed = check::closed_directories(&self.root, &journal.changes)?;
+        for (number, change) in journal.changes.iter().enumerate() {
+            let put = stage.put(number, change);
+            put.map_err(|error| (format!("staging {}", change.path), error))?;
+        }
+        stage
+            .sync()
+            .map_err(|error| ("staging".to_owned(), error))?;
+        let written = journal.write(&self.journal, self.faults);
+        written.map_err(|error| (format!("the journal {}", self.journal.display()), error))
+    }
+
+    fn settle(
+        &'a self,
+        mut stage: Stage<'a>,
+        mut journal: Journal,
+    ) -> Result<Settled<'a>, PublishError> {
+        let unfinished = |Failed { at, source }| self.unfinished(at, source);
+        let mut settle = Settle {
+            root: &self.root,
+            stage: &mut stage,
+            faults: self.faults,
+        };
+        if journal.progress == Progress::Making {
+            let progress = make(&mut settle, &journal).map_err(unfinished)?;
+            self.note(&mut journal, progress)?;
+        }
+        if let Progress::Undoing { foreign } = &journal.progress {
+            let foreign = undo(&mut settle, &journal, foreign).map_err(unfinished)?;
+            self.note(&mut journal, Progress::Undone { foreign })?;
+        }
+        let dropped = stage.drop_all();
+        dropped.map_err(|source| self.unfinished("the staged files", source))?;
+        self.settled(journal)
+    }
+
+    fn note(&self, journal: &mut Journal, progress: Progress) -> Result<(), PublishError> {
+        journal.progress = progress;
+        let written = journal.write(&self.journal, self.faults);
+        written.map_err(|source| self.unfinished("the journal", source))
+    }
+
+    fn settled(&'a self, journal: Journal) -> Result<Settled<'a>, PublishError> {
+        let outcome = match journal.progress {
+            Progress::Undoing { foreign } | Progress::Undone { foreign } => {
+                Outcome::Undone { foreign }
+            }
+            Progress::Making | Progress::Made => Outcome::Published {
+                commit: self.commit(journal.commit.as_ref(), &journal.changes)?,
+            },
+        };
+        Ok(Settled {
+            publish: self,
+            sealed: journal.sealed,
+            outcome,
+        })
+    }
+
+    fn commit(
+        &self,
+        plan: Option<&CommitPlan>,
+        changes: &[Change],
+    ) -> Result<Option<Committed>, PublishError> {
+        let index = self.journal.with_extension("index");
+        let committed = plan.map(|plan| {
+            plan.commit(
+                self.root.path(),
+                changes,
+                self.contents,
+                &index,
+                self.faults,
+            )
+            .map_err(|source| PublishError::Uncommitted {
+                tree: self.root.path().to_owned(),
+                source,
+            })
+        });
+        committed.transpose()
+    }
+
+    /// If the journal could be neither written nor removed, the changes are past the commit point.
+    fn after_failure(&self, what: String, source: io::Error) -> PublishError {
+        match self.journal.exists() {
+            true => self.unfinished(what, source),
+            false => self.untouched(what, source),
+        }
+    }
+
+    fn untouched(&self, what: impl Into<String>, source: io::Error) -> PublishError {
+        PublishError::Untouched {
+            tree: self.root.path().to_owned(),
+            what: what.into(),
+            source,
+        }
+    }
+
+    fn unfinished(&self, what: impl Into<String>, source: io::Error) -> PublishError {
+        PublishError::Unfinished {
+            tree: self.root.path().to_owned(),
+            what: what.into(),
+            source,
+        }
+    }
+}
+
+impl<'a> Prepared<'a> {
+    /// Makes the changes. Where a path turns out to be changed by another, those that are made are undone.
+    pub fn apply(self) -> Result<Settled<'a>, PublishError> {
+        self.publish.settle(self.stage, self.journal)
+    }
+}
+
+impl Settled<'_> {
+    /// What was given to [`Publish::prepare`].
+    pub fn sealed(&self) -> &Value {
+        &self.sealed
+    }
+
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Removes the journal: what came of the changes is written down elsewhere by now.
+    pub fn finish(self) -> Result<(), PublishError> {
+        let path = &self.publish.journal;
+        Journal::remove(path, self.publish.faults).map_err(|source| journal::failed(path, source))
+    }
+}
+
+/// Makes the changes, up to the first path that is another's.
+fn make(settle: &mut Settle<'_, '_>, journal: &Journal) -> Result<Progress, Failed> {
+    settle.sweep(&journal.changes)?;
+    let foreign = settle.all(&journal.changes, &journal.closed, AtForeign::Stop)?;
+    Ok(match foreign.is_empty() {
+        true => Progress::Made,
+        false => Progress::Undoing {
+            foreign: foreign.into_iter().collect(),
+        },
+    })
+}
+
+/// Undoes what is made, and says which paths are another's.
+fn undo(
+    settle: &mut Settle<'_, '_>,
+    journal: &Journal,
+    foreign: &[TreePath],
+) -> Result<Vec<TreePath>, Failed> {
+    settle.sweep(&journal.changes)?;
+    settle.stage.drop_all().map_err(|source| Failed {
+        at: "the staged files".to_owned(),
+        source,
+    })?;
+    let back: Vec<Change> = journal.changes.iter().cloned().map(reversed).collect();
+    let mut all = settle.all(&back, &journal.closed, AtForeign::LeaveIt)?;
+    all.extend(foreign.iter().cloned());
+    Ok(all.into_iter().collect())
+}
+
+fn reversed(change: Change) -> Change {
+    Change {
+        path: change.path,
+        before: change.after,
+        after: change.before,
+    }
+}

@@ -1,0 +1,277 @@
+//! One commit for one publish. It is made with git's plumbing on an index of its own: no hook runs, what the user
+//! has staged stays staged, and nothing is stashed. Contents are committed as `git add` would, so the user's
+//! filters (line ends, LFS) hold for them. All that goes into the commit is in the journal, so that a commit which
+//! is made again after a crash is the same one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bonded_kernel::work::{Change, TreePath};
+use serde::{Deserialize, Serialize};
+
+use super::Contents;
+use super::faults::{Faults, Operation};
+use super::git::{Git, one_line};
+
+mod entries;
+
+use entries::Entries;
+
+const TRAILER: &str = "Bonded-Receipt";
+/// What is there while a repository is in the middle of something.
+const MIDDLES: [(&str, &str); 5] = [
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+];
+
+/// A commit that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitPlan {
+    message: String,
+    trailer: String,
+    at_seconds: u64,
+    author: Person,
+    committer: Person,
+    /// What HEAD was, where it was anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    /// The branch that HEAD was on, where it was on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Person {
+    name: String,
+    email: String,
+}
+
+/// What came of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Nothing where there was nothing to commit.
+    pub id: Option<String>,
+    /// Published, but not committed: ignored by git, or in a repository of its own.
+    pub left_out: Vec<TreePath>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    #[error("git cannot be run: {source}; install it, or go without commits")]
+    NoGit { source: io::Error },
+    #[error("{} is not the work tree of a git repository; go without commits", tree.display())]
+    NoWorkTree { tree: PathBuf },
+    #[error("the repository of {} is in the middle of {what}; end that first", tree.display())]
+    InTheMiddle { tree: PathBuf, what: String },
+    #[error("git knows no name to commit under; set user.name and user.email with `git config`")]
+    NoPerson,
+    #[error("`git {command}` failed: {said}")]
+    Refused { command: String, said: String },
+    #[error("the content of {path} cannot be read: {source}")]
+    Content { path: TreePath, source: io::Error },
+    #[error("{source}")]
+    Interrupted { source: io::Error },
+}
+
+impl CommitPlan {
+    /// Fails where no commit could be made as things are, so it also serves to ask for that beforehand.
+    pub fn new(
+        tree: &Path,
+        description: &str,
+        receipt: &str,
+        at_seconds: u64,
+    ) -> Result<Self, CommitError> {
+        let git = Git::of(tree);
+        refuse_without_work_tree(git)?;
+        refuse_in_the_middle(git)?;
+        let trailer = format!("{TRAILER}: {receipt}");
+        let mut lines = description.lines().map(str::trim);
+        let subject = lines.find(|line| !line.is_empty()).unwrap_or("Work item");
+        let subject = subject.replace('\0', " ");
+        Ok(Self {
+            message: format!("{subject}\n\n{trailer}\n"),
+            trailer,
+            at_seconds,
+            author: person(git, "GIT_AUTHOR_IDENT")?,
+            committer: person(git, "GIT_COMMITTER_IDENT")?,
+            parent: commit_at(git, "HEAD")?,
+            branch: branch(git)?,
+        })
+    }
+
+    /// Makes the commit on what HEAD is now, unless it is made already. `index` is a path for the index of the
+    /// commit's own, which is removed again.
+    pub(super) fn commit(
+        &self,
+        tree: &Path,
+        changes: &[Change],
+        contents: &dyn Contents,
+        index: &Path,
+        faults: &dyn Faults,
+    ) -> Result<Committed, CommitError> {
+        let git = Git::of(tree);
+        if let Some(id) = self.made(git)? {
+            let left_out = vec![];
+            return Ok(Committed {
+                id: Some(id),
+                left_out,
+            });
+        }
+        let gate = || {
+            let before = faults.before(Operation::RunGit);
+            before.map_err(|source| CommitError::Interrupted { source })
+        };
+        gate()?;
+        let head = commit_at(git, "HEAD")?;
+        let own = git.with_index(index);
+        let (entries, tree_id) = self.write_tree(own, head.as_deref(), changes, contents)?;
+        let _ = std::fs::remove_file(index);
+        gate()?;
+        entries.add_to(git)?;
+        // A file that was changed since is no fault of the index.
+        git.command(["update-index", "-q", "--refresh"])
+            .maybe(&mut io::empty())?;
+        let is_new = match &head {
+            Some(head) => tree_of(git, head)? != tree_id,
+            None => !entries.is_empty(),
+        };
+        gate()?;
+        let id = match is_new {
+            true => Some(self.make(git, head.as_deref(), &tree_id)?),
+            false => None,
+        };
+        let left_out = entries.left_out;
+        Ok(Committed { id, left_out })
+    }
+
+    fn write_tree(
+        &self,
+        own: Git<'_>,
+        head: Option<&str>,
+        changes: &[Change],
+        contents: &dyn Contents,
+    ) -> Result<(Entries, String), CommitError> {
+        let read_tree = ["read-tree", head.unwrap_or("--empty")];
+        own.command(read_tree).answer(&mut io::empty())?;
+        let entries = Entries::of(own, changes, contents)?;
+        entries.add_to(own)?;
+        let tree_id = own.command(["write-tree"]).line(&mut io::empty())?;
+        Ok((entries, tree_id))
+    }
+
+    fn make(&self, git: Git<'_>, head: Option<&str>, tree_id: &str) -> Result<String, CommitError> {
+        let mut command = git.command(["commit-tree", tree_id]);
+        if let Some(head) = head {
+            command = command.arg("-p").arg(head);
+        }
+        let date = format!("{} +0000", self.at_seconds);
+        let id = command
+            .env("GIT_AUTHOR_NAME", &self.author.name)
+            .env("GIT_AUTHOR_EMAIL", &self.author.email)
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_NAME", &self.committer.name)
+            .env("GIT_COMMITTER_EMAIL", &self.committer.email)
+            .env("GIT_COMMITTER_DATE", &date)
+            .line(&mut self.message.as_bytes())?;
+        // HEAD stands for its branch. What it was before is named, so that a commit made meanwhile is not lost.
+        git.command(["update-ref", "-m", "bonded: work item", "HEAD", &id])
+            .arg(head.unwrap_or(""))
+            .answer(&mut io::empty())?;
+        Ok(id)
+    }
+
+    /// The commit, if it is there already: on HEAD or on the branch that HEAD was on.
+    fn made(&self, git: Git<'_>) -> Result<Option<String>, CommitError> {
+        for place in [Some("HEAD"), self.branch.as_deref()].into_iter().flatten() {
+            let Some(tip) = commit_at(git, place)? else {
+                continue;
+            };
+            let grep = format!("--grep={}", self.trailer);
+            let mut command = git.command(["rev-list", "-n1", "--fixed-strings", &grep, &tip]);
+            if let Some(parent) = &self.parent {
+                command = command.arg(format!("^{parent}"));
+            }
+            let found = command.line(&mut io::empty())?;
+            if !found.is_empty() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn refuse_without_work_tree(git: Git<'_>) -> Result<(), CommitError> {
+    let none = || CommitError::NoWorkTree {
+        tree: git.tree.to_owned(),
+    };
+    let asked = git.command(["rev-parse", "--is-inside-work-tree"]);
+    match asked.line(&mut io::empty()) {
+        Ok(answer) if answer == "true" => Ok(()),
+        Ok(_) => Err(none()),
+        Err(CommitError::Refused { said, .. }) if said.contains("not a git repository") => {
+            Err(none())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn refuse_in_the_middle(git: Git<'_>) -> Result<(), CommitError> {
+    let in_the_middle = |what: &str| CommitError::InTheMiddle {
+        tree: git.tree.to_owned(),
+        what: what.to_owned(),
+    };
+    for (name, what) in MIDDLES {
+        let path = git
+            .command(["rev-parse", "--git-path", name])
+            .line(&mut io::empty())?;
+        if git.tree.join(path).exists() {
+            return Err(in_the_middle(what));
+        }
+    }
+    let unmerged = git
+        .command(["ls-files", "--unmerged", "-z"])
+        .answer(&mut io::empty())?;
+    match unmerged.is_empty() {
+        true => Ok(()),
+        false => Err(in_the_middle("a merge with conflicts")),
+    }
+}
+
+fn person(git: Git<'_>, variable: &str) -> Result<Person, CommitError> {
+    let answer = git.command(["var", variable]).line(&mut io::empty());
+    let answer = match answer {
+        Err(CommitError::Refused { .. }) => return Err(CommitError::NoPerson),
+        answer => answer?,
+    };
+    let (who, _) = answer.rsplit_once('>').ok_or(CommitError::NoPerson)?;
+    let (name, email) = who.rsplit_once(" <").ok_or(CommitError::NoPerson)?;
+    Ok(Person {
+        name: name.to_owned(),
+        email: email.to_owned(),
+    })
+}
+
+/// The commit that a name stands for; nothing where there is none yet.
+fn commit_at(git: Git<'_>, name: &str) -> Result<Option<String>, CommitError> {
+    let name = format!("{name}^{{commit}}");
+    let asked = git.command(["rev-parse", "-q", "--verify", &name]);
+    Ok(asked
+        .maybe(&mut io::empty())?
+        .map(|answer| one_line(&answer)))
+}
+
+fn branch(git: Git<'_>) -> Result<Option<String>, CommitError> {
+    let asked = git.command(["symbolic-ref", "-q", "HEAD"]);
+    Ok(asked
+        .maybe(&mut io::empty())?
+        .map(|answer| one_line(&answer)))
+}
+
+fn tree_of(git: Git<'_>, commit: &str) -> Result<String, CommitError> {
+    let name = format!("{commit}^{{tree}}");
+    git.command(["rev-parse", "--verify", &name])
+        .line(&mut io::empty())
+}

@@ -1,0 +1,171 @@
+//! The `git` program, asked for one thing at a time. It runs no hook, no monitor and no pager, takes no lock that
+//! is optional, and heeds no variable that would lead it to another repository.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+
+use super::commit::CommitError;
+
+/// Settings that hold whatever the user has set. `all` is for a commit that outlives a power cut.
+const SETTINGS: [&str; 7] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.fsync=all",
+    "core.safecrlf=false",
+    "gc.auto=0",
+    "i18n.commitEncoding=UTF-8",
+    "maintenance.auto=false",
+];
+/// The variables of git that are the user's own and lead nowhere else.
+const KEPT_VARIABLES: [&str; 8] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Git<'a> {
+    pub(super) tree: &'a Path,
+    /// The repository's own where there is none.
+    pub(super) index: Option<&'a Path>,
+}
+
+/// One command of git.
+#[derive(Debug)]
+pub(super) struct GitCommand {
+    command: Command,
+    name: String,
+}
+
+impl<'a> Git<'a> {
+    pub(super) fn of(tree: &'a Path) -> Self {
+        Self { tree, index: None }
+    }
+
+    pub(super) fn with_index(self, index: &'a Path) -> Self {
+        let index = Some(index);
+        Self { index, ..self }
+    }
+
+    pub(super) fn command<'s>(&self, arguments: impl IntoIterator<Item = &'s str>) -> GitCommand {
+        let mut command = Command::new("git");
+        for (variable, _) in std::env::vars_os() {
+            let name = variable.as_bytes();
+            let is_kept = KEPT_VARIABLES.iter().any(|kept| kept.as_bytes() == name);
+            if name.starts_with(b"GIT_") && !is_kept {
+                command.env_remove(&variable);
+            }
+        }
+        command.arg("-C").arg(self.tree).arg("--no-pager");
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.env("GIT_OPTIONAL_LOCKS", "0");
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        command.env("GIT_NO_LAZY_FETCH", "1");
+        command.env("LC_ALL", "C");
+        if let Some(index) = self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        let arguments: Vec<&str> = arguments.into_iter().collect();
+        let name = arguments.first().copied().unwrap_or_default().to_owned();
+        command.args(arguments);
+        GitCommand { command, name }
+    }
+}
+
+impl GitCommand {
+    pub(super) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(super) fn env(mut self, variable: &str, value: &str) -> Self {
+        self.command.env(variable, value);
+        self
+    }
+
+    /// What it says; it must succeed.
+    pub(super) fn answer(self, input: &mut dyn Read) -> Result<Vec<u8>, CommitError> {
+        let name = self.name.clone();
+        let output = self.run(input)?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(refused(&name, &output)),
+        }
+    }
+
+    /// What it says in one line, without the end of that.
+    pub(super) fn line(self, input: &mut dyn Read) -> Result<String, CommitError> {
+        let answer = self.answer(input)?;
+        Ok(one_line(&answer))
+    }
+
+    /// What it says; nothing where it ends with 1, which is its "no".
+    pub(super) fn maybe(self, input: &mut dyn Read) -> Result<Option<Vec<u8>>, CommitError> {
+        let name = self.name.clone();
+        let output = self.run(input)?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(refused(&name, &output)),
+        }
+    }
+
+    fn run(mut self, input: &mut dyn Read) -> Result<Output, CommitError> {
+        let command = &mut self.command;
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.stderr(Stdio::piped()).spawn();
+        let output = child.and_then(|child| talk(child, input));
+        output.map_err(|source| CommitError::NoGit { source })
+    }
+}
+
+/// Gives the input and takes the output at the same time, so that neither waits for the other.
+fn talk(mut child: Child, input: &mut dyn Read) -> io::Result<Output> {
+    let stdin = child.stdin.take();
+    thread::scope(|scope| {
+        let output = scope.spawn(move || child.wait_with_output());
+        let written = match stdin {
+            Some(mut stdin) => io::copy(input, &mut stdin),
+            None => Ok(0),
+        };
+        let output = output
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("it was lost")));
+        match written {
+            // Who does not listen any more has said why.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => output,
+        }
+    })
+}
+
+fn refused(name: &str, output: &Output) -> CommitError {
+    let said = String::from_utf8_lossy(&output.stderr);
+    CommitError::Refused {
+        command: name.to_owned(),
+        said: said.trim().to_owned(),
+    }
+}
+
+pub(super) fn one_line(answer: &[u8]) -> String {
+    let line = answer.strip_suffix(b"\n").unwrap_or(answer);
+    String::from_utf8_lossy(line).into_owned()
+}
+
+/// An argument that is bytes.
+pub(super) fn argument(prefix: &str, bytes: &[u8]) -> OsString {
+    let mut argument = OsString::from(prefix);
+    argument.push(OsStr::from_bytes(bytes));
+    argument
+}

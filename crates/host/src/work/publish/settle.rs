@@ -1,0 +1,343 @@
+//! Brings a tree from one side of its changes to the other. Each path is looked at just before it is touched: what
+//! is on the far side already is left, so the same can be done again after a crash, and what is on neither side was
+//! changed by another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use bonded_kernel::work::{Change, Node, TreePath};
+use rustix::fs::{
+    AtFlags, Mode, RenameFlags, fchmod, fstat, fsync, mkdirat, renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::faults::{Faults, Operation};
+use super::journal::ClosedDirectory;
+use super::root::{Modes, OWNER_ALL, Root, mode_of, name, present};
+use super::stage::{OWN_NAME, Stage};
+
+pub(super) struct Settle<'a, 's> {
+    pub(super) root: &'a Root,
+    pub(super) stage: &'s mut Stage<'a>,
+    pub(super) faults: &'a dyn Faults,
+}
+
+/// What is done when a path turns out to be another's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtForeign {
+    Stop,
+    LeaveIt,
+}
+
+/// An operation that failed, and where.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) at: String,
+    pub(super) source: io::Error,
+}
+
+type Foreign = BTreeSet<TreePath>;
+
+impl Settle<'_, '_> {
+    /// Makes the changes, given from the near side to the far one. Says which paths are another's; where it
+    /// stops at those, only a part of the changes is made.
+    pub(super) fn all(
+        &mut self,
+        changes: &[Change],
+        closed: &[ClosedDirectory],
+        at_foreign: AtForeign,
+    ) -> Result<Foreign, Failed> {
+        let mut foreign = Foreign::new();
+        for change in changes.iter().rev() {
+            self.note(change, &mut foreign, |settle| settle.remove(change))?;
+            if at_foreign == AtForeign::Stop && !foreign.is_empty() {
+                return Ok(foreign);
+            }
+        }
+        for (number, change) in changes.iter().enumerate() {
+            self.note(change, &mut foreign, |settle| settle.make(number, change))?;
+            if at_foreign == AtForeign::Stop && !foreign.is_empty() {
+                return Ok(foreign);
+            }
+        }
+        self.close(changes, closed)?;
+        Ok(foreign)
+    }
+
+    /// Removes what a crash may have left beside the paths.
+    pub(super) fn sweep(&self, changes: &[Change]) -> Result<(), Failed> {
+        for (number, change) in changes.iter().enumerate() {
+            let removed = present(self.root.holder(&change.path))
+                .and_then(|holder| match holder {
+                    Some(holder) => present(unlinkat(holder, beside(number), AtFlags::empty())),
+                    None => Ok(None),
+                })
+                .map_err(io::Error::from);
+            removed.map_err(|source| failed(&change.path, source))?;
+        }
+        Ok(())
+    }
+
+    fn note(
+        &mut self,
+        change: &Change,
+        foreign: &mut Foreign,
+        act: impl FnOnce(&mut Self) -> io::Result<bool>,
+    ) -> Result<(), Failed> {
+        let path = &change.path;
+        match act(self) {
+            Ok(true) => {}
+            Ok(false) => {
+                foreign.insert(path.clone());
+            }
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::NOTEMPTY) => {
+                    let strays = self.root.children(path);
+                    foreign.extend(strays.map_err(|source| failed(path, source))?);
+                }
+                // Somebody was faster, here or on the way to here.
+                Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::EXIST | Errno::ISDIR) => {
+                    foreign.insert(path.clone());
+                }
+                _ => return Err(failed(path, error)),
+            },
+        }
+        Ok(())
+    }
+
+    /// Takes away what goes or makes room. False where it is another's.
+    fn remove(&mut self, change: &Change) -> io::Result<bool> {
+        let Some(before) = change.before.as_ref().filter(|_| goes(change)) else {
+            return Ok(true);
+        };
+        let path = &change.path;
+        let is_gone = self.root.stat(path)?.is_none();
+        if is_gone || (change.after.is_some() && self.is_after(change)?) {
+            return Ok(true);
+        }
+        if !self.root.is(path, Some(before), Modes::Opened)? {
+            return Ok(false);
+        }
+        let holder = self.opened_holder(path)?;
+        let (operation, flags) = match before {
+            Node::Directory { .. } => (Operation::RemoveDirectory, AtFlags::REMOVEDIR),
+            _ => (Operation::RemoveFile, AtFlags::empty()),
+        };
+        self.faults.before(operation)?;
+        unlinkat(&holder, name(path), flags)?;
+        Ok(true)
+    }
+
+    /// Puts there what comes. False where there is something of another's.
+    fn make(&mut self, number: usize, change: &Change) -> io::Result<bool> {
+        let Some(after) = &change.after else {
+            return Ok(true);
+        };
+        if self.is_after(change)? {
+            return Ok(true);
+        }
+        let replaced = change.before.as_ref().filter(|_| !goes(change));
+        if !self.root.is(&change.path, replaced, Modes::Opened)? {
+            return Ok(false);
+        }
+        match (replaced, after) {
+            // The mode is set when all else is done.
+            (Some(_), Node::Directory { .. }) => Ok(true),
+            (None, Node::Directory { .. }) => {
+                let holder = self.opened_holder(&change.path)?;
+                self.faults.before(Operation::MakeDirectory)?;
+                mkdirat(&holder, name(&change.path), Mode::RWXU)?;
+                Ok(true)
+            }
+            (Some(before), after) if is_mode_alone(before, after) => {
+                self.set_mode(number, change, after)
+            }
+            (replaced, _) => self.place(number, change, replaced.is_none()),
+        }
+    }
+
+    fn is_after(&self, change: &Change) -> io::Result<bool> {
+        self.root
+            .is(&change.path, change.after.as_ref(), Modes::Opened)
+    }
+
+    fn set_mode(&mut self, number: usize, change: &Change, after: &Node) -> io::Result<bool> {
+        let Node::File { mode, .. } = after else {
+            return Ok(true);
+        };
+        let file = match self.root.file(&change.path) {
+            // Who may not read it may still put an equal one in its place.
+            Err(Errno::ACCESS) => return self.place(number, change, false),
+            file => file?,
+        };
+        let Some(file) = file else {
+            return Ok(false);
+        };
+        self.faults.before(Operation::SetMode)?;
+        fchmod(&file, Mode::from_raw_mode(*mode))?;
+        file.sync_all()?;
+        Ok(true)
+    }
+
+    /// Renames what is staged to its path.
+    fn place(&mut self, number: usize, change: &Change, is_new: bool) -> io::Result<bool> {
+        let path = &change.path;
+        self.stage.put(number, change)?;
+        let holder = self.opened_holder(path)?;
+        let (staged_in, staged) = self.stage.staged(number)?;
+        self.faults.before(Operation::Rename)?;
+        match rename(&staged_in, staged.as_bytes(), &holder, name(path), is_new) {
+            Err(Errno::XDEV) => self.place_beside(number, change, &holder, is_new)?,
+            renamed => renamed?,
+        }
+        Ok(true)
+    }
+
+    /// Another file system is mounted inside the tree, or the same one twice: what is staged cannot be renamed
+    /// into it.
+    fn place_beside(
+        &self,
+        number: usize,
+        change: &Change,
+        holder: &OwnedFd,
+        is_new: bool,
+    ) -> io::Result<()> {
+        let Some(after) = &change.after else {
+            return Ok(());
+        };
+        let beside = beside(number);
+        let path = &change.path;
+        self.stage.write(holder, beside.as_bytes(), path, after)?;
+        self.faults.before(Operation::Rename)?;
+        let renamed = rename(holder, beside.as_bytes(), holder, name(path), is_new);
+        if renamed.is_err() {
+            unlinkat(holder, beside, AtFlags::empty())?;
+        }
+        Ok(renamed?)
+    }
+
+    /// The directory that holds a path, in which its owner may change names.
+    fn opened_holder(&self, path: &TreePath) -> io::Result<OwnedFd> {
+        let holder = self.root.holder(path)?;
+        let mode = mode_of(&fstat(&holder)?);
+        if mode & OWNER_ALL != OWNER_ALL {
+            self.faults.before(Operation::SetMode)?;
+            fchmod(&holder, Mode::from_raw_mode(mode | OWNER_ALL))?;
+        }
+        Ok(holder)
+    }
+
+    /// Gives directories the modes that they are to have, the deepest first, and syncs all that were touched.
+    fn close(&self, changes: &[Change], closed: &[ClosedDirectory]) -> Result<(), Failed> {
+        for (path, modes) in touched(changes, closed).into_iter().rev() {
+            let directory = present(self.root.directory(path.as_ref()));
+            let closed = directory.map_err(io::Error::from).and_then(|directory| {
+                let Some(directory) = directory else {
+                    return Ok(());
+                };
+                if let Some(modes) = modes {
+                    self.close_one(&directory, &modes)?;
+                }
+                self.faults.before(Operation::Sync)?;
+                Ok(fsync(&directory)?)
+            });
+            closed.map_err(|source| Failed {
+                at: path.map_or_else(|| ".".to_owned(), |path| path.to_string()),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A mode that is on neither side was set by another, and stays.
+    fn close_one(&self, directory: &OwnedFd, modes: &DirectoryModes) -> io::Result<()> {
+        let seen = mode_of(&fstat(directory)?);
+        let is_ours = [Some(modes.after), modes.before]
+            .into_iter()
+            .flatten()
+            .any(|mode| Modes::Opened.agree(seen, mode));
+        if seen != modes.after && is_ours {
+            self.faults.before(Operation::SetMode)?;
+            fchmod(directory, Mode::from_raw_mode(modes.after))?;
+        }
+        Ok(())
+    }
+}
+
+/// The mode that a directory is to have in the end, and the one that it had.
+struct DirectoryModes {
+    before: Option<u32>,
+    after: u32,
+}
+
+/// Every directory in which something changed, by path; the root has none and stands first.
+fn touched(
+    changes: &[Change],
+    closed: &[ClosedDirectory],
+) -> BTreeMap<Option<TreePath>, Option<DirectoryModes>> {
+    let mut touched = BTreeMap::new();
+    for change in changes {
+        touched.entry(change.path.parent()).or_insert(None);
+        if let Some(after) = directory_mode(&change.after) {
+            let before = directory_mode(&change.before);
+            let modes = DirectoryModes { before, after };
+            touched.insert(Some(change.path.clone()), Some(modes));
+        }
+    }
+    for ClosedDirectory { path, mode } in closed {
+        let modes = DirectoryModes {
+            before: None,
+            after: *mode,
+        };
+        touched.insert(path.clone(), Some(modes));
+    }
+    touched
+}
+
+fn directory_mode(node: &Option<Node>) -> Option<u32> {
+    match node {
+        Some(Node::Directory { mode }) => Some(*mode),
+        _ => None,
+    }
+}
+
+/// Whether what is at a path must be gone before anything else can be there.
+fn goes(change: &Change) -> bool {
+    let is_directory = |node: &Node| matches!(node, Node::Directory { .. });
+    match (&change.before, &change.after) {
+        (Some(_), None) => true,
+        (Some(before), Some(after)) => is_directory(before) != is_directory(after),
+        (None, _) => false,
+    }
+}
+
+fn is_mode_alone(before: &Node, after: &Node) -> bool {
+    match (before, after) {
+        (Node::File { content: a, .. }, Node::File { content: b, .. }) => a == b,
+        _ => false,
+    }
+}
+
+fn beside(number: usize) -> String {
+    format!("{OWN_NAME}-{number}")
+}
+
+/// What is new must not take the place of what somebody made a moment ago.
+fn rename(from: &OwnedFd, old: &[u8], to: &OwnedFd, new: &[u8], is_new: bool) -> Result<(), Errno> {
+    if is_new {
+        match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
+            // Not every file system can say so.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            renamed => return renamed,
+        }
+    }
+    renameat(from, old, to, new)
+}
+
+fn failed(path: &TreePath, source: io::Error) -> Failed {
+    Failed {
+        at: path.to_string(),
+        source,
+    }
+}

@@ -1,0 +1,332 @@
+//! New contents, written and synced on the tree's own file system, so that a rename puts them in place. They wait
+//! in one directory: inside `.git` where the tree has one, where nothing looks for files, else in the tree's root.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::Hash;
+use bonded_kernel::work::{Change, Node, TreePath};
+use rustix::fs::{
+    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, fsync, mkdirat, openat, readlinkat,
+    symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::Contents;
+use super::error::PublishError;
+use super::faults::{Faults, Operation};
+use super::root::{Root, mode_of, names, present};
+
+/// No path of a change may have a name that begins like this.
+pub(super) const OWN_NAME: &str = ".bonded-publish";
+const GIT: &str = ".git";
+const STAGE_IN_GIT: &str = "bonded-publish";
+/// A link to the journal: it says whose the directory is.
+const OWNER: &str = "journal";
+const SET_GROUP: u32 = 0o2000;
+
+#[derive(Debug)]
+pub(super) struct Stage<'a> {
+    pub(super) root: &'a Root,
+    pub(super) journal: &'a Path,
+    pub(super) contents: &'a dyn Contents,
+    pub(super) faults: &'a dyn Faults,
+    made: Option<Made>,
+    staged: BTreeSet<usize>,
+}
+
+#[derive(Debug)]
+struct Made {
+    above: OwnedFd,
+    name: &'static str,
+    directory: Arc<OwnedFd>,
+}
+
+impl<'a> Stage<'a> {
+    /// Begins with nothing: what an earlier process left is removed.
+    pub(super) fn cleared(
+        root: &'a Root,
+        journal: &'a Path,
+        contents: &'a dyn Contents,
+        faults: &'a dyn Faults,
+    ) -> Result<Self, PublishError> {
+        let stage = Self {
+            root,
+            journal,
+            contents,
+            faults,
+            made: None,
+            staged: BTreeSet::new(),
+        };
+        for (above, name) in stage.places().map_err(|source| stage.failed(source))? {
+            let directory = openat(&above, name, directory_flags(), Mode::empty());
+            match directory {
+                Ok(directory) => stage.clear(&Made {
+                    above,
+                    name,
+                    directory: Arc::new(directory),
+                })?,
+                Err(Errno::NOENT) => {}
+                Err(Errno::NOTDIR | Errno::LOOP) => return Err(stage.taken(name)),
+                Err(errno) => return Err(stage.failed(errno.into())),
+            }
+        }
+        Ok(stage)
+    }
+
+    /// Where the directory may be, the best place first.
+    fn places(&self) -> io::Result<Vec<(OwnedFd, &'static str)>> {
+        let root = self.root.directory(None)?;
+        let git = TreePath::new(GIT).expect("it is a path of one name");
+        let git = present(self.root.directory(Some(&git)))?;
+        let on_same_device =
+            |git: &OwnedFd| Ok::<_, Errno>(fstat(git)?.st_dev == fstat(&root)?.st_dev);
+        let mut places = vec![];
+        if let Some(git) = git
+            && on_same_device(&git)?
+        {
+            places.push((git, STAGE_IN_GIT));
+        }
+        places.push((root, OWN_NAME));
+        Ok(places)
+    }
+
+    fn clear(&self, made: &Made) -> Result<(), PublishError> {
+        let owner = present(readlinkat(&made.directory, OWNER, vec![]));
+        let owner = owner.map_err(|errno| self.failed(errno.into()))?;
+        let names = names(&made.directory).map_err(|source| self.failed(source))?;
+        let is_own =
+            |name: &Vec<u8>| name == OWNER.as_bytes() || name.iter().all(u8::is_ascii_digit);
+        if (owner.is_none() && !names.is_empty()) || !names.iter().all(is_own) {
+            return Err(self.taken(made.name));
+        }
+        let owner = owner.map(|owner| PathBuf::from(os_string(owner.into_bytes())));
+        if let Some(owner) = owner
+            && owner != self.journal
+            && owner.exists()
+        {
+            return Err(PublishError::OtherStore {
+                tree: self.root.path().to_owned(),
+                journal: owner,
+            });
+        }
+        self.remove(made, names)
+            .map_err(|source| self.failed(source))
+    }
+
+    fn remove(&self, made: &Made, names: Vec<Vec<u8>>) -> io::Result<()> {
+        let (owner, staged): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| name == OWNER.as_bytes());
+        for name in staged.into_iter().chain(owner) {
+            self.faults.before(Operation::RemoveFile)?;
+            unlinkat(&made.directory, name, AtFlags::empty())?;
+        }
+        self.faults.before(Operation::RemoveDirectory)?;
+        unlinkat(&made.above, made.name, AtFlags::REMOVEDIR)?;
+        Ok(fsync(&made.above)?)
+    }
+
+    /// Takes away what is staged, and the directory.
+    pub(super) fn drop_all(&mut self) -> io::Result<()> {
+        self.staged.clear();
+        match self.made.take() {
+            Some(made) => self.remove(&made, names(&made.directory)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Stages what a change puts at its path; a directory needs nothing.
+    pub(super) fn put(&mut self, number: usize, change: &Change) -> io::Result<()> {
+        let node = match &change.after {
+            Some(node @ (Node::File { .. } | Node::Link { .. })) => node,
+            _ => return Ok(()),
+        };
+        if self.staged.contains(&number) {
+            return Ok(());
+        }
+        let directory = self.directory()?;
+        self.write(
+            &directory,
+            number.to_string().as_bytes(),
+            &change.path,
+            node,
+        )?;
+        self.staged.insert(number);
+        Ok(())
+    }
+
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if let Some(made) = &self.made {
+            self.faults.before(Operation::Sync)?;
+            fsync(&made.directory)?;
+            fsync(&made.above)?;
+        }
+        Ok(())
+    }
+
+    /// Where what was put waits, and under which name.
+    pub(super) fn staged(&mut self, number: usize) -> io::Result<(Arc<OwnedFd>, String)> {
+        Ok((self.directory()?, number.to_string()))
+    }
+
+    /// Writes a file or makes a link under a name, as it is to be at the path.
+    pub(super) fn write(
+        &self,
+        directory: &OwnedFd,
+        name: &[u8],
+        path: &TreePath,
+        node: &Node,
+    ) -> io::Result<()> {
+        match node {
+            Node::File {
+                mode,
+                bytes,
+                content,
+            } => {
+                self.faults.before(Operation::WriteFile)?;
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+                let file = openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
+                let file = self.fill(file.into(), *bytes, *content)?;
+                self.keep_owner(&file, path)?;
+                fchmod(&file, Mode::from_raw_mode(*mode))?;
+                self.faults.before(Operation::Sync)?;
+                file.sync_all()
+            }
+            Node::Link { target } => {
+                self.faults.before(Operation::MakeLink)?;
+                Ok(symlinkat(target.as_ref(), directory, name)?)
+            }
+            Node::Directory { .. } | Node::Special { .. } => Ok(()),
+        }
+    }
+
+    fn fill(&self, mut file: File, bytes: u64, content: Hash) -> io::Result<File> {
+        let mut hasher = blake3::Hasher::new();
+        let mut reader = self.contents.read(&content)?;
+        let both = io::copy(
+            &mut io::Read::take(&mut reader, bytes + 1),
+            &mut Both(&mut file, &mut hasher),
+        )?;
+        if both != bytes || Hash::from(hasher) != content {
+            let message = format!("the kept content {content} is damaged");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(file)
+    }
+
+    /// A file that takes another's place keeps that one's owner; a new one gets the group that its directory
+    /// hands down. Only root may give files away: another user's are simply his own then.
+    fn keep_owner(&self, file: &File, path: &TreePath) -> io::Result<()> {
+        let (owner, group) = match self.root.stat(path)? {
+            Some(before) => (Some(before.st_uid), Some(before.st_gid)),
+            None => match present(self.root.holder(path))?.map(|holder| fstat(&holder)) {
+                Some(holder) => {
+                    let holder = holder?;
+                    let hands_down = mode_of(&holder) & SET_GROUP != 0;
+                    (None, hands_down.then_some(holder.st_gid))
+                }
+                None => (None, None),
+            },
+        };
+        let made = fstat(file)?;
+        let owner = owner.filter(|&owner| owner != made.st_uid);
+        let group = group.filter(|&group| group != made.st_gid);
+        if owner.is_some() || group.is_some() {
+            let _ = fchown(file, owner.map(Uid::from_raw), group.map(Gid::from_raw));
+        }
+        Ok(())
+    }
+
+    /// The directory, made when it is first needed.
+    fn directory(&mut self) -> io::Result<Arc<OwnedFd>> {
+        let made = match self.made.take() {
+            Some(made) => made,
+            None => self.make()?,
+        };
+        Ok(Arc::clone(&self.made.insert(made).directory))
+    }
+
+    fn make(&self) -> io::Result<Made> {
+        let mut refused = io::Error::from(io::ErrorKind::NotFound);
+        for (above, name) in self.places()? {
+            self.faults.before(Operation::MakeDirectory)?;
+            match mkdirat(&above, name, Mode::RWXU) {
+                Ok(()) => {}
+                Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
+                    refused = errno.into();
+                    continue;
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+            return self.claim(above, name);
+        }
+        Err(refused)
+    }
+
+    /// Says in a new directory whose it is.
+    fn claim(&self, above: OwnedFd, name: &'static str) -> io::Result<Made> {
+        let claimed = openat(&above, name, directory_flags(), Mode::empty())
+            .map_err(io::Error::from)
+            .and_then(|directory| {
+                self.faults.before(Operation::MakeLink)?;
+                symlinkat(self.journal, &directory, OWNER)?;
+                Ok(Arc::new(directory))
+            });
+        match claimed {
+            Ok(directory) => Ok(Made {
+                above,
+                name,
+                directory,
+            }),
+            Err(error) => {
+                self.faults.before(Operation::RemoveDirectory)?;
+                unlinkat(&above, name, AtFlags::REMOVEDIR)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn taken(&self, name: &str) -> PublishError {
+        let above = match name {
+            STAGE_IN_GIT => self.root.path().join(GIT),
+            _ => self.root.path().to_owned(),
+        };
+        PublishError::StageTaken {
+            path: above.join(name),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> PublishError {
+        PublishError::Stage {
+            tree: self.root.path().to_owned(),
+            source,
+        }
+    }
+}
+
+fn directory_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+fn os_string(bytes: Vec<u8>) -> std::ffi::OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
+}
+
+/// Writes to a file what it hashes.
+struct Both<'a>(&'a mut File, &'a mut blake3::Hasher);
+
+impl io::Write for Both<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.0.write(bytes)?;
+        self.1.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

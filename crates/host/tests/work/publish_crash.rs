@@ -1,0 +1,275 @@
+//! A crash or a full disk at every single operation.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+
+use bonded_host::work::publish::{NoFaults, Outcome, PublishError};
+use bonded_kernel::work::{Change, TreePath};
+
+use crate::publish_world::{CrashAt, FullAt, World, chmod, link, published, remove, write};
+
+/// Tracked, untracked, ignored, with modes, links, read-only and empty directories.
+fn furnish(world: &World) {
+    let tree = &world.tree;
+    write(tree, ".gitignore", "ignored/\n*.log\n");
+    for (path, content) in [
+        ("tracked", "one"),
+        ("removed", "two"),
+        ("renamed", "three"),
+        ("program", "#!/bin/sh"),
+        ("folder/inner/deep", "four"),
+        ("folder/other", "five"),
+        ("swapped/inside", "six"),
+        ("to_folder", "seven"),
+        ("closed/first", "eight"),
+        ("closed/second", "nine"),
+    ] {
+        write(tree, path, content);
+    }
+    link(tree, "link", "tracked");
+    link(tree, "to_file", "folder");
+    world.git(["init", "-q"]);
+    world.git(["add", "-A"]);
+    world.git(["commit", "-qm", "first"]);
+    write(tree, "stashed", "s");
+    world.git(["add", "stashed"]);
+    world.git(["stash", "-q"]);
+    write(tree, "staged", "staged");
+    world.git(["add", "staged"]);
+    write(tree, "untracked", "ten");
+    write(tree, "ignored/kept", "eleven");
+    write(tree, "a.log", "twelve");
+    write(tree, "empty/gone", "");
+    remove(tree, "empty/gone");
+    chmod(tree, "closed", 0o555);
+}
+
+fn edit(copy: &Path) {
+    write(copy, "tracked", "ONE");
+    write(copy, "untracked", "TEN");
+    write(copy, "ignored/kept", "ELEVEN");
+    write(copy, "ignored/new", "new");
+    write(copy, "a.log", "");
+    remove(copy, "removed");
+    remove(copy, "renamed");
+    write(copy, "moved/renamed", "three");
+    chmod(copy, "program", 0o755);
+    remove(copy, "link");
+    link(copy, "link", "program");
+    remove(copy, "to_file");
+    write(copy, "to_file", "a file");
+    remove(copy, "tracked");
+    link(copy, "tracked", "/etc/hostname");
+    remove(copy, "folder/inner");
+    chmod(copy, "folder", 0o700);
+    remove(copy, "swapped");
+    write(copy, "swapped", "now a file");
+    remove(copy, "to_folder");
+    write(copy, "to_folder/a/b", "now a folder");
+    chmod(copy, "to_folder/a", 0o500);
+    remove(copy, "empty");
+    chmod(copy, "closed", 0o755);
+    write(copy, "closed/first", "EIGHT");
+    remove(copy, "closed/second");
+    write(copy, "closed/third", "third");
+    chmod(copy, "closed", 0o555);
+}
+
+fn furnished() -> (World, Vec<Change>) {
+    static TEMPLATE: OnceLock<(World, Vec<Change>)> = OnceLock::new();
+    let (world, changes) = TEMPLATE.get_or_init(|| {
+        let world = World::new();
+        furnish(&world);
+        let changes = world.changes_of(edit);
+        (world, changes)
+    });
+    (world.copied(), changes.clone())
+}
+
+/// Publishes with a crash, if the operation is reached, and says whether it was.
+fn crash_at(world: &World, changes: &[Change], operation: u32) -> bool {
+    let crash = CrashAt::operation(operation);
+    let outcome = world.publish_all(changes, &crash);
+    assert_eq!(outcome.is_err(), crash.crashed());
+    crash.crashed()
+}
+
+#[test]
+fn after_a_crash_at_any_operation_the_tree_is_before_or_after_and_the_repository_untouched() {
+    let mut outcomes = (0, 0);
+    for operation in 0.. {
+        let (world, changes) = furnished();
+        let before = world.freeze();
+        let after = before.with_changes(&changes).expect("they fit");
+        let repository = world.repository();
+        let has_crashed = crash_at(&world, &changes, operation);
+        match world.recovered() {
+            Some(outcome) => {
+                assert_eq!(outcome, published(), "operation {operation}");
+                assert_eq!(
+                    world.freeze().changes_to(&after),
+                    [],
+                    "operation {operation}"
+                );
+                outcomes.1 += 1;
+            }
+            None if has_crashed && outcomes.1 == 0 => {
+                assert_eq!(
+                    world.freeze().changes_to(&before),
+                    [],
+                    "operation {operation}"
+                );
+                outcomes.0 += 1;
+            }
+            None => assert_eq!(world.freeze(), after, "operation {operation}"),
+        }
+        assert_eq!(world.repository(), repository, "operation {operation}");
+        if !has_crashed {
+            break;
+        }
+    }
+    let (before, after) = outcomes;
+    assert!(
+        before > 20 && after > 40,
+        "{outcomes:?} crashes are too few"
+    );
+}
+
+#[test]
+fn a_crash_in_the_recovery_is_recovered_from() {
+    for operation in (30..110).step_by(3) {
+        for second in (0..70).step_by(5) {
+            let (world, changes) = furnished();
+            let before = world.freeze();
+            let after = before.with_changes(&changes).expect("they fit");
+            crash_at(&world, &changes, operation);
+            let is_committed = world.journal.exists();
+            let _ = world.recover(&CrashAt::operation(second));
+            world.recovered();
+            let is_as_it_was = world.freeze() == before && !is_committed;
+            assert!(
+                is_as_it_was || world.freeze() == after,
+                "crashes at {operation} and {second}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is_undone() {
+    let foreign: [(&str, fn(&Path)); 6] = [
+        ("untracked", |tree| write(tree, "untracked", "by hand")),
+        ("a.log", |tree| remove(tree, "a.log")),
+        ("program", |tree| chmod(tree, "program", 0o711)),
+        ("ignored/new", |tree| {
+            write(tree, "ignored/new", "by hand");
+        }),
+        ("closed/third", |tree| {
+            write(tree, "closed/third", "by hand")
+        }),
+        ("link", |tree| {
+            remove(tree, "link");
+            link(tree, "link", "elsewhere");
+        }),
+    ];
+    for operation in (0..110).step_by(2) {
+        for (path, change_by_hand) in foreign {
+            let (world, changes) = furnished();
+            let before = world.freeze();
+            if !crash_at(&world, &changes, operation) || !world.journal.exists() {
+                continue;
+            }
+            let is_settled = is_settled(&world);
+            change_by_hand(&world.tree);
+            let by_hand = world.freeze().node(&path_of(path));
+            let recovered = world.recovered();
+            let now = world.freeze();
+            assert_eq!(now.node(&path_of(path)), by_hand, "{path} at {operation}");
+            if is_settled {
+                assert_eq!(recovered, Some(published()));
+                continue;
+            }
+            let foreign = vec![path_of(path)];
+            assert_eq!(
+                recovered,
+                Some(Outcome::Undone { foreign }),
+                "{path} at {operation}"
+            );
+            let others: Vec<_> = before.changes_to(&now);
+            let others: Vec<_> = others
+                .iter()
+                .map(|change| change.path.to_string())
+                .collect();
+            assert_eq!(others, [path], "at {operation}");
+        }
+    }
+}
+
+/// Whether the journal says that the changes are made; then later changes are nobody's business.
+fn is_settled(world: &World) -> bool {
+    let journal = std::fs::read_to_string(&world.journal).expect("it is there");
+    journal.contains(r#""state":"made""#)
+}
+
+#[test]
+fn a_file_put_into_a_directory_that_goes_is_kept() {
+    for operation in 0.. {
+        let (world, changes) = furnished();
+        let before = world.freeze();
+        if !crash_at(&world, &changes, operation) {
+            break;
+        }
+        let is_there = world.tree.join("swapped").is_dir();
+        if !world.journal.exists() || !is_there {
+            continue;
+        }
+        write(&world.tree, "swapped/by_hand", "by hand");
+        let recovered = world.recovered();
+        let foreign = vec![path_of("swapped/by_hand")];
+        assert_eq!(recovered, Some(Outcome::Undone { foreign }));
+        let others = before.changes_to(&world.freeze());
+        assert_eq!(others.len(), 1, "{others:?} at {operation}");
+    }
+}
+
+#[test]
+fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_command_goes_on() {
+    let mut seen = (0, 0);
+    for operation in 0..200 {
+        let (world, changes) = furnished();
+        let before = world.freeze();
+        let after = before.with_changes(&changes).expect("they fit");
+        let repository = world.repository();
+        match world.publish_all(&changes, &FullAt(AtomicU32::new(operation))) {
+            Ok(outcome) => assert_eq!(outcome, published()),
+            Err(error @ PublishError::Untouched { .. }) => {
+                seen.0 += 1;
+                assert!(error.to_string().contains("which is as it was"), "{error}");
+                assert_eq!(world.repository(), repository, "at {operation}");
+                assert_eq!(world.freeze(), before, "at {operation}");
+                assert!(!world.journal.exists());
+                assert_eq!(world.recovered(), None);
+                let again = world.publish_all(&changes, &NoFaults);
+                assert_eq!(again.expect("there is room again"), published());
+            }
+            Err(error @ PublishError::Unfinished { .. }) => {
+                seen.1 += 1;
+                let message = error.to_string();
+                assert!(
+                    message.contains("the next command on this tree goes on"),
+                    "{error}"
+                );
+                assert_eq!(world.recovered(), Some(published()));
+            }
+            Err(error) => panic!("{error} at {operation}"),
+        }
+        assert_eq!(world.freeze(), after, "at {operation}");
+        assert_eq!(world.repository(), repository, "at {operation}");
+    }
+    assert!(seen.0 > 20 && seen.1 > 20, "{seen:?}");
+}
+
+fn path_of(path: &str) -> TreePath {
+    TreePath::new(path).expect("it is a path")
+}
