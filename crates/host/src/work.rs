@@ -2,6 +2,7 @@
 
 mod plan_file;
 mod recorded;
+pub mod tree;
 
 pub use plan_file::{BadPlanText, PLAN_BYTES_MAX, line_of, parse_plan};
 pub use recorded::Recorded;
