@@ -7,6 +7,7 @@ pub mod lock;
 mod plan_file;
 pub mod publish;
 mod recorded;
+pub mod tree;
 
 pub use plan_file::{BadPlanText, PLAN_BYTES_MAX, line_of, parse_plan};
 pub use recorded::Recorded;

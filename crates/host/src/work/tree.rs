@@ -1,0 +1,20 @@
+//! Trees of files: frozen as they are, kept by content, restored, and copied so that a work item has its own.
+//!
+//! The tree of the user is read and never written here; everything that is kept lies outside of it.
+
+mod checkpoints;
+mod content;
+mod error;
+mod objects;
+mod pass;
+mod repository;
+mod restore;
+mod stamp;
+mod stat_cache;
+mod tree_file;
+
+pub use checkpoints::{Checkpoints, Frozen};
+pub use error::TreeError;
+pub use objects::Content;
+pub use repository::check_repository;
+pub use tree_file::{read_tree, write_tree};
