@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{ItemId, WorkStatus};
+use bonded_kernel::work::{ItemId, ReceiptLink, WorkStatus};
 use serde::{Deserialize, Serialize};
 
 use super::files::write_durably;
@@ -16,12 +16,11 @@ use super::plan_id::PlanId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     pub receipt_id: String,
-    pub receipt_hash: Hash,
+    pub link: ReceiptLink,
     pub plan: PlanId,
     pub item: ItemId,
     pub status: WorkStatus,
     pub content_hash: Hash,
-    pub timestamp_ns: u64,
 }
 
 /// The receipts of a tree, oldest first. Only whoever holds the tree's lock adds to it.
@@ -69,7 +68,9 @@ impl History {
 
     /// Adds a line durably, unless it is there.
     pub fn add(&mut self, line: Remembered) -> io::Result<()> {
-        if self.lines.iter().any(|it| it.receipt_hash == line.receipt_hash) {
+        let is_same = |it: &Remembered| it.link.receipt_hash == line.link.receipt_hash;
+        // The newest first: whatever is added again was added last.
+        if self.lines.iter().rev().any(is_same) {
             return Ok(());
         }
         let mut file = OpenOptions::new()

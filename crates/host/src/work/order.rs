@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{ItemId, WorkItem, WorkPlan, WorkResult, WorkStatus};
+use bonded_kernel::work::{ItemId, WorkItem, WorkPlan, RunResult, WorkStatus};
 use bonded_kernel::{Hash, RunId};
 use bonded_state::Store;
 use futures_util::{StreamExt as _, stream};
@@ -16,9 +16,10 @@ use super::item::{Worked, work_item};
 use super::level::Level;
 use super::outcome::Outcome;
 use super::plan_id::PlanId;
+use super::recover::Recovered;
 use super::seal::Sealer;
 use super::staff::Staff;
-use super::tree::Isolation;
+use super::tree::{Checkpoints, Isolation};
 use super::workshop::Workshop;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
@@ -30,6 +31,10 @@ pub struct WorkOrder<'a> {
     pub root: PathBuf,
     pub plan: WorkPlan,
     pub workshop: Workshop,
+    pub checkpoints: &'a Checkpoints,
+    /// For the scripts that replay items.
+    pub program: PathBuf,
+    pub store_file: PathBuf,
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub staff: &'a dyn Staff,
@@ -53,9 +58,30 @@ impl std::fmt::Debug for WorkOrder<'_> {
     }
 }
 
+impl WorkOrder<'_> {
+    pub(super) fn item_dir(&self, item: &ItemId) -> PathBuf {
+        self.workshop.item_dir(&self.id, item)
+    }
+
+    /// The common state of a level.
+    pub(super) fn level_tree(&self, level: usize) -> PathBuf {
+        self.workshop.level_tree(&self.id, level)
+    }
+
+    pub(super) fn level_receipt(&self, level: usize) -> PathBuf {
+        let name = format!("LEVEL-{level}.RECEIPT.json");
+        self.workshop.plan_dir(&self.id).join(name)
+    }
+
+    pub(super) fn journal(&self) -> PathBuf {
+        self.workshop.journal(&self.root)
+    }
+}
+
 /// What somebody who watches a plan is told.
 #[derive(Debug)]
 pub enum WorkNews<'a> {
+    Recovered(&'a Recovered),
     LevelBegun {
         level: usize,
         items: usize,
@@ -64,25 +90,28 @@ pub enum WorkNews<'a> {
     ItemBegun(&'a WorkItem),
     /// What an item came to in its copy; publishing comes when all of its level have.
     ItemEnded(&'a WorkItem, WorkStatus),
-    ItemSealed(&'a WorkItem, &'a WorkResult),
+    ItemSealed(&'a WorkItem, &'a RunResult),
 }
 
 /// How far a plan came.
 #[derive(Debug)]
 pub enum WorkEnd {
     /// The results, as the plan has its items.
-    Done(Vec<WorkResult>),
+    Done(Vec<RunResult>),
     /// Calls of these runs wait for a person; the plan goes on when it is resumed.
     Waits(Vec<RunId>),
 }
 
-/// Works a plan off. Whoever calls it holds the tree's lock, and has recovered what was left of earlier plans. An
+/// Works a plan off. Whoever calls it holds the tree's lock. An
 /// error leaves the tree as it was or as the next recovery makes it, and the plan can be resumed.
 pub async fn work(
     order: &WorkOrder<'_>,
     cancel: &CancellationToken,
 ) -> Result<WorkEnd, WorkError> {
     let mut sealer = Sealer::open(order)?;
+    if let Some(recovered) = sealer.recover()? {
+        (order.watch)(WorkNews::Recovered(&recovered));
+    }
     let mut results = BTreeMap::new();
     for (number, items) in order.plan.levels().into_iter().enumerate() {
         match work_level(order, &mut sealer, &results, number, &items, cancel).await? {
@@ -96,14 +125,14 @@ pub async fn work(
 }
 
 enum LevelEnd {
-    Sealed(BTreeMap<ItemId, WorkResult>),
+    Sealed(BTreeMap<ItemId, RunResult>),
     Waits(Vec<RunId>),
 }
 
 async fn work_level(
     order: &WorkOrder<'_>,
     sealer: &mut Sealer<'_>,
-    earlier: &BTreeMap<ItemId, WorkResult>,
+    earlier: &BTreeMap<ItemId, RunResult>,
     number: usize,
     items: &[&WorkItem],
     cancel: &CancellationToken,

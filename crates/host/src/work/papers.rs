@@ -25,30 +25,34 @@ pub const RESULT: &str = "RESULT.json";
 /// loses none of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Papers {
-    dir: PathBuf,
+    pub(super) dir: PathBuf,
     files: BTreeMap<String, String>,
     pub(super) receipt: Box<Receipt>,
     pub(super) result: RunResult,
-    plan: PlanId,
+    pub(super) plan: PlanId,
 }
 
-/// What a replay script has to know.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Scripted<'a> {
+/// What papers are drawn up with.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) root: &'a Path,
+    pub(super) plan: &'a PlanId,
+    pub(super) key: &'a SigningKey,
+    /// For the replay script.
     pub(super) program: &'a Path,
     pub(super) store: &'a Path,
 }
 
 impl Papers {
-    pub(super) fn new(
-        dir: &Path,
-        root: &Path,
-        receipt: Receipt,
-        plan: &PlanId,
-        test_output: Option<String>,
-        key: &SigningKey,
-        scripted: Scripted<'_>,
-    ) -> Self {
+    pub(super) fn new(drawn: Drawn<'_>, receipt: Receipt, test_output: Option<String>) -> Self {
+        let Drawn {
+            dir,
+            root,
+            plan,
+            key,
+            ..
+        } = drawn;
         let path = |name: &str| dir.join(name).to_string_lossy().into_owned();
         let has_script = receipt.outcome.status == WorkStatus::Success;
         let script = has_script.then(|| path(REPLAY));
@@ -70,7 +74,7 @@ impl Papers {
         ]);
         files.extend(test_output.map(|output| (TESTS.to_owned(), output)));
         if has_script {
-            files.insert(REPLAY.to_owned(), script_text(scripted));
+            files.insert(REPLAY.to_owned(), script_text(drawn));
         }
         Self {
             dir: dir.to_owned(),
@@ -129,7 +133,7 @@ fn make_executable(path: &Path) -> io::Result<()> {
 }
 
 /// A script that needs nothing but this program and its store.
-fn script_text(scripted: Scripted<'_>) -> String {
+fn script_text(drawn: Drawn<'_>) -> String {
     let quoted = |path: &Path| {
         let text = path.to_string_lossy().replace('\'', r"'\''");
         format!("'{text}'")
@@ -144,7 +148,7 @@ fn script_text(scripted: Scripted<'_>) -> String {
          program=${{BONDED:-{program}}}\n\
          [ -x \"$program\" ] || program=bonded\n\
          exec \"$program\" replay --store {store} --receipt \"$here/{RECEIPT}\" \"$@\"\n",
-        program = quoted(scripted.program),
-        store = quoted(scripted.store),
+        program = quoted(drawn.program),
+        store = quoted(drawn.store),
     )
 }

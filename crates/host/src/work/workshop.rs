@@ -47,8 +47,18 @@ impl Workshop {
         self.plan_dir(plan).join("items").join(item.as_str())
     }
 
-    pub fn copies_dir(&self, plan: &PlanId) -> PathBuf {
-        self.dir.join("copies").join(plan.as_str())
+    /// The state that the items of a level begin with.
+    pub fn level_tree(&self, plan: &PlanId, level: usize) -> PathBuf {
+        self.plan_dir(plan).join(format!("level-{level}.tree"))
+    }
+
+    /// What a publish that was interrupted left behind.
+    pub fn journal(&self, root: &Path) -> PathBuf {
+        self.tree_dir(root).join("journal.json")
+    }
+
+    pub fn copies_dir(&self) -> PathBuf {
+        self.dir.join("copies")
     }
 
     pub fn scratch_dir(&self) -> PathBuf {
