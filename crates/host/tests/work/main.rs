@@ -1,7 +1,11 @@
 //! Work items on trees of files, which the tests make.
 
+mod tree_copies;
+mod tree_copies_random;
 mod tree_freeze;
 mod tree_hostile;
 mod tree_kept;
+mod tree_machine;
+mod tree_process;
 mod tree_repository;
 mod tree_world;
