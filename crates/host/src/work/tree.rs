@@ -4,9 +4,13 @@
 
 mod checkpoints;
 mod content;
+mod copies;
 mod error;
+mod isolation;
+mod namespace;
 mod objects;
 mod pass;
+mod removal;
 mod repository;
 mod restore;
 mod stamp;
@@ -14,7 +18,10 @@ mod stat_cache;
 mod tree_file;
 
 pub use checkpoints::{Checkpoints, Frozen};
+pub use copies::{Changed, Copies, TreeCopy};
 pub use error::TreeError;
+pub use isolation::{Isolation, Isolations, enter};
+pub use namespace::enter_namespace;
 pub use objects::Content;
 pub use repository::check_repository;
 pub use tree_file::{read_tree, write_tree};

@@ -1,7 +1,9 @@
 //! Trees as they were: frozen, kept, and restored.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ pub struct Frozen {
     pub root: PathBuf,
     /// The files that had to be read.
     pub files_read: usize,
+    /// What is named `.git` in it, which is no part of it.
+    pub git: Vec<PathBuf>,
     pub(super) stats: Arc<StatCache>,
 }
 
@@ -81,6 +85,7 @@ impl Checkpoints {
                         tree,
                         root,
                         files_read,
+                        git: passed.git.into_iter().map(as_path).collect(),
                         stats: stats.into(),
                     });
                 }
@@ -115,6 +120,10 @@ impl Checkpoints {
     pub(super) fn objects(&self) -> &Objects {
         &self.objects
     }
+}
+
+fn as_path(bytes: Box<[u8]>) -> PathBuf {
+    OsString::from_vec(bytes.into()).into()
 }
 
 fn save(stats: &StatCache, path: &Path) -> Result<(), TreeError> {

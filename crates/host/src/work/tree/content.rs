@@ -4,9 +4,10 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use bonded_kernel::Hash;
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 use super::error::TreeError;
@@ -14,6 +15,12 @@ use super::objects::{Objects, PIECE_BYTES, Streamed, read_piece};
 
 /// Files up to this length are held in memory while they are hashed and kept.
 const WHOLE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A pipe that took the file's place must not make us wait.
+const FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 /// What came of reading a file.
 #[derive(Debug)]
@@ -43,9 +50,18 @@ impl<'a> Reader<'a> {
     /// A file that is no longer so long has changed. Whether it changed otherwise is for the caller to see, who
     /// has its stamp.
     pub(super) fn read(&mut self, dir: impl AsFd, name: &CStr, bytes: u64) -> Read {
-        // A pipe that took the file's place must not make us wait.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match openat(dir, name, flags, Mode::empty()) {
+        self.read_opened(openat(dir, name, FLAGS, Mode::empty()), bytes)
+    }
+
+    /// The same for a path in a directory. Links are not followed.
+    pub(super) fn read_beneath(&mut self, dir: impl AsFd, path: &Path, bytes: u64) -> Read {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let opened = openat2(dir, path, FLAGS, Mode::empty(), resolve);
+        self.read_opened(opened, bytes)
+    }
+
+    fn read_opened(&mut self, opened: rustix::io::Result<OwnedFd>, bytes: u64) -> Read {
+        let file = match opened {
             Ok(file) => file,
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::NOTDIR) => return Read::Changed,
             Err(errno) => return Read::Unreadable(errno.into()),

@@ -1,6 +1,7 @@
 //! One pass over a tree: what lies where, and what is in it. Several threads share the directories among them.
 
 mod listing;
+mod overlay;
 mod pending;
 mod queue;
 mod verify;
@@ -50,6 +51,8 @@ pub(super) struct Passed {
     /// The files that had to be read and had settled; also of a pass that came to nothing.
     pub(super) fresh: Vec<Record>,
     pub(super) files_read: usize,
+    /// What is named `.git` and was left out.
+    pub(super) git: Vec<Box<[u8]>>,
 }
 
 #[derive(Debug)]
@@ -60,6 +63,8 @@ pub(super) struct Pass<'a> {
     extent: Extent,
     /// Where contents are kept; where there is none, they are hashed only.
     objects: Option<&'a Objects>,
+    /// What the directory lies over, if it is the upper one of an overlay.
+    over: Option<&'a Tree>,
 }
 
 impl<'a> Pass<'a> {
@@ -82,7 +87,16 @@ impl<'a> Pass<'a> {
             device: seen.device,
             extent,
             objects,
+            over: None,
         })
+    }
+
+    /// Goes over the upper directory of an overlay: what the tree below it has and this does not hide is there too.
+    pub(super) fn over(self, below: &'a Tree) -> Self {
+        Self {
+            over: Some(below),
+            ..self
+        }
     }
 
     pub(super) fn device(&self) -> u64 {
@@ -93,7 +107,7 @@ impl<'a> Pass<'a> {
     pub(super) fn run(&self, cache: &StatCache) -> Passed {
         let begun_ns = now_ns();
         let tree = Mutex::new(None);
-        let queue = Queue::new(Pending::root());
+        let queue = Queue::new(Pending::root(self.over.map(Tree::root)));
         let threads = std::thread::available_parallelism().map_or(1, |it| it.get());
         let threads = threads.min(THREADS_MAX);
         let worker = || {
@@ -118,6 +132,7 @@ impl<'a> Pass<'a> {
             tree: verdict.map(|()| tree.expect("the root is done when everything is")),
             fresh: settled(&found, begun_ns),
             files_read: found.iter().map(|found| found.files.len()).sum(),
+            git: found.into_iter().flat_map(|found| found.git).collect(),
         }
     }
 
@@ -168,6 +183,7 @@ fn settled(found: &[Found], begun_ns: i64) -> Vec<Record> {
 pub(super) struct Found {
     directories: Vec<(Arc<Pending>, Stamp)>,
     files: Vec<FileRead>,
+    git: Vec<Box<[u8]>>,
 }
 
 #[derive(Debug)]

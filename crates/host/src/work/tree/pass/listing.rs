@@ -4,11 +4,11 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use bonded_kernel::work::{Child, Node, Special};
+use bonded_kernel::work::{Child, Directory, Node, Special};
 use rustix::fs::{FileType, RawDir, readlinkat};
 
 use super::pending::{Pending, part_done};
-use super::{Batch, Extent, Job, PassFault, Worker};
+use super::{Batch, Extent, Job, PassFault, Worker, overlay};
 use crate::work::tree::stamp::{Stamp, see, see_open};
 
 /// For a good many names at once.
@@ -29,6 +29,8 @@ struct Listed {
     children: Vec<(Box<[u8]>, Child)>,
     directories: Vec<Arc<Pending>>,
     unread: Vec<Unread>,
+    /// All of them, where that matters.
+    names: Vec<Box<[u8]>>,
 }
 
 impl Worker<'_> {
@@ -37,7 +39,12 @@ impl Worker<'_> {
         let seen = see_open(&open).map_err(|errno| self.pass.fault(&dir.path, errno))?;
         dir.set_mode(seen.stamp.permissions());
         self.found.directories.push((dir.clone(), seen.stamp));
-        let listed = self.names(dir, &open)?;
+        let over = dir.over.as_deref().filter(|_| !overlay::is_opaque(&open));
+        let mut listed = self.names(dir, &open, over)?;
+        if let Some(over) = over {
+            let seen = overlay::shining_through(over, &listed.names);
+            listed.children.extend(seen);
+        }
         dir.add(listed.children);
         self.go_on(dir, open, listed.directories, listed.unread)?;
         part_done(dir, self.tree);
@@ -70,20 +77,30 @@ impl Worker<'_> {
         own.map_or(Ok(()), |batch| self.read(&batch))
     }
 
-    fn names(&mut self, dir: &Arc<Pending>, open: &OwnedFd) -> Result<Listed, PassFault> {
+    fn names(
+        &mut self,
+        dir: &Arc<Pending>,
+        open: &OwnedFd,
+        over: Option<&Directory>,
+    ) -> Result<Listed, PassFault> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut names = RawDir::new(open, buffer.spare_capacity_mut());
         let mut listed = Listed::default();
         while let Some(entry) = names.next() {
             let entry = entry.map_err(|errno| self.pass.fault(&dir.path, errno))?;
             let name = entry.file_name();
+            if over.is_some() {
+                listed.names.push(name.to_bytes().into());
+            }
             match name.to_bytes() {
                 b"." | b".." => {}
-                b".git" if self.pass.extent == Extent::WithoutGit => {}
-                bytes if entry.file_type() == FileType::Directory => {
-                    listed.directories.push(Pending::below(dir, bytes));
+                b".git" if self.pass.extent == Extent::WithoutGit => {
+                    self.found.git.push(dir.child(b".git"));
                 }
-                _ => self.look_at(dir, open, name, &mut listed)?,
+                bytes if entry.file_type() == FileType::Directory => {
+                    listed.directories.push(Pending::below(dir, bytes, over));
+                }
+                _ => self.look_at(dir, open, name, over, &mut listed)?,
             }
         }
         drop(names);
@@ -96,6 +113,7 @@ impl Worker<'_> {
         dir: &Arc<Pending>,
         open: &OwnedFd,
         name: &CStr,
+        over: Option<&Directory>,
         listed: &mut Listed,
     ) -> Result<(), PassFault> {
         let fault = |errno| self.pass.fault(&dir.child(name.to_bytes()), errno);
@@ -105,8 +123,11 @@ impl Worker<'_> {
         }
         let stamp = seen.stamp;
         let node = match stamp.kind() {
+            FileType::CharacterDevice if self.pass.over.is_some() && overlay::hides(&seen) => {
+                return Ok(());
+            }
             FileType::Directory => {
-                let below = Pending::below(dir, name.to_bytes());
+                let below = Pending::below(dir, name.to_bytes(), over);
                 listed.directories.push(below);
                 return Ok(());
             }

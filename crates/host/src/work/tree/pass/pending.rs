@@ -10,6 +10,8 @@ use bonded_kernel::work::{Child, Directory, Tree};
 #[derive(Debug)]
 pub(super) struct Pending {
     above: Option<Arc<Pending>>,
+    /// What it may lie over, in an overlay.
+    pub(super) over: Option<Arc<Directory>>,
     /// From the root, which itself is empty.
     pub(super) path: Box<[u8]>,
     parts_left: AtomicUsize,
@@ -23,17 +25,22 @@ struct Known {
 }
 
 impl Pending {
-    pub(super) fn root() -> Arc<Self> {
-        Self::new(None, [].into())
+    pub(super) fn root(over: Option<&Arc<Directory>>) -> Arc<Self> {
+        Self::new(None, [].into(), over.cloned())
     }
 
-    pub(super) fn below(above: &Arc<Self>, name: &[u8]) -> Arc<Self> {
-        Self::new(Some(above.clone()), above.child(name))
+    pub(super) fn below(above: &Arc<Self>, name: &[u8], over: Option<&Directory>) -> Arc<Self> {
+        let over = match over.and_then(|over| over.child(name)) {
+            Some(Child::Directory(over)) => Some(over.clone()),
+            _ => None,
+        };
+        Self::new(Some(above.clone()), above.child(name), over)
     }
 
-    fn new(above: Option<Arc<Self>>, path: Box<[u8]>) -> Arc<Self> {
+    fn new(above: Option<Arc<Self>>, path: Box<[u8]>, over: Option<Arc<Directory>>) -> Arc<Self> {
         Arc::new(Self {
             above,
+            over,
             path,
             // The listing.
             parts_left: AtomicUsize::new(1),
