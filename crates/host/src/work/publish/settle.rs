@@ -186,9 +186,14 @@ impl Settle<'_, '_> {
         self.stage.put(number, change)?;
         let holder = self.opened_holder(path)?;
         let (staged_in, staged) = self.stage.staged(number)?;
-        self.faults.before(Operation::Rename)?;
-        match rename(&staged_in, staged.as_bytes(), &holder, name(path), is_new) {
-            Err(Errno::XDEV) => self.place_beside(number, change, &holder, is_new)?,
+        let renamed = self.faults.before(Operation::Rename).and_then(|()| {
+            let (old, new) = (staged.as_bytes(), name(path));
+            Ok(rename(&staged_in, old, &holder, new, is_new)?)
+        });
+        match renamed {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
+                self.place_beside(number, change, &holder, is_new)?;
+            }
             renamed => renamed?,
         }
         Ok(true)
