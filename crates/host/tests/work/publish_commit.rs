@@ -246,7 +246,7 @@ fn a_crash_at_any_operation_ends_in_the_one_commit_or_in_none() {
 
 #[test]
 fn a_commit_by_hand_between_the_crash_and_the_recovery_is_built_upon() {
-    for operation in 0..3 {
+    for operation in 0..4 {
         let world = World::new();
         furnish(&world, &[]);
         first_commit(&world);

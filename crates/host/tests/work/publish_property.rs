@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use bonded_host::work::publish::NoFaults;
-use bonded_kernel::work::Tree;
+use bonded_host::work::publish::{NoFaults, Outcome};
+use bonded_kernel::work::{Change, Tree, TreePath};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
 
@@ -73,6 +73,24 @@ fn open_all(directory: &Path) {
     }
 }
 
+/// Writes a file at one of the changed paths, where that can be done; if the publish has not ended.
+fn edit_by_hand(
+    world: &World,
+    changes: &[Change],
+    edited: prop::sample::Index,
+) -> Option<TreePath> {
+    let is_open = world.journal.exists() && !changes.is_empty();
+    let path = is_open.then(|| edited.get(changes).path.clone())?;
+    let place = world.tree.join(path.as_str()?);
+    let holder = place.parent()?.symlink_metadata().ok()?;
+    if !holder.is_dir() || place.symlink_metadata().is_ok_and(|there| there.is_dir()) {
+        return None;
+    }
+    let _ = fs::remove_file(&place);
+    fs::write(&place, "by hand").ok()?;
+    Some(path)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -97,6 +115,34 @@ proptest! {
         prop_assert!(recovered.is_none_or(|outcome| outcome == published()));
         let wanted = if is_published { after } else { before };
         prop_assert_eq!(world.freeze().changes_to(&wanted), vec![]);
+        open_all(&world.tree);
+    }
+
+    #[test]
+    fn an_edit_by_hand_after_a_crash_stays_and_nothing_else_differs_from_before(
+        before in below(made()),
+        after in below(made()),
+        crash in 0..60u32,
+        edited in any::<prop::sample::Index>(),
+    ) {
+        let world = World::new();
+        build(&world.tree, &before);
+        let (before, after) = (world.freeze(), tree_of(&world, &after));
+        let changes = before.changes_to(&after);
+        let _ = world.publish_all(&changes, &CrashAt::operation(crash));
+        if let Some(edited) = edit_by_hand(&world, &changes, edited) {
+            let by_hand = world.freeze().node(&edited);
+            let recovered = world.recovered();
+            let now = world.freeze();
+            prop_assert_eq!(now.node(&edited), by_hand);
+            if let Some(Outcome::Undone { foreign }) = recovered {
+                prop_assert!(foreign.contains(&edited));
+                let is_near = |path: &TreePath| foreign.iter().any(|other| path.is_within(other) || other.is_within(path));
+                for Change { path, .. } in before.changes_to(&now) {
+                    prop_assert!(is_near(&path), "{} differs, and {:?} are foreign", path, foreign);
+                }
+            }
+        }
         open_all(&world.tree);
     }
 
