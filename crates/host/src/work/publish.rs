@@ -7,6 +7,7 @@
 //! changes are made, or, where another changed one of the paths meanwhile, none.
 
 mod check;
+mod close;
 mod commit;
 mod error;
 mod faults;
@@ -15,6 +16,7 @@ mod journal;
 mod root;
 mod settle;
 mod stage;
+mod write;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -30,8 +32,9 @@ pub use faults::{Faults, NoFaults, Operation};
 
 use journal::{Format, Journal, Progress};
 use root::Root;
-use settle::{AtForeign, Failed, Settle};
+use settle::{Failed, Settle};
 use stage::Stage;
+use write::Writer;
 
 /// Where the contents of files are kept, by their hashes. What is there has reached the disk.
 pub trait Contents: fmt::Debug + Sync {
@@ -151,7 +154,12 @@ impl<'a> Publish<'a> {
     }
 
     fn cleared_stage(&'a self) -> Result<Stage<'a>, PublishError> {
-        Stage::cleared(&self.root, &self.journal, self.contents, self.faults)
+        let writer = Writer {
+            root: &self.root,
+            contents: self.contents,
+            faults: self.faults,
+        };
+        Stage::cleared(writer, &self.journal)
     }
 
     /// The changes in the order of their paths, without the directories that another has made alike meanwhile.
@@ -197,11 +205,11 @@ impl<'a> Publish<'a> {
             faults: self.faults,
         };
         if journal.progress == Progress::Making {
-            let progress = make(&mut settle, &journal).map_err(unfinished)?;
+            let progress = settle::make(&mut settle, &journal).map_err(unfinished)?;
             self.note(&mut journal, progress)?;
         }
         if let Progress::Undoing { foreign } = &journal.progress {
-            let foreign = undo(&mut settle, &journal, foreign).map_err(unfinished)?;
+            let foreign = settle::undo(&mut settle, &journal, foreign).map_err(unfinished)?;
             self.note(&mut journal, Progress::Undone { foreign })?;
         }
         let dropped = stage.drop_all();
@@ -299,42 +307,5 @@ impl Settled<'_> {
     pub fn finish(self) -> Result<(), PublishError> {
         let path = &self.publish.journal;
         Journal::remove(path, self.publish.faults).map_err(|source| journal::failed(path, source))
-    }
-}
-
-/// Makes the changes, up to the first path that is another's.
-fn make(settle: &mut Settle<'_, '_>, journal: &Journal) -> Result<Progress, Failed> {
-    settle.sweep(&journal.changes)?;
-    let foreign = settle.all(&journal.changes, &journal.closed, AtForeign::Stop)?;
-    Ok(match foreign.is_empty() {
-        true => Progress::Made,
-        false => Progress::Undoing {
-            foreign: foreign.into_iter().collect(),
-        },
-    })
-}
-
-/// Undoes what is made, and says which paths are another's.
-fn undo(
-    settle: &mut Settle<'_, '_>,
-    journal: &Journal,
-    foreign: &[TreePath],
-) -> Result<Vec<TreePath>, Failed> {
-    settle.sweep(&journal.changes)?;
-    settle.stage.drop_all().map_err(|source| Failed {
-        at: "the staged files".to_owned(),
-        source,
-    })?;
-    let back: Vec<Change> = journal.changes.iter().cloned().map(reversed).collect();
-    let mut all = settle.all(&back, &journal.closed, AtForeign::LeaveIt)?;
-    all.extend(foreign.iter().cloned());
-    Ok(all.into_iter().collect())
-}
-
-fn reversed(change: Change) -> Change {
-    Change {
-        path: change.path,
-        before: change.after,
-        after: change.before,
     }
 }

@@ -1,1 +1,414 @@
-//! To come.
+//! One commit for one publish.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bonded_host::work::publish::{
+    CommitError, CommitPlan, Committed, Faults, NoFaults, Operation, Outcome, PublishError,
+};
+use bonded_kernel::work::Change;
+
+use crate::publish_world::{CrashAt, World, chmod, link, remove, run, sealed, text, write};
+
+const RECEIPT: &str = "4f1c";
+const AT_SECONDS: u64 = 1_700_000_000;
+
+fn furnish(world: &World, options: &[&str]) {
+    let tree = &world.tree;
+    let init = [&["init", "-q", "-b", "main"], options].concat();
+    match init.as_slice() {
+        [a, b, c, d] => world.git([a, b, c, d]),
+        [a, b, c, d, e] => world.git([a, b, c, d, e]),
+        _ => panic!("no such options"),
+    };
+    world.git(["config", "user.name", "Some Body"]);
+    world.git(["config", "user.email", "some@body"]);
+    write(tree, ".gitignore", "*.log\n");
+    for path in [
+        "edited",
+        "removed",
+        "program",
+        "folder/a",
+        "to_folder",
+        "staged",
+        "unstaged",
+    ] {
+        write(tree, path, path);
+    }
+}
+
+fn first_commit(world: &World) {
+    world.git(["add", "-A"]);
+    world.git(["commit", "-qm", "first"]);
+    change_by_hand(world);
+}
+
+/// What the user is in the middle of.
+fn change_by_hand(world: &World) {
+    write(&world.tree, "staged", "by hand");
+    world.git(["add", "staged"]);
+    write(&world.tree, "unstaged", "by hand");
+    write(&world.tree, "untracked", "by hand");
+}
+
+fn edit(copy: &Path) {
+    write(copy, "edited", "edited again");
+    remove(copy, "removed");
+    chmod(copy, "program", 0o755);
+    remove(copy, "folder");
+    link(copy, "folder", "to_folder");
+    remove(copy, "to_folder");
+    write(copy, "to_folder/new", "new");
+    write(copy, "ignored.log", "ignored");
+}
+
+/// What `git ls-tree` says of a commit on top of [`furnish`], [`edit`] and nothing else.
+const LISTED: [(&str, &str); 7] = [
+    ("100644", ".gitignore"),
+    ("100644", "edited"),
+    ("120000", "folder"),
+    ("100755", "program"),
+    ("100644", "staged"),
+    ("100644", "to_folder/new"),
+    ("100644", "unstaged"),
+];
+
+fn publish(
+    world: &World,
+    changes: &[Change],
+    faults: &dyn Faults,
+) -> Result<Committed, PublishError> {
+    let plan = plan(world).expect("a commit can be made");
+    let publish = world.publish(faults);
+    let settled = publish.prepare(changes, sealed(), Some(plan))?.apply()?;
+    let committed = committed(settled.outcome());
+    settled.finish()?;
+    Ok(committed)
+}
+
+fn plan(world: &World) -> Result<CommitPlan, CommitError> {
+    let description = "\n  Do the work \nand more of it";
+    CommitPlan::new(&world.tree, description, RECEIPT, AT_SECONDS)
+}
+
+fn committed(outcome: &Outcome) -> Committed {
+    match outcome {
+        Outcome::Published {
+            commit: Some(commit),
+        } => commit.clone(),
+        outcome => panic!("{outcome:?} is no commit"),
+    }
+}
+
+fn listed(world: &World) -> Vec<(String, String)> {
+    let listing = world.git(["ls-tree", "-r", "HEAD"]);
+    let entries = listing.lines().map(|line| {
+        let (head, path) = line.split_once('\t').expect("an entry has a path");
+        (head[..6].to_owned(), path.to_owned())
+    });
+    entries.collect()
+}
+
+fn as_listed() -> Vec<(String, String)> {
+    let own = |(mode, path): (&str, &str)| (mode.to_owned(), path.to_owned());
+    LISTED.map(own).to_vec()
+}
+
+/// The published paths are as committed; what the user had begun is as he left it.
+const STATUS: &str = "M  staged\n M unstaged\n?? untracked\n";
+
+#[test]
+fn a_commit_holds_what_was_published_and_nothing_that_the_user_began() {
+    let kinds: [(&str, &[&str], fn(&World)); 4] = [
+        ("on a branch", &[], |_| {}),
+        ("sha256", &["--object-format=sha256"], |_| {}),
+        ("detached", &[], |world| {
+            world.git(["checkout", "-q", "--detach"]);
+        }),
+        ("with signing", &[], |world| {
+            world.git(["config", "commit.gpgSign", "true"]);
+        }),
+    ];
+    for (kind, options, prepare) in kinds {
+        let world = World::new();
+        furnish(&world, options);
+        first_commit(&world);
+        prepare(&world);
+        let branch = world.git(["rev-parse", "--abbrev-ref", "HEAD"]);
+        let parent = world.git(["rev-parse", "HEAD"]);
+        let changes = world.changes_of(edit);
+        let done = publish(&world, &changes, &NoFaults).expect("it can be committed");
+        let head = world.git(["rev-parse", "HEAD"]);
+        assert_eq!(done.id.as_deref(), Some(head.trim()), "{kind}");
+        let left_out: Vec<_> = done.left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(left_out, ["ignored.log"], "{kind}");
+        assert_eq!(listed(&world), as_listed(), "{kind}");
+        assert_eq!(world.git(["status", "--porcelain"]), STATUS, "{kind}");
+        assert_eq!(world.git(["rev-parse", "HEAD~1"]), parent, "{kind}");
+        assert_eq!(
+            world.git(["rev-parse", "--abbrev-ref", "HEAD"]),
+            branch,
+            "{kind}"
+        );
+        let message = world.git(["log", "-1", "--format=%an %ae %at %ct%n%B"]);
+        let expected =
+            "Some Body some@body 1700000000 1700000000\nDo the work\n\nBonded-Receipt: 4f1c\n";
+        assert_eq!(message.trim_end(), expected.trim_end(), "{kind}");
+        assert_eq!(world.git(["show", "HEAD:edited"]), "edited again", "{kind}");
+        let found = world.git(["fsck", "--full", "--unreachable"]);
+        assert_eq!(found, "", "{kind}");
+    }
+}
+
+#[test]
+fn the_first_commit_of_a_repository_holds_only_what_was_published() {
+    let world = World::new();
+    furnish(&world, &[]);
+    world.git(["add", "staged"]);
+    let changes = world.changes_of(edit);
+    let done = publish(&world, &changes, &NoFaults).expect("it can be committed");
+    let head = world.git(["rev-parse", "main"]);
+    assert_eq!(done.id.as_deref(), Some(head.trim()));
+    let paths: Vec<_> = listed(&world).into_iter().map(|(_, path)| path).collect();
+    assert_eq!(paths, ["edited", "folder", "program", "to_folder/new"]);
+    assert_eq!(world.git(["rev-list", "--count", "HEAD"]), "1\n");
+    let status = world.git(["status", "--porcelain"]);
+    assert_eq!(status, "A  staged\n?? .gitignore\n?? unstaged\n");
+}
+
+#[test]
+fn a_linked_work_tree_and_a_part_of_one_are_committed_in() {
+    let world = World::new();
+    furnish(&world, &[]);
+    first_commit(&world);
+    let linked = world.beside("linked");
+    world.git(["worktree", "add", "-q", "-b", "side", text(&linked)]);
+    let mut side = world.copied();
+    run("rm", ["-rf", text(&side.tree)]);
+    side.tree = linked.join("folder");
+    let changes = side.changes_of(|copy| {
+        write(copy, "a", "changed");
+        write(copy, "deep/b", "new");
+    });
+    let main = world.git(["rev-parse", "main"]);
+    publish(&side, &changes, &NoFaults).expect("it can be committed");
+    assert_eq!(world.git(["rev-parse", "main"]), main);
+    let changed = world.git(["diff", "--name-status", "main", "side"]);
+    assert_eq!(changed, "M\tfolder/a\nA\tfolder/deep/b\n");
+    assert_eq!(side.git(["status", "--porcelain"]), "");
+    side.tree = linked;
+    assert_eq!(side.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_crash_at_any_operation_ends_in_the_one_commit_or_in_none() {
+    let template = World::new();
+    furnish(&template, &[]);
+    first_commit(&template);
+    let changes = template.changes_of(edit);
+    let undisturbed = template.copied();
+    let expected = publish(&undisturbed, &changes, &NoFaults)
+        .expect("it can be committed")
+        .id;
+    let parent = template.git(["rev-parse", "HEAD"]);
+    for operation in 0.. {
+        let world = template.copied();
+        let crash = CrashAt::operation(operation);
+        let is_done = publish(&world, &changes, &crash).is_ok() || world.journal.exists();
+        let recovered = world.recovered();
+        let head = world.git(["rev-parse", "HEAD"]);
+        if is_done {
+            assert_eq!(
+                Some(head.trim()),
+                expected.as_deref(),
+                "operation {operation}"
+            );
+            assert_eq!(
+                world.git(["status", "--porcelain"]),
+                STATUS,
+                "operation {operation}"
+            );
+            let made = recovered.map(|outcome| committed(&outcome).id);
+            assert!(made.is_none_or(|made| made == expected));
+        } else {
+            assert_eq!(head, parent, "operation {operation}");
+        }
+        let left = fs::read_dir(world.journal.parent().expect("it has a directory"));
+        let left = left.map_or(0, Iterator::count);
+        assert_eq!(left, 0, "operation {operation}");
+        if !crash.crashed() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_commit_by_hand_between_the_crash_and_the_recovery_is_built_upon() {
+    for operation in 0..4 {
+        let world = World::new();
+        furnish(&world, &[]);
+        first_commit(&world);
+        let changes = world.changes_of(edit);
+        let at_git = CrashAtGit(AtomicU32::new(operation));
+        publish(&world, &changes, &at_git).expect_err("it has crashed");
+        world.git(["commit", "-q", "--only", "-m", "by hand", "staged"]);
+        let by_hand = world.git(["rev-parse", "HEAD"]);
+        let recovered = world.recovered().expect("there is something to do");
+        assert!(committed(&recovered).id.is_some());
+        assert_eq!(world.git(["rev-parse", "HEAD~1"]), by_hand);
+        assert_eq!(listed(&world), as_listed());
+    }
+}
+
+/// Dies at one of the steps of the commit.
+#[derive(Debug)]
+struct CrashAtGit(AtomicU32);
+
+impl Faults for CrashAtGit {
+    fn before(&self, operation: Operation) -> io::Result<()> {
+        if operation != Operation::RunGit || self.0.fetch_sub(1, Ordering::SeqCst) > 0 {
+            return Ok(());
+        }
+        Err(io::Error::other("crashed"))
+    }
+}
+
+#[test]
+fn no_hook_runs_and_filters_do() {
+    let world = World::new();
+    furnish(&world, &[]);
+    write(
+        &world.tree,
+        ".gitattributes",
+        "*.txt text\n*.up filter=upper\n",
+    );
+    world.git(["config", "filter.upper.clean", "tr a-z A-Z"]);
+    first_commit(&world);
+    let said = world.beside("said");
+    for hook in [
+        "pre-commit",
+        "commit-msg",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+    ] {
+        let script = format!("#!/bin/sh\necho {hook} >> {}\n", text(&said));
+        write(&world.tree, &format!(".git/hooks/{hook}"), &script);
+        chmod(&world.tree, &format!(".git/hooks/{hook}"), 0o755);
+    }
+    let changes = world.changes_of(|copy| {
+        write(copy, "lines.txt", "one\r\ntwo\r\n");
+        write(copy, "sub/shout.up", "loud");
+    });
+    let monitor = world.tree.join(".git/hooks/post-commit");
+    world.git(["config", "core.fsmonitor", text(&monitor)]);
+    let _ = fs::remove_file(&said);
+    publish(&world, &changes, &NoFaults).expect("it can be committed");
+    assert!(!said.exists(), "{:?}", fs::read_to_string(&said));
+    assert_eq!(world.git(["show", "HEAD:lines.txt"]), "one\ntwo\n");
+    assert_eq!(world.git(["show", "HEAD:sub/shout.up"]), "LOUD");
+    let lines = fs::read_to_string(world.tree.join("lines.txt"));
+    assert_eq!(lines.expect("a file"), "one\r\ntwo\r\n");
+}
+
+#[test]
+fn what_lies_in_a_repository_of_its_own_is_left_out() {
+    let world = World::new();
+    furnish(&world, &[]);
+    write(&world.tree, "nested/file", "1");
+    write(&world.tree, "module/file", "1");
+    for nested in ["nested", "module"] {
+        let nested = world.tree.join(nested);
+        crate::publish_world::git(&nested, ["init", "-q"]);
+        crate::publish_world::git(&nested, ["add", "-A"]);
+        crate::publish_world::git(&nested, ["commit", "-qm", "nested"]);
+    }
+    world.git(["-c", "advice.addEmbeddedRepo=false", "add", "module"]);
+    write(&world.tree, ".git/info/exclude", "nested\n");
+    first_commit(&world);
+    let changes = world.changes_of(|copy| {
+        for path in ["nested/file", "module/file", "module/new", "edited"] {
+            write(copy, path, "2");
+        }
+    });
+    let done = publish(&world, &changes, &NoFaults).expect("it can be committed");
+    let left_out: Vec<_> = done.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(left_out, ["module/file", "module/new", "nested/file"]);
+    assert_eq!(
+        world.git(["diff", "--name-only", "HEAD~1", "HEAD"]),
+        "edited\n"
+    );
+    assert!(
+        world
+            .git(["ls-tree", "HEAD", "module"])
+            .starts_with("160000")
+    );
+}
+
+#[test]
+fn changes_that_git_does_not_see_make_no_commit() {
+    let world = World::new();
+    furnish(&world, &[]);
+    first_commit(&world);
+    let head = world.git(["rev-parse", "HEAD"]);
+    let changes = world.changes_of(|copy| {
+        write(copy, "x.log", "ignored");
+        fs::create_dir(copy.join("empty")).expect("a new directory");
+    });
+    let done = publish(&world, &changes, &NoFaults).expect("it can be published");
+    assert_eq!(done.id, None);
+    assert_eq!(world.git(["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_locked_index_stops_before_the_commit_and_the_next_command_goes_on() {
+    let world = World::new();
+    furnish(&world, &[]);
+    first_commit(&world);
+    let head = world.git(["rev-parse", "HEAD"]);
+    let changes = world.changes_of(edit);
+    write(&world.tree, ".git/index.lock", "");
+    let error = publish(&world, &changes, &NoFaults).expect_err("the index is locked");
+    assert!(matches!(error, PublishError::Uncommitted { .. }), "{error}");
+    assert!(error.to_string().contains("index.lock"), "{error}");
+    assert_eq!(world.git(["rev-parse", "HEAD"]), head);
+    remove(&world.tree, ".git/index.lock");
+    let recovered = world.recovered().expect("there is something to do");
+    assert!(committed(&recovered).id.is_some());
+    assert_eq!(listed(&world), as_listed());
+    assert_eq!(world.git(["status", "--porcelain"]), STATUS);
+}
+
+#[test]
+fn where_no_commit_can_be_made_that_is_said_before() {
+    let cases: [(&str, fn(&World)); 6] = [
+        ("is not the work tree", |world| {
+            run("rm", ["-rf", text(&world.tree.join(".git"))]);
+        }),
+        ("is not the work tree", |world| {
+            world.git(["config", "core.bare", "true"]);
+        }),
+        ("in the middle of a merge", |world| {
+            write(&world.tree, ".git/MERGE_HEAD", "");
+        }),
+        ("in the middle of a rebase", |world| {
+            write(&world.tree, ".git/rebase-merge/done", "");
+        }),
+        ("in the middle of a cherry-pick", |world| {
+            write(&world.tree, ".git/CHERRY_PICK_HEAD", "");
+        }),
+        ("set user.name", |world| {
+            world.git(["config", "user.name", ""]);
+        }),
+    ];
+    for (expected, prepare) in cases {
+        let world = World::new();
+        furnish(&world, &[]);
+        first_commit(&world);
+        prepare(&world);
+        let error = plan(&world).expect_err("no commit can be made");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}

@@ -1,10 +1,10 @@
 //! A crash or a full disk at every single operation.
 
+use std::io;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use bonded_host::work::publish::{NoFaults, Outcome, PublishError};
+use bonded_host::work::publish::{Faults, NoFaults, Operation, Outcome, PublishError};
 use bonded_kernel::work::{Change, TreePath};
 
 use crate::publish_world::{CrashAt, FullAt, World, chmod, link, published, remove, write};
@@ -76,15 +76,23 @@ fn edit(copy: &Path) {
     chmod(copy, "closed", 0o555);
 }
 
-fn furnished() -> (World, Vec<Change>) {
-    static TEMPLATE: OnceLock<(World, Vec<Change>)> = OnceLock::new();
-    let (world, changes) = TEMPLATE.get_or_init(|| {
+/// Furnished once, copied for each crash.
+struct Furnished {
+    world: World,
+    changes: Vec<Change>,
+}
+
+impl Furnished {
+    fn new() -> Self {
         let world = World::new();
         furnish(&world);
         let changes = world.changes_of(edit);
-        (world, changes)
-    });
-    (world.copied(), changes.clone())
+        Self { world, changes }
+    }
+
+    fn fresh(&self) -> (World, Vec<Change>) {
+        (self.world.copied(), self.changes.clone())
+    }
 }
 
 /// Publishes with a crash, if the operation is reached, and says whether it was.
@@ -97,9 +105,10 @@ fn crash_at(world: &World, changes: &[Change], operation: u32) -> bool {
 
 #[test]
 fn after_a_crash_at_any_operation_the_tree_is_before_or_after_and_the_repository_untouched() {
+    let furnished = Furnished::new();
     let mut outcomes = (0, 0);
     for operation in 0.. {
-        let (world, changes) = furnished();
+        let (world, changes) = furnished.fresh();
         let before = world.freeze();
         let after = before.with_changes(&changes).expect("they fit");
         let repository = world.repository();
@@ -138,9 +147,10 @@ fn after_a_crash_at_any_operation_the_tree_is_before_or_after_and_the_repository
 
 #[test]
 fn a_crash_in_the_recovery_is_recovered_from() {
+    let furnished = Furnished::new();
     for operation in (30..110).step_by(3) {
         for second in (0..70).step_by(5) {
-            let (world, changes) = furnished();
+            let (world, changes) = furnished.fresh();
             let before = world.freeze();
             let after = before.with_changes(&changes).expect("they fit");
             crash_at(&world, &changes, operation);
@@ -158,6 +168,7 @@ fn a_crash_in_the_recovery_is_recovered_from() {
 
 #[test]
 fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is_undone() {
+    let furnished = Furnished::new();
     let foreign: [(&str, fn(&Path)); 6] = [
         ("untracked", |tree| write(tree, "untracked", "by hand")),
         ("a.log", |tree| remove(tree, "a.log")),
@@ -175,7 +186,7 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
     ];
     for operation in (0..110).step_by(2) {
         for (path, change_by_hand) in foreign {
-            let (world, changes) = furnished();
+            let (world, changes) = furnished.fresh();
             let before = world.freeze();
             if !crash_at(&world, &changes, operation) || !world.journal.exists() {
                 continue;
@@ -214,8 +225,9 @@ fn is_settled(world: &World) -> bool {
 
 #[test]
 fn a_file_put_into_a_directory_that_goes_is_kept() {
+    let furnished = Furnished::new();
     for operation in 0.. {
-        let (world, changes) = furnished();
+        let (world, changes) = furnished.fresh();
         let before = world.freeze();
         if !crash_at(&world, &changes, operation) {
             break;
@@ -235,9 +247,10 @@ fn a_file_put_into_a_directory_that_goes_is_kept() {
 
 #[test]
 fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_command_goes_on() {
+    let furnished = Furnished::new();
     let mut seen = (0, 0);
     for operation in 0..200 {
-        let (world, changes) = furnished();
+        let (world, changes) = furnished.fresh();
         let before = world.freeze();
         let after = before.with_changes(&changes).expect("they fit");
         let repository = world.repository();
@@ -268,6 +281,54 @@ fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_com
         assert_eq!(world.repository(), repository, "at {operation}");
     }
     assert!(seen.0 > 20 && seen.1 > 20, "{seen:?}");
+}
+
+#[test]
+fn where_renames_cannot_reach_files_are_written_in_place_and_a_crash_is_recovered_from() {
+    let furnished = Furnished::new();
+    for operation in 0.. {
+        let (world, changes) = furnished.fresh();
+        let before = world.freeze();
+        let after = before.with_changes(&changes).expect("they fit");
+        let other_device = OtherDevice {
+            renames: AtomicU32::new(0),
+            crash: CrashAt::operation(operation),
+        };
+        let outcome = world.publish_all(&changes, &other_device);
+        let is_committed = world.journal.exists() || outcome.is_ok();
+        world.recovered();
+        let wanted = if is_committed { after } else { before };
+        assert_eq!(
+            world.freeze().changes_to(&wanted),
+            [],
+            "operation {operation}"
+        );
+        if !other_device.crash.crashed() {
+            break;
+        }
+    }
+}
+
+/// Nothing that is staged can be renamed into the tree.
+#[derive(Debug)]
+struct OtherDevice {
+    renames: AtomicU32,
+    crash: CrashAt,
+}
+
+impl Faults for OtherDevice {
+    fn before(&self, operation: Operation) -> io::Result<()> {
+        self.crash.before(operation)?;
+        let renames = match operation {
+            Operation::Rename => self.renames.fetch_add(1, Ordering::SeqCst),
+            _ => 1,
+        };
+        // Every second one is the one in place.
+        match renames % 2 {
+            0 => Err(rustix::io::Errno::XDEV.into()),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn path_of(path: &str) -> TreePath {

@@ -54,7 +54,8 @@ struct Person {
 pub struct Committed {
     /// Nothing where there was nothing to commit.
     pub id: Option<String>,
-    /// Published, but not committed: ignored by git, or in a repository of its own.
+    /// Published, but not committed: ignored by git, or in a repository of its own. Not said again where the
+    /// commit turned out to be made already.
     pub left_out: Vec<TreePath>,
 }
 
@@ -120,27 +121,25 @@ impl CommitPlan {
                 left_out,
             });
         }
-        let gate = || {
-            let before = faults.before(Operation::RunGit);
-            before.map_err(|source| CommitError::Interrupted { source })
-        };
-        gate()?;
+        gate(faults)?;
         let head = commit_at(git, "HEAD")?;
+        remove_index(index);
         let own = git.with_index(index);
-        let (entries, tree_id) = self.write_tree(own, head.as_deref(), changes, contents)?;
-        let _ = std::fs::remove_file(index);
-        gate()?;
+        let written = self.write_tree(own, head.as_deref(), changes, contents);
+        remove_index(index);
+        let (entries, tree_id) = written?;
+        gate(faults)?;
         entries.add_to(git)?;
-        // A file that was changed since is no fault of the index.
-        git.command(["update-index", "-q", "--refresh"])
-            .maybe(&mut io::empty())?;
+        // Only spares git some reading later.
+        let refresh = git.command(["update-index", "-q", "--refresh"]);
+        let _ = refresh.maybe(&mut io::empty());
         let is_new = match &head {
             Some(head) => tree_of(git, head)? != tree_id,
             None => !entries.is_empty(),
         };
-        gate()?;
+        gate(faults)?;
         let id = match is_new {
-            true => Some(self.make(git, head.as_deref(), &tree_id)?),
+            true => Some(self.make(git, head.as_deref(), &tree_id, faults)?),
             false => None,
         };
         let left_out = entries.left_out;
@@ -162,7 +161,13 @@ impl CommitPlan {
         Ok((entries, tree_id))
     }
 
-    fn make(&self, git: Git<'_>, head: Option<&str>, tree_id: &str) -> Result<String, CommitError> {
+    fn make(
+        &self,
+        git: Git<'_>,
+        head: Option<&str>,
+        tree_id: &str,
+        faults: &dyn Faults,
+    ) -> Result<String, CommitError> {
         let mut command = git.command(["commit-tree", tree_id]);
         if let Some(head) = head {
             command = command.arg("-p").arg(head);
@@ -176,6 +181,7 @@ impl CommitPlan {
             .env("GIT_COMMITTER_EMAIL", &self.committer.email)
             .env("GIT_COMMITTER_DATE", &date)
             .line(&mut self.message.as_bytes())?;
+        gate(faults)?;
         // HEAD stands for its branch. What it was before is named, so that a commit made meanwhile is not lost.
         git.command(["update-ref", "-m", "bonded: work item", "HEAD", &id])
             .arg(head.unwrap_or(""))
@@ -200,6 +206,20 @@ impl CommitPlan {
             }
         }
         Ok(None)
+    }
+}
+
+fn gate(faults: &dyn Faults) -> Result<(), CommitError> {
+    let before = faults.before(Operation::RunGit);
+    before.map_err(|source| CommitError::Interrupted { source })
+}
+
+/// With the lock that git leaves beside it when it is killed.
+fn remove_index(index: &Path) {
+    let mut lock = index.as_os_str().to_owned();
+    lock.push(".lock");
+    for left in [index.as_os_str(), &lock] {
+        let _ = std::fs::remove_file(left);
     }
 }
 

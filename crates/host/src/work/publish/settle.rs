@@ -2,18 +2,19 @@
 //! is on the far side already is left, so the same can be done again after a crash, and what is on neither side was
 //! changed by another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
 use bonded_kernel::work::{Change, Node, TreePath};
 use rustix::fs::{
-    AtFlags, Mode, RenameFlags, fchmod, fstat, fsync, mkdirat, renameat, renameat_with, unlinkat,
+    AtFlags, Mode, RenameFlags, fchmod, fstat, mkdirat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
+use super::close::close;
 use super::faults::{Faults, Operation};
-use super::journal::ClosedDirectory;
+use super::journal::{ClosedDirectory, Journal, Progress};
 use super::root::{Modes, OWNER_ALL, Root, mode_of, name, present};
 use super::stage::{OWN_NAME, Stage};
 
@@ -25,7 +26,7 @@ pub(super) struct Settle<'a, 's> {
 
 /// What is done when a path turns out to be another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AtForeign {
+enum AtForeign {
     Stop,
     LeaveIt,
 }
@@ -42,7 +43,7 @@ type Foreign = BTreeSet<TreePath>;
 impl Settle<'_, '_> {
     /// Makes the changes, given from the near side to the far one. Says which paths are another's; where it
     /// stops at those, only a part of the changes is made.
-    pub(super) fn all(
+    fn all(
         &mut self,
         changes: &[Change],
         closed: &[ClosedDirectory],
@@ -61,12 +62,12 @@ impl Settle<'_, '_> {
                 return Ok(foreign);
             }
         }
-        self.close(changes, closed)?;
+        close(self.root, self.faults, changes, closed)?;
         Ok(foreign)
     }
 
     /// Removes what a crash may have left beside the paths.
-    pub(super) fn sweep(&self, changes: &[Change]) -> Result<(), Failed> {
+    fn sweep(&self, changes: &[Change]) -> Result<(), Failed> {
         for (number, change) in changes.iter().enumerate() {
             let removed = present(self.root.holder(&change.path))
                 .and_then(|holder| match holder {
@@ -186,9 +187,14 @@ impl Settle<'_, '_> {
         self.stage.put(number, change)?;
         let holder = self.opened_holder(path)?;
         let (staged_in, staged) = self.stage.staged(number)?;
-        self.faults.before(Operation::Rename)?;
-        match rename(&staged_in, staged.as_bytes(), &holder, name(path), is_new) {
-            Err(Errno::XDEV) => self.place_beside(number, change, &holder, is_new)?,
+        let renamed = self.faults.before(Operation::Rename).and_then(|()| {
+            let (old, new) = (staged.as_bytes(), name(path));
+            Ok(rename(&staged_in, old, &holder, new, is_new)?)
+        });
+        match renamed {
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
+                self.place_beside(number, change, &holder, is_new)?;
+            }
             renamed => renamed?,
         }
         Ok(true)
@@ -208,7 +214,9 @@ impl Settle<'_, '_> {
         };
         let beside = beside(number);
         let path = &change.path;
-        self.stage.write(holder, beside.as_bytes(), path, after)?;
+        self.stage
+            .writer()
+            .write(holder, beside.as_bytes(), path, after)?;
         self.faults.before(Operation::Rename)?;
         let renamed = rename(holder, beside.as_bytes(), holder, name(path), is_new);
         if renamed.is_err() {
@@ -227,78 +235,42 @@ impl Settle<'_, '_> {
         }
         Ok(holder)
     }
-
-    /// Gives directories the modes that they are to have, the deepest first, and syncs all that were touched.
-    fn close(&self, changes: &[Change], closed: &[ClosedDirectory]) -> Result<(), Failed> {
-        for (path, modes) in touched(changes, closed).into_iter().rev() {
-            let directory = present(self.root.directory(path.as_ref()));
-            let closed = directory.map_err(io::Error::from).and_then(|directory| {
-                let Some(directory) = directory else {
-                    return Ok(());
-                };
-                if let Some(modes) = modes {
-                    self.close_one(&directory, &modes)?;
-                }
-                self.faults.before(Operation::Sync)?;
-                Ok(fsync(&directory)?)
-            });
-            closed.map_err(|source| Failed {
-                at: path.map_or_else(|| ".".to_owned(), |path| path.to_string()),
-                source,
-            })?;
-        }
-        Ok(())
-    }
-
-    /// A mode that is on neither side was set by another, and stays.
-    fn close_one(&self, directory: &OwnedFd, modes: &DirectoryModes) -> io::Result<()> {
-        let seen = mode_of(&fstat(directory)?);
-        let is_ours = [Some(modes.after), modes.before]
-            .into_iter()
-            .flatten()
-            .any(|mode| Modes::Opened.agree(seen, mode));
-        if seen != modes.after && is_ours {
-            self.faults.before(Operation::SetMode)?;
-            fchmod(directory, Mode::from_raw_mode(modes.after))?;
-        }
-        Ok(())
-    }
 }
 
-/// The mode that a directory is to have in the end, and the one that it had.
-struct DirectoryModes {
-    before: Option<u32>,
-    after: u32,
+/// Makes the changes, up to the first path that is another's.
+pub(super) fn make(settle: &mut Settle<'_, '_>, journal: &Journal) -> Result<Progress, Failed> {
+    settle.sweep(&journal.changes)?;
+    let foreign = settle.all(&journal.changes, &journal.closed, AtForeign::Stop)?;
+    Ok(match foreign.is_empty() {
+        true => Progress::Made,
+        false => Progress::Undoing {
+            foreign: foreign.into_iter().collect(),
+        },
+    })
 }
 
-/// Every directory in which something changed, by path; the root has none and stands first.
-fn touched(
-    changes: &[Change],
-    closed: &[ClosedDirectory],
-) -> BTreeMap<Option<TreePath>, Option<DirectoryModes>> {
-    let mut touched = BTreeMap::new();
-    for change in changes {
-        touched.entry(change.path.parent()).or_insert(None);
-        if let Some(after) = directory_mode(&change.after) {
-            let before = directory_mode(&change.before);
-            let modes = DirectoryModes { before, after };
-            touched.insert(Some(change.path.clone()), Some(modes));
-        }
-    }
-    for ClosedDirectory { path, mode } in closed {
-        let modes = DirectoryModes {
-            before: None,
-            after: *mode,
-        };
-        touched.insert(path.clone(), Some(modes));
-    }
-    touched
+/// Undoes what is made, and says which paths are another's.
+pub(super) fn undo(
+    settle: &mut Settle<'_, '_>,
+    journal: &Journal,
+    foreign: &[TreePath],
+) -> Result<Vec<TreePath>, Failed> {
+    settle.sweep(&journal.changes)?;
+    settle.stage.drop_all().map_err(|source| Failed {
+        at: "the staged files".to_owned(),
+        source,
+    })?;
+    let back: Vec<Change> = journal.changes.iter().cloned().map(reversed).collect();
+    let mut all = settle.all(&back, &journal.closed, AtForeign::LeaveIt)?;
+    all.extend(foreign.iter().cloned());
+    Ok(all.into_iter().collect())
 }
 
-fn directory_mode(node: &Option<Node>) -> Option<u32> {
-    match node {
-        Some(Node::Directory { mode }) => Some(*mode),
-        _ => None,
+fn reversed(change: Change) -> Change {
+    Change {
+        path: change.path,
+        before: change.after,
+        after: change.before,
     }
 }
 

@@ -2,24 +2,21 @@
 //! in one directory: inside `.git` where the tree has one, where nothing looks for files, else in the tree's root.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Node, TreePath};
 use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, fsync, mkdirat, openat, readlinkat,
-    symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, fstat, fsync, mkdirat, openat, readlinkat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
-use super::Contents;
 use super::error::PublishError;
-use super::faults::{Faults, Operation};
-use super::root::{Root, mode_of, names, present};
+use super::faults::Operation;
+use super::root::{names, present};
+use super::write::Writer;
 
 /// No path of a change may have a name that begins like this.
 pub(super) const OWN_NAME: &str = ".bonded-publish";
@@ -27,14 +24,11 @@ const GIT: &str = ".git";
 const STAGE_IN_GIT: &str = "bonded-publish";
 /// A link to the journal: it says whose the directory is.
 const OWNER: &str = "journal";
-const SET_GROUP: u32 = 0o2000;
 
 #[derive(Debug)]
 pub(super) struct Stage<'a> {
-    pub(super) root: &'a Root,
-    pub(super) journal: &'a Path,
-    pub(super) contents: &'a dyn Contents,
-    pub(super) faults: &'a dyn Faults,
+    writer: Writer<'a>,
+    journal: &'a Path,
     made: Option<Made>,
     staged: BTreeSet<usize>,
 }
@@ -48,17 +42,10 @@ struct Made {
 
 impl<'a> Stage<'a> {
     /// Begins with nothing: what an earlier process left is removed.
-    pub(super) fn cleared(
-        root: &'a Root,
-        journal: &'a Path,
-        contents: &'a dyn Contents,
-        faults: &'a dyn Faults,
-    ) -> Result<Self, PublishError> {
+    pub(super) fn cleared(writer: Writer<'a>, journal: &'a Path) -> Result<Self, PublishError> {
         let stage = Self {
-            root,
+            writer,
             journal,
-            contents,
-            faults,
             made: None,
             staged: BTreeSet::new(),
         };
@@ -80,9 +67,9 @@ impl<'a> Stage<'a> {
 
     /// Where the directory may be, the best place first.
     fn places(&self) -> io::Result<Vec<(OwnedFd, &'static str)>> {
-        let root = self.root.directory(None)?;
+        let root = self.writer.root.directory(None)?;
         let git = TreePath::new(GIT).expect("it is a path of one name");
-        let git = present(self.root.directory(Some(&git)))?;
+        let git = present(self.writer.root.directory(Some(&git)))?;
         let on_same_device =
             |git: &OwnedFd| Ok::<_, Errno>(fstat(git)?.st_dev == fstat(&root)?.st_dev);
         let mut places = vec![];
@@ -110,7 +97,7 @@ impl<'a> Stage<'a> {
             && owner.exists()
         {
             return Err(PublishError::OtherStore {
-                tree: self.root.path().to_owned(),
+                tree: self.writer.root.path().to_owned(),
                 journal: owner,
             });
         }
@@ -122,10 +109,10 @@ impl<'a> Stage<'a> {
         let (owner, staged): (Vec<_>, Vec<_>) =
             names.into_iter().partition(|name| name == OWNER.as_bytes());
         for name in staged.into_iter().chain(owner) {
-            self.faults.before(Operation::RemoveFile)?;
+            self.writer.faults.before(Operation::RemoveFile)?;
             unlinkat(&made.directory, name, AtFlags::empty())?;
         }
-        self.faults.before(Operation::RemoveDirectory)?;
+        self.writer.faults.before(Operation::RemoveDirectory)?;
         unlinkat(&made.above, made.name, AtFlags::REMOVEDIR)?;
         Ok(fsync(&made.above)?)
     }
@@ -149,96 +136,29 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         let directory = self.directory()?;
-        self.write(
-            &directory,
-            number.to_string().as_bytes(),
-            &change.path,
-            node,
-        )?;
+        let name = number.to_string();
+        let writer = self.writer;
+        writer.write(&directory, name.as_bytes(), &change.path, node)?;
         self.staged.insert(number);
         Ok(())
     }
 
     pub(super) fn sync(&mut self) -> io::Result<()> {
         if let Some(made) = &self.made {
-            self.faults.before(Operation::Sync)?;
+            self.writer.faults.before(Operation::Sync)?;
             fsync(&made.directory)?;
             fsync(&made.above)?;
         }
         Ok(())
     }
 
+    pub(super) fn writer(&self) -> Writer<'a> {
+        self.writer
+    }
+
     /// Where what was put waits, and under which name.
     pub(super) fn staged(&mut self, number: usize) -> io::Result<(Arc<OwnedFd>, String)> {
         Ok((self.directory()?, number.to_string()))
-    }
-
-    /// Writes a file or makes a link under a name, as it is to be at the path.
-    pub(super) fn write(
-        &self,
-        directory: &OwnedFd,
-        name: &[u8],
-        path: &TreePath,
-        node: &Node,
-    ) -> io::Result<()> {
-        match node {
-            Node::File {
-                mode,
-                bytes,
-                content,
-            } => {
-                self.faults.before(Operation::WriteFile)?;
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-                let file = openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?;
-                let file = self.fill(file.into(), *bytes, *content)?;
-                self.keep_owner(&file, path)?;
-                fchmod(&file, Mode::from_raw_mode(*mode))?;
-                self.faults.before(Operation::Sync)?;
-                file.sync_all()
-            }
-            Node::Link { target } => {
-                self.faults.before(Operation::MakeLink)?;
-                Ok(symlinkat(target.as_ref(), directory, name)?)
-            }
-            Node::Directory { .. } | Node::Special { .. } => Ok(()),
-        }
-    }
-
-    fn fill(&self, mut file: File, bytes: u64, content: Hash) -> io::Result<File> {
-        let mut hasher = blake3::Hasher::new();
-        let mut reader = self.contents.read(&content)?;
-        let both = io::copy(
-            &mut io::Read::take(&mut reader, bytes + 1),
-            &mut Both(&mut file, &mut hasher),
-        )?;
-        if both != bytes || Hash::from(hasher) != content {
-            let message = format!("the kept content {content} is damaged");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-        }
-        Ok(file)
-    }
-
-    /// A file that takes another's place keeps that one's owner; a new one gets the group that its directory
-    /// hands down. Only root may give files away: another user's are simply his own then.
-    fn keep_owner(&self, file: &File, path: &TreePath) -> io::Result<()> {
-        let (owner, group) = match self.root.stat(path)? {
-            Some(before) => (Some(before.st_uid), Some(before.st_gid)),
-            None => match present(self.root.holder(path))?.map(|holder| fstat(&holder)) {
-                Some(holder) => {
-                    let holder = holder?;
-                    let hands_down = mode_of(&holder) & SET_GROUP != 0;
-                    (None, hands_down.then_some(holder.st_gid))
-                }
-                None => (None, None),
-            },
-        };
-        let made = fstat(file)?;
-        let owner = owner.filter(|&owner| owner != made.st_uid);
-        let group = group.filter(|&group| group != made.st_gid);
-        if owner.is_some() || group.is_some() {
-            let _ = fchown(file, owner.map(Uid::from_raw), group.map(Gid::from_raw));
-        }
-        Ok(())
     }
 
     /// The directory, made when it is first needed.
@@ -253,7 +173,7 @@ impl<'a> Stage<'a> {
     fn make(&self) -> io::Result<Made> {
         let mut refused = io::Error::from(io::ErrorKind::NotFound);
         for (above, name) in self.places()? {
-            self.faults.before(Operation::MakeDirectory)?;
+            self.writer.faults.before(Operation::MakeDirectory)?;
             match mkdirat(&above, name, Mode::RWXU) {
                 Ok(()) => {}
                 Err(errno @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
@@ -272,7 +192,7 @@ impl<'a> Stage<'a> {
         let claimed = openat(&above, name, directory_flags(), Mode::empty())
             .map_err(io::Error::from)
             .and_then(|directory| {
-                self.faults.before(Operation::MakeLink)?;
+                self.writer.faults.before(Operation::MakeLink)?;
                 symlinkat(self.journal, &directory, OWNER)?;
                 Ok(Arc::new(directory))
             });
@@ -283,7 +203,7 @@ impl<'a> Stage<'a> {
                 directory,
             }),
             Err(error) => {
-                self.faults.before(Operation::RemoveDirectory)?;
+                self.writer.faults.before(Operation::RemoveDirectory)?;
                 unlinkat(&above, name, AtFlags::REMOVEDIR)?;
                 Err(error)
             }
@@ -292,8 +212,8 @@ impl<'a> Stage<'a> {
 
     fn taken(&self, name: &str) -> PublishError {
         let above = match name {
-            STAGE_IN_GIT => self.root.path().join(GIT),
-            _ => self.root.path().to_owned(),
+            STAGE_IN_GIT => self.writer.root.path().join(GIT),
+            _ => self.writer.root.path().to_owned(),
         };
         PublishError::StageTaken {
             path: above.join(name),
@@ -302,7 +222,7 @@ impl<'a> Stage<'a> {
 
     fn failed(&self, source: io::Error) -> PublishError {
         PublishError::Stage {
-            tree: self.root.path().to_owned(),
+            tree: self.writer.root.path().to_owned(),
             source,
         }
     }
@@ -314,19 +234,4 @@ fn directory_flags() -> OFlags {
 
 fn os_string(bytes: Vec<u8>) -> std::ffi::OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes)
-}
-
-/// Writes to a file what it hashes.
-struct Both<'a>(&'a mut File, &'a mut blake3::Hasher);
-
-impl io::Write for Both<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.0.write(bytes)?;
-        self.1.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
