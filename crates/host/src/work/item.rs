@@ -14,7 +14,7 @@ use super::guard::{Guard, GuardedTools};
 use super::level::Level;
 use super::outcome::{Outcome, Tests};
 use super::tests::{Tested, run_tests};
-use super::tree::Copy;
+use super::tree::TreeCopy;
 use crate::error::HostError;
 
 /// What came of an item.
@@ -61,8 +61,8 @@ async fn execute(
     cancel: &CancellationToken,
 ) -> Result<Worked, WorkError> {
     let started = level.now();
-    let id = level.run_of(item)?;
-    let copy = Arc::new(level.copy_for(item)?);
+    let (copy, id) = level.place_for(item).await?;
+    let copy = Arc::new(copy);
     let mut assigned = match level.assign(item, copy.path()) {
         Ok(assigned) => assigned,
         Err(why) => return Ok(failed(why)),
@@ -110,7 +110,7 @@ fn limit_time(config: &mut RunConfig, item: &WorkItem) {
 /// What the run did before this process took it up counts.
 fn guard(
     item: &WorkItem,
-    copy: &Arc<Copy>,
+    copy: &Arc<TreeCopy>,
     logs: &[Vec<Entry>],
     stop: &CancellationToken,
 ) -> Guard {
@@ -125,7 +125,7 @@ fn guard(
 struct Judging<'a> {
     level: &'a Level<'a>,
     item: &'a WorkItem,
-    copy: &'a Copy,
+    copy: &'a TreeCopy,
     run: &'a Run,
     started: Millis,
 }

@@ -13,12 +13,13 @@ use super::history::History;
 use super::logs;
 use super::order::WorkOrder;
 use super::staff::Assigned;
-use super::tree::{Copy, Frozen};
+use super::tree::{Copies, Frozen, TreeCopy};
 
 /// What the items of a level have in common while they run. Nothing here writes to the tree.
 pub(super) struct Level<'a> {
     pub(super) order: &'a WorkOrder<'a>,
     pub(super) frozen: &'a Frozen,
+    pub(super) copies: &'a Copies,
     pub(super) history: &'a History,
     /// How the items of earlier levels ended.
     pub(super) ended: &'a BTreeMap<ItemId, WorkStatus>,
@@ -72,15 +73,29 @@ impl Level<'_> {
         Ok(logs::logs(&*self.order.store, run).await?)
     }
 
-    pub(super) fn copy_for(&self, item: &WorkItem) -> Result<Copy, WorkError> {
-        todo!("{item:?}")
+    /// The item's copy of the tree and the run that works in it: those that another process left, or new ones.
+    pub(super) async fn place_for(&self, item: &WorkItem) -> Result<(TreeCopy, RunId), WorkError> {
+        let name = item.id.as_str();
+        let mut attempt = 1;
+        let mut run = self.order.id.run_of(&item.id, attempt);
+        let mut last = None;
+        while self.order.store.head(&run).await?.is_some() {
+            last = Some(run);
+            attempt += 1;
+            run = self.order.id.run_of(&item.id, attempt);
+        }
+        if let Some(last) = last
+            && let Some(copy) = self.copies.take_up(self.frozen, name)?
+        {
+            return Ok((copy, last));
+        }
+        let copy = self.copies.make(self.order.checkpoints, self.frozen, name)?;
+        Ok((copy, run))
     }
 
-    pub(super) fn run_of(&self, item: &WorkItem) -> Result<RunId, WorkError> {
-        todo!("{item:?}")
-    }
-
-    pub(super) fn keep(&self, copy: &Copy, changes: &[Change]) -> Result<(), WorkError> {
-        todo!("{copy:?} {changes:?}")
+    /// Keeps what a copy ends with, durably.
+    pub(super) fn keep(&self, copy: &TreeCopy, changes: &[Change]) -> Result<(), WorkError> {
+        copy.keep(self.order.checkpoints, changes)?;
+        Ok(self.order.checkpoints.sync()?)
     }
 }

@@ -29,12 +29,16 @@ const MERGED: &str = "merged";
 const SETTLED: Duration = Duration::from_millis(30);
 /// How many paths of git's are named at most.
 const GIT_PATHS_MAX: usize = 100;
+/// Says since which start of the machine a copy is there.
+const BOOT: &str = "boot";
 
-/// The copies that one process makes, in a directory of its own. It is removed with this.
+/// The copies that one process makes, in a directory of its own. It is removed with this, unless they are to stay.
 #[derive(Debug)]
 pub struct Copies {
     dir: PathBuf,
     isolation: Isolation,
+    /// Whether copies outlive the process, for another that takes them up.
+    stay: bool,
     /// Locked while the process lives.
     _lock: File,
 }
@@ -43,8 +47,30 @@ impl Copies {
     /// Makes the directory `name` in the directory `all`, and removes what processes that are gone left there. For
     /// [`Isolation::Overlay`] the process must have [entered](super::enter_namespace) its own namespace.
     pub fn open(all: &Path, name: &str, isolation: Isolation) -> Result<Self, TreeError> {
+        Self::open_beside(all, name, isolation, &|_| false)
+    }
+
+    /// The same, for copies that stay until they are removed; those under the names that are `needed` stay too.
+    pub fn open_to_stay(
+        all: &Path,
+        name: &str,
+        isolation: Isolation,
+        needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TreeError> {
+        let needed = |other: &str| other == plain(name) || needed(other);
+        let mut copies = Self::open_beside(all, name, isolation, &needed)?;
+        copies.stay = true;
+        Ok(copies)
+    }
+
+    fn open_beside(
+        all: &Path,
+        name: &str,
+        isolation: Isolation,
+        needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TreeError> {
         fs::create_dir_all(all).map_err(TreeError::unmade(all))?;
-        remove_leftovers(all).map_err(TreeError::unmade(all))?;
+        remove_leftovers(all, needed).map_err(TreeError::unmade(all))?;
         let dir = all.join(plain(name));
         loop {
             fs::create_dir_all(&dir).map_err(TreeError::unmade(&dir))?;
@@ -52,6 +78,7 @@ impl Copies {
                 return Ok(Self {
                     dir,
                     isolation,
+                    stay: false,
                     _lock: lock,
                 });
             }
@@ -75,24 +102,52 @@ impl Copies {
     ) -> Result<TreeCopy, TreeError> {
         let dir = self.dir.join(plain(name));
         remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
+        let mut copy = self.empty(dir, frozen)?;
+        copy.fill(checkpoints, frozen)?;
+        if self.stay {
+            fs::write(copy.dir.join(BOOT), boot()).map_err(TreeError::unmade(&copy.dir))?;
+        }
+        Ok(copy)
+    }
+
+    /// Takes up a copy that another process left, as it left it. Nothing where there is none, where the machine was
+    /// started anew since, so that not all that was written may be there, or where copies are whole.
+    pub fn take_up(&self, frozen: &Frozen, name: &str) -> Result<Option<TreeCopy>, TreeError> {
+        let dir = self.dir.join(plain(name));
+        let left_at = fs::read(dir.join(BOOT)).unwrap_or_default();
+        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != boot() {
+            return Ok(None);
+        }
+        let copy = self.empty(dir, frozen)?;
+        copy.mount(frozen)?;
+        Ok(Some(copy))
+    }
+
+    fn empty(&self, dir: PathBuf, frozen: &Frozen) -> Result<TreeCopy, TreeError> {
         let merged = dir.join(MERGED);
         fs::create_dir_all(&merged).map_err(TreeError::unmade(&merged))?;
-        let mut copy = TreeCopy {
+        Ok(TreeCopy {
             isolation: self.isolation,
             base: frozen.tree.clone(),
             known: Mutex::new(StatCache::new(0, vec![])),
+            stays: self.stay,
             dir,
             merged,
-        };
-        copy.fill(checkpoints, frozen)?;
-        Ok(copy)
+        })
+    }
+
+    /// Removes all copies now.
+    pub fn remove(&self) -> Result<(), TreeError> {
+        remove_copies(&self.dir).map_err(TreeError::unmade(&self.dir))
     }
 }
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        // Whoever comes next removes what is left.
-        let _ = remove_copies(&self.dir);
+        if !self.stay {
+            // Whoever comes next removes what is left.
+            let _ = remove_copies(&self.dir);
+        }
     }
 }
 
@@ -106,7 +161,7 @@ pub(super) fn unmount(merged: &Path) {
     overlay::unmount_from(merged);
 }
 
-/// What a work item has instead of the tree. It is removed when it is dropped.
+/// What a work item has instead of the tree. It is removed when it is dropped, unless it is to stay.
 #[derive(Debug)]
 pub struct TreeCopy {
     isolation: Isolation,
@@ -116,6 +171,7 @@ pub struct TreeCopy {
     base: Tree,
     /// The files that are known already.
     known: Mutex<StatCache>,
+    stays: bool,
 }
 
 /// What became of a copy.
@@ -129,11 +185,7 @@ pub struct Changed {
 impl TreeCopy {
     fn fill(&mut self, checkpoints: &Checkpoints, frozen: &Frozen) -> Result<(), TreeError> {
         if self.isolation == Isolation::Overlay {
-            let mounted = overlay::mount_over(&frozen.root, &self.dir, &self.merged);
-            return mounted.map_err(|why| TreeError::NoCopy {
-                path: self.merged.clone(),
-                why,
-            });
+            return self.mount(frozen);
         }
         let reflink = self.isolation == Isolation::Reflink;
         whole::copy(checkpoints, frozen, &self.merged, reflink)?;
@@ -141,6 +193,14 @@ impl TreeCopy {
         std::thread::sleep(SETTLED);
         self.base = self.pass()?.tree.map_err(refused)?;
         Ok(())
+    }
+
+    fn mount(&self, frozen: &Frozen) -> Result<(), TreeError> {
+        let mounted = overlay::mount_over(&frozen.root, &self.dir, &self.merged);
+        mounted.map_err(|why| TreeError::NoCopy {
+            path: self.merged.clone(),
+            why,
+        })
     }
 
     /// Where the item works.
@@ -214,8 +274,12 @@ impl TreeCopy {
 
 impl Drop for TreeCopy {
     fn drop(&mut self) {
-        // Whoever comes next removes what is left.
-        let _ = remove_copy(&self.dir);
+        if self.stays {
+            overlay::unmount_from(&self.merged);
+        } else {
+            // Whoever comes next removes what is left.
+            let _ = remove_copy(&self.dir);
+        }
     }
 }
 
@@ -260,6 +324,11 @@ fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
     paths
 }
 
+/// Names the time since the machine was started. Where it cannot be read, no copy is ever taken up.
+fn boot() -> Vec<u8> {
+    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// A name that is safe for a directory; where it is not, one that follows from it.
 fn plain(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -282,9 +351,13 @@ fn locked(dir: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn remove_leftovers(all: &Path) -> io::Result<()> {
+fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io::Result<()> {
     for entry in fs::read_dir(all)? {
-        let dir = entry?.path();
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(needed) {
+            continue;
+        }
+        let dir = entry.path();
         if let Some(_lock) = locked(&dir)? {
             remove_copies(&dir)?;
         }

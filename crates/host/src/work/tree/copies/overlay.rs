@@ -10,17 +10,22 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use crate::work::tree::namespace::failed;
+use crate::work::tree::removal::remove_tree;
 
 pub(super) const UPPER: &str = "upper";
 pub(super) const WORK: &str = "work";
 
-/// Mounts an overlay of the tree at `merged`; what is written goes into `dir`, which is to hold nothing else.
+/// Mounts an overlay of the tree at `merged`; what is written goes into `dir`. What an earlier mount has put there
+/// is seen again.
 pub(super) fn mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), String> {
     let made = |name: &str| -> Result<PathBuf, String> {
         let path = dir.join(name);
-        fs::create_dir(&path).map_err(failed(&format!("make {}", path.display())))?;
+        fs::create_dir_all(&path).map_err(failed(&format!("make {}", path.display())))?;
         Ok(path)
     };
+    // What a mount that ended with its process notes there would forbid the next one.
+    let work = dir.join(WORK);
+    remove_tree(&work).map_err(failed(&format!("clear {}", work.display())))?;
     let lower = opened(tree)?;
     let (upper, work) = (opened(&made(UPPER)?)?, opened(&made(WORK)?)?);
     // Named by number: a path may be too long or hold what means something between options.
