@@ -3,27 +3,35 @@
 //!
 //! A host reads a [`WorkPlan`], freezes the tree into a [`Tree`], runs each item in a copy, holds what it does
 //! against its limits with [`check_so_far`], seals a [`Capsule`] when the run has ended, and asks [`admit`]
-//! whether the changes may be published.
+//! whether the changes may be published. Whatever comes of it is sealed in a [`Receipt`], which anybody can check
+//! with [`verify_receipt`], and told in a [`RunResult`].
 
 mod admission;
 mod canonical;
 mod capsule;
 mod change;
+mod counts;
 mod declared;
 mod delta;
 mod fault;
 mod item;
+mod merkle;
 mod path;
 mod plan;
 mod read;
+mod receipt;
+mod result;
 mod state;
+mod statement;
 mod trace;
 mod tree;
+mod verdict;
 
 pub use admission::{Denial, Invariant, admit, check_so_far, within};
 pub use canonical::canonical;
 pub use capsule::{Artifact, ArtifactKind, Capsule, prompt_of};
 pub use change::{Change, Clash};
+pub use counts::{Counts, test_counts};
 pub use declared::DeclaredPath;
 pub use delta::{Deltas, Footprint};
 pub use fault::{PlanFault, PlanFaultKind};
@@ -31,8 +39,20 @@ pub use item::{
     AgentId, BadAgentId, BadItemId, Budget, Complexity, Constraints, ITEM_ID_BYTES_MAX, ItemId,
     WorkItem,
 };
+pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
 pub use path::{BadTreePath, TreePath};
 pub use plan::{PlanContext, WorkPlan};
+pub use receipt::{
+    ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt, Metrics,
+    RECEIPT_FORMAT, Receipt, ReceiptFault, RunRecord, verify_chain, verify_level,
+    verify_level_items, verify_receipt,
+};
+pub use result::{ResultFiles, RunResult};
 pub use state::{BadMove, ItemState, WorkStatus, blocked};
+pub use statement::{
+    Envelope, EnvelopeFault, PAYLOAD_TYPE, PREDICATE_TYPE, Signature, open_envelope,
+    pre_authentication, seal_envelope, statement,
+};
 pub use trace::{CallStatus, TracedCall, tool_trace};
 pub use tree::{Child, Directory, Node, Special, Tree};
+pub use verdict::{TestFault, TestReport};

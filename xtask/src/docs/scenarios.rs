@@ -9,12 +9,61 @@ use crate::fault::Fault;
 
 const PAGE: &str = "docs/scenarios.md";
 
+/// The scenarios of work items, all of which must be answered: family and members.
+const DEMANDED: [(&str, &[&str]); 26] = [
+    ("UN-RUN", &["2", "3"]),
+    ("UN-REC", &["2", "3"]),
+    ("UN-KS", &["1", "2"]),
+    ("UN-MRG", &["2", "3"]),
+    ("UN-G0", &["3", "4"]),
+    ("UN-DAG", &["1", "2"]),
+    ("UN-ADM", &["TOOLS"]),
+    ("UN", &["TIMEOUT"]),
+    (
+        "UN-CAP",
+        &["01", "03", "04", "05", "06", "07", "08", "10", "12"],
+    ),
+    ("UN-AG", &["02", "03", "04", "09", "10", "11"]),
+    ("UN-WI", &["03", "04", "05", "08"]),
+    ("UN-SH", &["01", "02", "03", "04", "05"]),
+    ("UN-MG", &["02", "04", "05"]),
+    ("UN-AA", &["02", "03"]),
+    ("UN-RC", &["01", "02", "03", "04"]),
+    ("UN-TD", &["01", "02", "03", "04", "05", "08"]),
+    ("UN-GATE", &["01", "02", "03", "04", "05", "06", "07"]),
+    ("UN-RCPT", &["01", "02"]),
+    ("UN-FZ", &["01", "02", "03", "04"]),
+    ("UN-FR", &["01", "03"]),
+    ("UN-RPL", &["01", "02", "03"]),
+    ("UN-CANON", &["01"]),
+    ("UN-WS", &["01", "02", "03", "04"]),
+    ("UN-STATE", &["01", "02", "03"]),
+    ("UN-ALLOC", &["01"]),
+    ("UN-E2E", &["01"]),
+];
+
 /// Fewer words give no reason.
 const REASON_WORDS_MIN: usize = 3;
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>, Fault> {
     let page = read(&root.join(PAGE))?;
-    findings(&page, |test| named_test::exists(root, test))
+    let mut findings = findings(&page, |test| named_test::exists(root, test))?;
+    findings.extend(missing(&page));
+    Ok(findings)
+}
+
+/// The demanded scenarios that have no row.
+fn missing(page: &str) -> Vec<String> {
+    let rows = page.lines().filter_map(cells);
+    let ids: BTreeSet<&str> = rows.map(|cells| cells[0]).collect();
+    let demanded = DEMANDED.iter().flat_map(|(family, members)| {
+        let id = move |member: &&str| format!("{family}-{member}");
+        members.iter().map(id)
+    });
+    demanded
+        .filter(|id| !ids.contains(id.as_str()))
+        .map(|id| format!("{PAGE}: {id} is not answered"))
+        .collect()
 }
 
 fn findings(
@@ -112,6 +161,15 @@ mod tests {
             assert!(found[0].starts_with("docs/scenarios.md:5: "), "{found:?}");
             assert!(found[0].contains(what), "{bad}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_demanded_scenario_without_a_row_is_named() {
+        let page = "| UN-RUN-2 | this | There is none here. |\n";
+        let missing = missing(page);
+        assert!(!missing.iter().any(|it| it.contains("UN-RUN-2")));
+        assert!(missing.contains(&"docs/scenarios.md: UN-TIMEOUT is not answered".to_owned()));
+        assert_eq!(missing.len(), 80);
     }
 
     #[test]

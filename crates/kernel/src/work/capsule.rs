@@ -1,5 +1,7 @@
 //! The capsule of a run: what its log and its copy of the tree say that it did, sealed with a hash.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::canonical::hash_of;
@@ -40,6 +42,8 @@ pub struct Capsule {
     pub tool_catalog_hash: Hash,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Box<SandboxConfig>>,
+    /// What held for the processes that calls started, each kind once.
+    pub sandbox_held: BTreeSet<String>,
     /// The last entry of the log: it stands for all before it.
     pub event_head: Hash,
     /// Over the state before and the changes alone.
@@ -88,8 +92,8 @@ impl Capsule {
         tool_trace.sort_by_key(|call| call.started_at);
         let changes = before.changes_to(after);
         let footprint = Footprint::new(&changes, tool_trace.len() as u64);
-        let artifacts = artifacts(&changes);
         let deltas = Deltas::new(changes);
+        let artifacts = artifacts(deltas.changes());
         let mut capsule = Self {
             run: first.run.clone(),
             parent: started.config.parent.as_ref().map(|it| it.run.clone()),
@@ -106,6 +110,7 @@ impl Capsule {
             policy_hash: hash_of(&started.config.policy),
             tool_catalog_hash: started.catalog().map_or(Hash::ZERO, |it| it.hash()),
             sandbox: started.config.sandbox.clone(),
+            sandbox_held: sandbox_held(log.iter().chain(children.iter().copied().flatten())),
             event_head: last.hash,
             capsule_hash: Hash::ZERO,
         };
@@ -136,6 +141,14 @@ pub fn prompt_of(log: &[Entry]) -> Option<String> {
     let RunStarted { goal, system, .. } = &**started;
     let prompt = serde_json::json!({ "goal": goal.as_str(), "system": system.as_str() });
     Some(super::canonical::canonical(&prompt))
+}
+
+fn sandbox_held<'a>(log: impl Iterator<Item = &'a Entry>) -> BTreeSet<String> {
+    let held = log.filter_map(|entry| match &entry.event {
+        Event::ToolFinished(finished) => finished.sandbox.as_deref(),
+        _ => None,
+    });
+    held.map(str::to_owned).collect()
 }
 
 fn termination(last: &Entry) -> Option<Termination> {

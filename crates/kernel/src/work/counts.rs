@@ -1,0 +1,99 @@
+//! How many tests ran, read from the output of those who ran them.
+
+mod junit;
+mod lines;
+
+use serde::{Deserialize, Serialize};
+
+/// Tests by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+impl Counts {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            passed: self.passed.saturating_add(other.passed),
+            failed: self.failed.saturating_add(other.failed),
+            skipped: self.skipped.saturating_add(other.skipped),
+        }
+    }
+}
+
+/// Who wrote a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Runner {
+    Cargo,
+    Nextest,
+    Pytest,
+    Unittest,
+    Go,
+    Jest,
+    Vitest,
+    /// The summary of `node --test`, and of what writes as it does.
+    Node,
+    /// A result of the Test Anything Protocol.
+    Tap,
+    Mocha,
+}
+
+const RUNNERS: usize = Runner::Mocha as usize + 1;
+
+/// What the output of cargo, nextest, pytest, unittest, go (`-v` or `-json`), jest, vitest, `node --test`, other
+/// TAP, mocha, or a JUnit XML document says. Nothing where it says nothing. Several runners are added up.
+pub fn test_counts(output: &str) -> Option<Counts> {
+    let plain = without_colours(output);
+    let mut found: [Option<Counts>; RUNNERS] = [None; RUNNERS];
+    for line in plain.lines() {
+        // What is drawn over is not seen.
+        let line = line.trim_end();
+        let line = line.rsplit('\r').next().unwrap_or(line);
+        if let Some((runner, counts)) = lines::read(line) {
+            let slot = &mut found[runner as usize];
+            *slot = Some(slot.unwrap_or_default().plus(counts));
+        }
+    }
+    let mut of = |runner: Runner| found[runner as usize].take();
+    let (cargo, nextest) = (of(Runner::Cargo), of(Runner::Nextest));
+    let (node, tap) = (of(Runner::Node), of(Runner::Tap));
+    let unittest = of(Runner::Unittest).map(|it| Counts {
+        passed: it.passed.saturating_sub(it.failed + it.skipped),
+        ..it
+    });
+    let all = [
+        // A test that fails under nextest shows cargo's own summary of that one test.
+        nextest.or(cargo),
+        node.or(tap),
+        unittest,
+        of(Runner::Pytest),
+        of(Runner::Go),
+        of(Runner::Jest),
+        of(Runner::Vitest),
+        of(Runner::Mocha),
+        junit::counts(&plain),
+    ];
+    all.into_iter().flatten().reduce(Counts::plus)
+}
+
+/// The text without the escape sequences of terminals.
+fn without_colours(output: &str) -> String {
+    const ESCAPE: char = '\u{1b}';
+    let mut plain = String::with_capacity(output.len());
+    let mut pieces = output.split(ESCAPE);
+    plain.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let rest = match piece.strip_prefix('[') {
+            // A sequence ends with the first letter, and is never long.
+            Some(sequence) => {
+                let end = sequence.find(|c: char| ('@'..='~').contains(&c));
+                end.map_or("", |end| &sequence[end + 1..])
+            }
+            None => piece,
+        };
+        plain.push_str(rest);
+    }
+    plain
+}
