@@ -87,11 +87,7 @@ pub(crate) fn host(
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
-        .confined(Confinement {
-            launcher: Launcher::Itself,
-            hidden_paths: store.files(),
-            on_shortfall: Some(warn_once()),
-        })
+        .confined(confinement(&*store))
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));
@@ -120,6 +116,15 @@ pub(crate) fn host(
         live: None,
     };
     (host, tools)
+}
+
+/// What holds for every command that a run of this store starts.
+pub(crate) fn confinement(store: &dyn Store) -> Confinement {
+    Confinement {
+        launcher: Launcher::Itself,
+        hidden_paths: store.files(),
+        on_shortfall: Some(warn_once()),
+    }
 }
 
 /// What a machine lacks is the same for every run.

@@ -10,3 +10,4 @@ pub(crate) mod table;
 pub(crate) mod text;
 pub(crate) mod trace;
 pub(crate) mod waiting;
+pub(crate) mod work;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bonded_host::SystemClock;
 use bonded_host::work::lock::TreeLock;
 use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
-use bonded_host::work::{self, PlanRecord, WorkEnd, WorkOrder, Workshop};
+use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_kernel::work::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use staff::CommandLineStaff;
 /// Where a plan is worked off.
 pub(crate) struct Site<'a> {
     pub(crate) store: Option<&'a Path>,
-    pub(crate) ground: &'a Ground,
+    pub(crate) ground: Option<&'a Ground>,
     pub(crate) workshop: Workshop,
     pub(crate) json: bool,
 }
@@ -50,7 +50,7 @@ impl Site<'_> {
         let _lock = TreeLock::acquire(&record.root)?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
-        let isolations = Isolations::here(&self.ground.entered, &record.root, &copies);
+        let isolations = Isolations::here(&self.entered(), &record.root, &copies);
         let watch = |news: work::WorkNews<'_>| {
             if let Some(line) = render::news(&news).filter(|_| !staff.is_quiet()) {
                 output::stderr(&line);
@@ -76,10 +76,15 @@ impl Site<'_> {
             watch: &watch,
         };
         self.announce(&order, &staff);
-        record.write(&self.workshop)?;
+        record.write(&self.workshop).map_err(WorkError::from)?;
         let cancel = signals::cancel_on_signal();
         let end = work::work(&order, &cancel).await?;
         self.conclude(&record, &order.plan, end)
+    }
+
+    fn entered(&self) -> Result<(), String> {
+        let nowhere = || Err("the process has no mounts of its own".to_owned());
+        self.ground.map_or_else(nowhere, |ground| ground.entered.clone())
     }
 
     fn announce(&self, order: &WorkOrder<'_>, staff: &CommandLineStaff) {
@@ -118,7 +123,7 @@ impl Site<'_> {
                 return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
             }
         };
-        record.end(&self.workshop)?;
+        record.end(&self.workshop).map_err(WorkError::from)?;
         output::stdout(&match self.json {
             true => as_json(plan, &results).to_string(),
             false => render::results(&results),

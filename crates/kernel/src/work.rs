@@ -21,6 +21,7 @@ mod plan;
 mod read;
 mod receipt;
 mod result;
+mod signed;
 mod state;
 mod statement;
 mod trace;
@@ -32,7 +33,7 @@ pub use canonical::canonical;
 pub use capsule::{Artifact, ArtifactKind, Capsule, prompt_of};
 pub use change::{Change, Clash};
 pub use counts::{Counts, test_counts};
-pub use declared::DeclaredPath;
+pub use declared::{DeclaredPath, missing_inputs, missing_outputs};
 pub use delta::{Deltas, Footprint};
 pub use fault::{PlanFault, PlanFaultKind};
 pub use item::{
@@ -44,10 +45,11 @@ pub use path::{BadTreePath, TreePath};
 pub use plan::{PlanContext, WorkPlan};
 pub use receipt::{
     ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt, Metrics,
-    RECEIPT_FORMAT, Receipt, ReceiptFault, RunRecord, verify_chain, verify_level,
+    RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord, verify_chain, verify_level,
     verify_level_items, verify_receipt,
 };
 pub use result::{ResultFiles, RunResult};
+pub use signed::{SignedReceipt, open_signed, signed_receipt};
 pub use state::{BadMove, ItemState, WorkStatus, blocked};
 pub use statement::{
     Envelope, EnvelopeFault, PAYLOAD_TYPE, PREDICATE_TYPE, Signature, open_envelope,

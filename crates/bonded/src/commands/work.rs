@@ -33,7 +33,7 @@ impl Ground {
 pub(crate) async fn work(
     args: &WorkArgs,
     store: Option<&Path>,
-    ground: &Ground,
+    ground: Option<&Ground>,
 ) -> Result<ExitCode, CliError> {
     let store_file = settings::store_path(store)?;
     let workshop = Workshop::beside(&std::path::absolute(&store_file).unwrap_or(store_file));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use bonded_host::work::{History, PlanRecord, Workshop, line_of, parse_plan};
+use bonded_host::work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
 use bonded_kernel::work::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(crate) async fn check(
     let mut missing = known_missing(record);
     let deadline = tokio::time::Instant::now() + Duration::from_millis(args.wait_ms);
     loop {
-        let mut done = History::open(&workshop.tree_dir(&record.root))?.done();
+        let mut done = history(workshop, &record.root)?.done();
         missing.retain(|id| !done.contains(id));
         done.extend(missing.iter().cloned());
         let faults = match read(args, &value, &record.root, &done) {
@@ -50,6 +50,11 @@ pub(crate) async fn check(
             Some(awaited) => missing.extend(awaited),
         }
     }
+}
+
+fn history(workshop: &Workshop, root: &Path) -> Result<History, CliError> {
+    let history = History::open(&workshop.tree_dir(root));
+    Ok(history.map_err(WorkError::from)?)
 }
 
 /// What was waited for in vain when the plan was started.
@@ -75,7 +80,7 @@ fn read(
 /// The dependency that another plan may yet do.
 fn awaited(fault: &PlanFault) -> Option<ItemId> {
     match &fault.kind {
-        PlanFaultKind::UnknownDependency { id, .. } => Some(id.clone()),
+        PlanFaultKind::UnknownDependency { id, .. } => ItemId::new(id).ok(),
         _ => None,
     }
 }

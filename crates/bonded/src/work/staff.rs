@@ -63,6 +63,11 @@ impl CommandLineStaff {
         self.of_one.get(&id).or(self.of_all.as_ref())
     }
 
+    pub(crate) fn is_quiet(&self) -> bool {
+        let mut all = self.of_all.iter().chain(self.of_one.values());
+        all.any(|prepared| prepared.options.quiet)
+    }
+
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
         let all = self.of_all.iter().chain(self.of_one.values());
         all.flat_map(|prepared| &prepared.warnings)

@@ -7,7 +7,7 @@ use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
 
 use super::key::KeyError;
-use super::publish::PublishError;
+use super::publish::{CommitError, PublishError};
 use super::tree::TreeError;
 use crate::error::HostError;
 
@@ -20,6 +20,8 @@ pub enum WorkError {
     Tree(#[from] TreeError),
     #[error(transparent)]
     Publish(#[from] PublishError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
@@ -36,6 +38,12 @@ fn named(path: &Option<TreePath>) -> String {
     match path {
         Some(path) => format!(": {path}"),
         None => String::new(),
+    }
+}
+
+impl From<serde_json::Error> for WorkError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
     }
 }
 

@@ -8,6 +8,7 @@ use bonded_kernel::work::{Change, Denial, WorkItem, check_so_far};
 use bonded_tools::{BoxFuture, CallGuard, Registry, ToolFault};
 use tokio_util::sync::CancellationToken;
 
+use super::tree::TreeError;
 use crate::error::HostError;
 use crate::host::Toolset;
 
@@ -17,7 +18,7 @@ const LIMIT_PASSED: &str = "limit_passed";
 /// Stops a run where it passes a limit.
 pub(super) struct Guard {
     item: WorkItem,
-    changes: Box<dyn Fn() -> std::io::Result<Vec<Change>> + Send + Sync>,
+    changes: Box<dyn Fn() -> Result<Vec<Change>, TreeError> + Send + Sync>,
     tool_ops: AtomicU64,
     denial: Mutex<Option<Denial>>,
     stop: CancellationToken,
@@ -29,7 +30,7 @@ impl Guard {
         item: WorkItem,
         tool_ops: u64,
         stop: CancellationToken,
-        changes: impl Fn() -> std::io::Result<Vec<Change>> + Send + Sync + 'static,
+        changes: impl Fn() -> Result<Vec<Change>, TreeError> + Send + Sync + 'static,
     ) -> Self {
         Self {
             item,

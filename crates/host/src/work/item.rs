@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Denial, WorkItem, WorkStatus, admit, missing_inputs, missing_outputs, prompt_of,
+    Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs, missing_outputs, prompt_of,
     tool_trace,
 };
 use bonded_kernel::{Entry, Millis, Run, RunConfig, RunId, TerminationKind};
@@ -117,8 +117,13 @@ fn guard(
     let done: usize = logs.iter().map(|log| tool_trace(log).len()).sum();
     let copy = copy.clone();
     Guard::new(item.clone(), done as u64, stop.clone(), move || {
-        copy.changes()
+        copy.changes().map(|changed| changed.changes)
     })
+}
+
+fn touches_git(paths: Vec<TreePath>) -> Option<Denial> {
+    let invariant = Invariant::GitUntouched;
+    (!paths.is_empty()).then_some(Denial::Invariant { invariant, paths })
 }
 
 /// What is looked at when an item's run has ended.
@@ -137,7 +142,8 @@ impl Judging<'_> {
         config: &RunConfig,
     ) -> Result<Outcome, WorkError> {
         let logs = self.level.logs(self.run.id()).await?;
-        let changes = self.copy.changes()?;
+        let changed = self.copy.changes()?;
+        let changes = changed.changes;
         let after = self.level.after(&changes)?;
         let (own, children) = logs.split_first().ok_or(WorkError::NoLog)?;
         let children: Vec<&[Entry]> = children.iter().map(Vec::as_slice).collect();
@@ -147,7 +153,7 @@ impl Judging<'_> {
             prompt: prompt_of(own),
             ..Outcome::failed("")
         };
-        let verdict = match self.admitted(stopped, &capsule) {
+        let verdict = match self.admitted(stopped.or_else(|| touches_git(changed.git)), &capsule, &after) {
             Ok(()) => self.tested(&capsule, config).await?,
             Err(verdict) => verdict,
         };
@@ -165,7 +171,12 @@ impl Judging<'_> {
         (self.level.now() - self.started).max(self.run.elapsed_ms())
     }
 
-    fn admitted(&self, stopped: Option<Denial>, capsule: &Capsule) -> Result<(), Verdict> {
+    fn admitted(
+        &self,
+        stopped: Option<Denial>,
+        capsule: &Capsule,
+        after: &Tree,
+    ) -> Result<(), Verdict> {
         if let Some(denial) = stopped {
             return Err(Verdict::Denied(denial.to_string()));
         }
@@ -180,7 +191,7 @@ impl Judging<'_> {
         }
         let before = |content: &_| self.level.admitted_before(content);
         admit(self.item, capsule, before).map_err(|denial| Verdict::Denied(denial.to_string()))?;
-        match missing_outputs(self.item, capsule) {
+        match missing_outputs(self.item, after) {
             None => Ok(()),
             Some(why) => Err(Verdict::Failed(why, None)),
         }
@@ -206,7 +217,7 @@ impl Judging<'_> {
 
     /// What tests leave behind is not published; so they must not have touched what is.
     fn untouched(&self, capsule: &Capsule, tests: Tests) -> Result<Verdict, WorkError> {
-        let now = self.copy.changes()?;
+        let now = self.copy.changes()?.changes;
         let kept = |change: &&_| now.contains(change);
         let touched = capsule.deltas.changes().into_iter().find(|it| !kept(it));
         Ok(match touched {

@@ -11,15 +11,16 @@ use futures_util::{StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;
-use super::history::History;
 use super::item::{Worked, work_item};
 use super::level::Level;
 use super::outcome::Outcome;
 use super::plan_id::PlanId;
+use super::plan_record::PlanRecord;
+use super::publish::CommitPlan;
 use super::recover::Recovered;
 use super::seal::Sealer;
 use super::staff::Staff;
-use super::tree::{Checkpoints, Isolation};
+use super::tree::{Checkpoints, Copies, Isolation};
 use super::workshop::Workshop;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
@@ -108,20 +109,36 @@ pub async fn work(
     order: &WorkOrder<'_>,
     cancel: &CancellationToken,
 ) -> Result<WorkEnd, WorkError> {
+    if order.commit {
+        // Whether there could be commits at all is known before anything runs.
+        CommitPlan::new(&order.root, "", "", 0)?;
+    }
     let mut sealer = Sealer::open(order)?;
     if let Some(recovered) = sealer.recover()? {
         (order.watch)(WorkNews::Recovered(&recovered));
     }
+    let copies = open_copies(order)?;
     let mut results = BTreeMap::new();
     for (number, items) in order.plan.levels().into_iter().enumerate() {
-        match work_level(order, &mut sealer, &results, number, &items, cancel).await? {
+        match work_level(order, &copies, &mut sealer, &results, (number, &items), cancel).await? {
             LevelEnd::Sealed(sealed) => results.extend(sealed),
             LevelEnd::Waits(runs) => return Ok(WorkEnd::Waits(runs)),
         }
     }
+    copies.remove()?;
     let in_order = order.plan.items().iter();
     let in_order = in_order.filter_map(|item| results.remove(&item.id));
     Ok(WorkEnd::Done(in_order.collect()))
+}
+
+/// The copies of the plan, with those that a process left that died. What plans have left that have ended goes.
+fn open_copies(order: &WorkOrder<'_>) -> Result<Copies, WorkError> {
+    let needed = |name: &str| {
+        let record = PlanId::new(name).map(|id| PlanRecord::read(&order.workshop, &id));
+        matches!(record, Ok(Ok(Some(record))) if !record.has_ended(&order.workshop))
+    };
+    let all = order.workshop.copies_dir();
+    Ok(Copies::open_to_stay(&all, order.id.as_str(), order.isolation, &needed)?)
 }
 
 enum LevelEnd {
@@ -131,10 +148,10 @@ enum LevelEnd {
 
 async fn work_level(
     order: &WorkOrder<'_>,
+    copies: &Copies,
     sealer: &mut Sealer<'_>,
     earlier: &BTreeMap<ItemId, RunResult>,
-    number: usize,
-    items: &[&WorkItem],
+    (number, items): (usize, &[&WorkItem]),
     cancel: &CancellationToken,
 ) -> Result<LevelEnd, WorkError> {
     if let Some(sealed) = sealer.sealed_before(number, items)? {
@@ -151,6 +168,7 @@ async fn work_level(
     let level = Level {
         order,
         frozen: &frozen,
+        copies,
         history: sealer.history(),
         ended: &ended,
     };

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use bonded_kernel::work::{Capsule, TestCounts, WorkStatus};
+use bonded_kernel::work::{Capsule, TestReport, WorkStatus};
 use serde::{Deserialize, Serialize};
 
 use super::files::write_durably;
@@ -31,14 +31,9 @@ pub(super) struct Outcome {
 /// What came of an item's tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tests {
-    /// Absent where a signal or the time limit ended them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) exit: Option<i32>,
-    /// As far as the output says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) counts: Option<TestCounts>,
+    pub(super) report: TestReport,
+    /// Of much output the beginning and the end.
     pub(super) output: String,
-    pub(super) output_bytes: u64,
 }
 
 impl Outcome {

@@ -50,7 +50,7 @@ impl<'a> Sealer<'a> {
         if file.exists() {
             frozen.tree = read_tree(&file)?;
         } else {
-            write_tree(&file, &frozen.tree)?;
+            write_tree(&frozen.tree, &file)?;
         }
         Ok(frozen)
     }
@@ -195,13 +195,9 @@ impl Sealer<'_> {
             return Ok(None);
         }
         let title = item.description.lines().next().unwrap_or_default();
-        let plan = CommitPlan::new(
-            &self.order.root,
-            title,
-            &receipt.receipt_hash.to_string(),
-            receipt.sealed_at,
-        );
-        Ok(Some(plan.map_err(PublishError::from)?))
+        let hash = receipt.receipt_hash.to_string();
+        let seconds = receipt.sealed_at.0 / 1000;
+        Ok(Some(CommitPlan::new(&self.order.root, title, &hash, seconds)?))
     }
 
     fn denied(&self, base: ItemOutcome, denial: Denial, test_output: Option<String>) -> Papers {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bonded_kernel::work::{WorkItem, test_counts};
+use bonded_kernel::Hash;
+use bonded_kernel::work::{TestReport, WorkItem, test_counts};
 use bonded_tools::Sandbox;
 use bonded_tools::shell::shell;
 
@@ -29,30 +30,29 @@ pub(super) async fn run_tests(
     dir: &Path,
     left_ms: u64,
 ) -> Tested {
+    let started = Instant::now();
     let left = Duration::from_millis(left_ms);
     let end = match shell(sandbox, command, dir, left, OUTPUT_BYTES_MAX).await {
         Ok(end) => end,
         Err(error) => return Tested::NotStarted(format!("Tests could not be started: {error}")),
     };
-    let counts = test_counts(&end.output);
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let tests = Tests {
-        exit: end.status.and_then(|status| status.code()),
-        counts,
+        report: TestReport {
+            command: command.to_owned(),
+            exit_code: end.status.and_then(|status| status.code()),
+            counts: test_counts(&end.output),
+            duration_ms,
+            output_hash: Hash::of(end.output.as_bytes()),
+            output_bytes: end.output_bytes,
+        },
         output: end.output,
-        output_bytes: end.output_bytes,
     };
-    let Some(status) = end.status else {
+    if end.status.is_none() {
         return Tested::OutOfTime(tests);
-    };
-    if !status.success() {
-        return Tested::Failed(tests, format!("Tests failed: {status}"));
     }
-    let (expected, passed) = (item.tests_expected, counts.map_or(0, |counts| counts.passed));
-    match expected.filter(|expected| passed < *expected) {
-        None => Tested::Passed(tests),
-        Some(expected) => {
-            let why = format!("Tests failed: {passed} tests passed, and {expected} are expected");
-            Tested::Failed(tests, why)
-        }
+    match tests.report.judge(item) {
+        Ok(()) => Tested::Passed(tests),
+        Err(fault) => Tested::Failed(tests, fault.to_string()),
     }
 }

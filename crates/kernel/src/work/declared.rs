@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::item::WorkItem;
 use super::path::{BadTreePath, TreePath};
 use super::tree::{Child, Directory, Tree};
 
@@ -163,4 +164,26 @@ fn wildcard<P, N>(
         }
     }
     pattern[at..].iter().all(is_star)
+}
+
+/// What must be there before an item begins, and is not.
+pub fn missing_inputs(item: &WorkItem, before: &Tree) -> Option<String> {
+    missing("input", item.input_files.as_deref(), before)
+}
+
+/// What must be there when an item has ended, and is not.
+pub fn missing_outputs(item: &WorkItem, after: &Tree) -> Option<String> {
+    missing("output", item.output_files.as_deref(), after)
+}
+
+/// A pattern or a directory says where files may be, not that there are any.
+fn missing(what: &str, declared: Option<&[DeclaredPath]>, tree: &Tree) -> Option<String> {
+    let declared = declared.unwrap_or_default().iter();
+    let missing = declared.filter(|it| it.plain().is_some() && !it.is_in(tree));
+    let paths: Vec<String> = missing.map(ToString::to_string).collect();
+    match paths.as_slice() {
+        [] => None,
+        [path] => Some(format!("Missing {what} file: {path}")),
+        several => Some(format!("Missing {what} files: {}", several.join(", "))),
+    }
 }

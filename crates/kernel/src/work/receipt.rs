@@ -202,16 +202,24 @@ pub struct Receipt {
     pub receipt_hash: Hash,
 }
 
+/// What the next receipt of a chain needs to know of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptLink {
+    pub chain_index: u64,
+    pub sealed_at: Millis,
+    pub tree_after: Hash,
+    pub receipt_hash: Hash,
+}
+
 impl Receipt {
     /// Seals an outcome as the next of a chain.
-    pub fn seal(outcome: ItemOutcome, previous: Option<&Self>, now: Millis) -> Self {
+    pub fn seal(outcome: ItemOutcome, previous: Option<&ReceiptLink>, now: Millis) -> Self {
         let mut receipt = Self {
             format: RECEIPT_FORMAT,
             chain_index: previous.map_or(0, |it| it.chain_index.saturating_add(1)),
             sealed_at: previous.map_or(now, |it| now.max(it.sealed_at.plus(1))),
             previous_receipt_hash: previous.map(|it| it.receipt_hash),
-            tree_changed_outside: previous
-                .is_some_and(|it| it.outcome.tree_after != outcome.tree_before),
+            tree_changed_outside: previous.is_some_and(|it| it.tree_after != outcome.tree_before),
             outcome,
             receipt_hash: Hash::ZERO,
         };
@@ -219,7 +227,17 @@ impl Receipt {
         receipt
     }
 
-    /// As a file holds it: canonical JSON, on one line.
+    /// What the next one is sealed with.
+    pub fn link(&self) -> ReceiptLink {
+        ReceiptLink {
+            chain_index: self.chain_index,
+            sealed_at: self.sealed_at,
+            tree_after: self.outcome.tree_after,
+            receipt_hash: self.receipt_hash,
+        }
+    }
+
+    /// Canonical JSON, on one line.
     pub fn to_json(&self) -> String {
         canonical(&self.to_value())
     }

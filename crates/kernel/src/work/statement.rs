@@ -50,6 +50,8 @@ pub enum EnvelopeFault {
     Receipt(#[from] ReceiptFault),
     #[error("its subject is not the tree of its receipt")]
     OtherSubject,
+    #[error("what was signed is another receipt")]
+    OtherReceipt,
 }
 
 /// The statement that a receipt makes: about the tree as it was afterwards.

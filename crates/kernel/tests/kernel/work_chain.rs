@@ -29,7 +29,7 @@ fn outcomes() -> Vec<ItemOutcome> {
 fn sealed(outcomes: Vec<ItemOutcome>, times: impl IntoIterator<Item = Millis>) -> Vec<Receipt> {
     let mut receipts: Vec<Receipt> = vec![];
     for (outcome, now) in outcomes.into_iter().zip(times) {
-        receipts.push(Receipt::seal(outcome, receipts.last(), now));
+        receipts.push(Receipt::seal(outcome, receipts.last().map(Receipt::link).as_ref(), now));
     }
     receipts
 }

@@ -23,9 +23,9 @@ fn receipts() -> Vec<Receipt> {
     let merged = tree(&[("a", "1"), ("b", "1")]);
     let first = Receipt::seal(published("a", &one), None, SEALED);
     let second = published("b", &two).published(&two, one.after_hash, merged.hash());
-    let second = Receipt::seal(second, Some(&first), SEALED);
+    let second = Receipt::seal(second, Some(&first.link()), SEALED);
     let denied = unpublished("c", WorkStatus::Denied, merged.hash());
-    let denied = Receipt::seal(denied, Some(&second), SEALED);
+    let denied = Receipt::seal(denied, Some(&second.link()), SEALED);
     vec![first, second, denied]
 }
 
@@ -66,7 +66,7 @@ fn a_level_begins_with_what_the_one_before_left() {
     let receipts = receipts();
     let first = level(&receipts, None);
     let last = unpublished("d", WorkStatus::Failure, first.tree_after);
-    let next = Receipt::seal(last, receipts.last(), SEALED);
+    let next = Receipt::seal(last, receipts.last().map(Receipt::link).as_ref(), SEALED);
     let second = level(std::slice::from_ref(&next), Some(&first));
     assert_eq!(second.tree_before, first.tree_after);
     assert_eq!(second.previous_level_hash, Some(first.receipt_hash));

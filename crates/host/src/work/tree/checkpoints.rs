@@ -14,6 +14,7 @@ use super::error::TreeError;
 use super::objects::{Content, Objects};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
+use crate::work::publish::Contents;
 
 /// How often a tree that changes under the freeze is tried.
 const TRIES: usize = 3;
@@ -124,6 +125,15 @@ impl Checkpoints {
 
 fn as_path(bytes: Box<[u8]>) -> PathBuf {
     OsString::from_vec(bytes.into()).into()
+}
+
+impl Contents for Checkpoints {
+    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
+        match self.objects.read(*content) {
+            Ok(content) => Ok(Box::new(content)),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
 }
 
 fn save(stats: &StatCache, path: &Path) -> Result<(), TreeError> {
