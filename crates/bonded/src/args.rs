@@ -161,7 +161,7 @@ pub(crate) struct WorkArgs {
 
     /// Who works: an agent file for all items, or ID=FILE.ai for those of one agent_id; several may be given
     #[arg(long = "agent", short = 'a', value_name = "[ID=]FILE.ai", conflicts_with_all = ["base_url", "price", "key_env"])]
-    pub(crate) agents: Vec<String>,
+    pub(crate) agent_files: Vec<String>,
 
     /// Check the plan and print its levels and limits; nothing runs
     #[arg(long, conflicts_with = "resume")]
@@ -188,7 +188,7 @@ pub(crate) struct WorkArgs {
     pub(crate) wait_ms: u64,
 
     /// The agents' system text, instead of the built-in one
-    #[arg(long, value_name = "FILE", conflicts_with = "agents")]
+    #[arg(long, value_name = "FILE", conflicts_with = "agent_files")]
     pub(crate) system: Option<PathBuf>,
 
     #[command(flatten)]

@@ -30,7 +30,7 @@ impl CommandLineStaff {
     ) -> Result<Self, CliError> {
         let mut of_all = None;
         let mut of_one = BTreeMap::new();
-        for said in &args.agents {
+        for said in &args.agent_files {
             match said.split_once('=') {
                 Some((id, file)) => {
                     let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
@@ -42,7 +42,7 @@ impl CommandLineStaff {
                 None => of_all = Some(prepare(args, root, Some(said))?),
             }
         }
-        if args.agents.is_empty() {
+        if args.agent_files.is_empty() {
             of_all = Some(prepare(args, root, None)?);
         }
         let staff = Self {
