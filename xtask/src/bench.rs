@@ -20,6 +20,7 @@ mod process;
 mod rig;
 mod server;
 mod start;
+mod tools;
 
 use crate::fault::Fault;
 use crate::options::Options;
@@ -32,7 +33,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 9] = [
+const SECTIONS: [(&str, Section); 10] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -42,6 +43,7 @@ const SECTIONS: [(&str, Section); 9] = [
     ("agent", agent::measure),
     ("help", help::measure),
     ("counting", counting::measure),
+    ("tools", tools::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {

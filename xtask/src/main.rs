@@ -10,11 +10,13 @@
 )]
 
 mod bench;
+mod bubblewrap;
 mod build_cost;
 mod cpu;
 mod docs;
 mod fault;
 mod injection;
+mod installation;
 mod mcp_servers;
 mod options;
 mod real_model;

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use crate::bubblewrap;
 use crate::docs;
 use crate::fault::Fault;
 use crate::mcp_servers;
@@ -9,7 +10,10 @@ use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
 pub(crate) fn run_all() -> Result<(), Fault> {
-    stage("what the tests need", prerequisites)?;
+    stage("what the tests need", || {
+        prerequisites()?;
+        bubblewrap::install()
+    })?;
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", || {
         let words = [
@@ -33,8 +37,8 @@ pub(crate) fn run_all() -> Result<(), Fault> {
     stage("docs", docs::check)
 }
 
-/// The tests need the toolchain, git, a POSIX shell and Python, and once the network, for the SDKs; all
-/// that is missing is named at once.
+/// The tests need the toolchain, git, a POSIX shell, Python and bubblewrap, and once the network, for the SDKs; all
+/// that is missing and cannot be installed is named at once.
 fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 5] = [
         (

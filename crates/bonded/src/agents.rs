@@ -16,7 +16,7 @@ use bonded_transport::{Providers, Transport};
 use crate::args::AgentArgs;
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output};
+use crate::{options, output, settings};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
@@ -86,9 +86,13 @@ pub(crate) fn host(
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
+    let token_dir = settings::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(confinement(&*store))
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
+    if let Some(token_dir) = token_dir {
+        tools = tools.logged_in(token_dir);
+    }
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));
     }
@@ -121,8 +125,8 @@ pub(crate) fn host(
 /// What holds for every command that a run of this store starts.
 pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     Confinement {
-        launcher: Launcher::Itself,
-        hidden_paths: store.files(),
+        launcher: Launcher::own(),
+        hidden_paths: store.files().into_iter().chain(settings::token_dir()).collect(),
         on_shortfall: Some(warn_once()),
     }
 }

@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     Work(Box<WorkArgs>),
     Serve(Box<ServeArgs>),
+    Mcp(Box<McpArgs>),
     Runs(RunsArgs),
     Show(ShowArgs),
     Resume(ResumeArgs),
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Config(ConfigArgs),
+    Login(Box<LoginArgs>),
+    Logout(Box<LogoutArgs>),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
 }
@@ -242,7 +245,7 @@ pub(crate) struct LimitArgs {
 }
 
 /// What agents, and runs without one, have in common.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct AgentArgs {
     /// A configuration file that comes before all others
     #[arg(long, value_name = "FILE.json")]
@@ -279,15 +282,14 @@ Examples:
   curl http://127.0.0.1:8130/v1/chat/completions -H 'Content-Type: application/json' \\
     -d '{\"model\": \"researcher\", \"messages\": [{\"role\": \"user\", \"content\": \"why?\"}]}'")]
 pub(crate) struct ServeArgs {
-    /// An agent to serve: an agent file; several may be given
-    #[arg(
-        long = "agent",
-        short = 'a',
-        value_name = "FILE.ai",
-        required = true,
-        action = clap::ArgAction::Append
-    )]
-    pub(crate) agent_files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
+
+    /// Offer the agents to MCP clients too, at /mcp
+    ///
+    /// Each agent is a tool, and every run of the store can be read as a resource.
+    #[arg(long)]
+    pub(crate) mcp: bool,
 
     /// Where to listen; port 0 lets the system choose one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8130")]
@@ -307,13 +309,44 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// How many runs at a time; ten times as many requests may wait
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) concurrency: u32,
-
     /// How many seconds runs may go on after a stop before they are cancelled
     #[arg(long, value_name = "S", default_value_t = 30)]
     pub(crate) stop_after: u64,
+}
+
+/// Offer agents as tools to an MCP client, over stdin and stdout
+///
+/// The client starts this program and speaks the Model Context Protocol with it. Each agent is a tool, every
+/// call is a run like any other, and every run of the store can be read as a resource. When the client closes
+/// the stream, the runs under way are cancelled.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded mcp --agent researcher.ai --agent writer.ai
+
+In a client's configuration:
+  \"mcpServers\": { \"agents\": { \"command\": \"bonded\", \"args\": [\"mcp\", \"--agent\", \"/path/researcher.ai\"] } }")]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
+}
+
+/// What is served, by whatever protocol.
+#[derive(Debug, Args)]
+pub(crate) struct ServedArgs {
+    /// An agent to serve: an agent file; several may be given
+    #[arg(
+        long = "agent",
+        short = 'a',
+        value_name = "FILE.ai",
+        required = true,
+        action = clap::ArgAction::Append
+    )]
+    pub(crate) agent_files: Vec<PathBuf>,
+
+    /// How many runs at a time; ten times as many requests may wait
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: u32,
 
     /// The directory that the agents work in [default: the current one]
     #[arg(long, short = 'C', value_name = "DIR")]
@@ -543,6 +576,34 @@ pub(crate) struct ConfigPlaceArgs {
     /// Print one object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Log in to an MCP server that demands it
+///
+/// Prints the address of a page on stdout and waits until somebody has logged in there, for ten minutes at most. The
+/// token is kept in the data directory, for its owner alone; runs use and renew it. The browser must be on this
+/// machine, or reach its port: `"redirectPort"` in the server's `oauth` fixes it, so that `ssh -L` can forward it.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// The server's name in the configuration
+    pub(crate) server: String,
+
+    /// What to ask for, instead of what the configuration or the server says
+    #[arg(long, value_name = "SCOPES", value_delimiter = ' ')]
+    pub(crate) scope: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) place: ConfigPlaceArgs,
+}
+
+/// Forget the login to an MCP server
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArgs {
+    /// The server's name in the configuration
+    pub(crate) server: String,
+
+    #[command(flatten)]
+    pub(crate) place: ConfigPlaceArgs,
 }
 
 /// Explain an error code

@@ -10,10 +10,13 @@ mod doctor;
 mod each;
 mod explain;
 mod fork;
+mod login;
+mod logout;
+mod mcp;
 mod replay;
 mod resume;
 mod run;
-mod runs;
+pub(crate) mod runs;
 mod serve;
 mod show;
 mod verify;
@@ -72,6 +75,7 @@ async fn command(
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,
+        Command::Mcp(args) => mcp::mcp(args, store).await,
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,
@@ -84,6 +88,8 @@ async fn command(
         Command::Doctor(_) => doctor::doctor(store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Config(args) => config::config(args),
+        Command::Login(args) => login::login(args).await,
+        Command::Logout(args) => logout::logout(args).await,
         Command::Explain(args) => explain::explain(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     }

@@ -327,6 +327,7 @@ impl From<AgentError> for CliError {
             | AgentError::Catalog(_) => Code::Schema,
             AgentError::InputNotJson { .. } => Code::BadGoal,
             AgentError::UnknownTool { .. }
+            | AgentError::NoLogin { .. }
             | AgentError::UnsupportedServer { .. }
             | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,

@@ -8,6 +8,8 @@ mod error;
 mod goal;
 mod keeping;
 mod ledger;
+mod loopback;
+mod mcp;
 mod options;
 mod output;
 mod refused;

@@ -13,6 +13,7 @@ mod client;
 mod connection;
 mod conversation;
 mod key;
+mod mcp;
 mod models;
 mod places;
 mod progress;
@@ -32,10 +33,17 @@ use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
-pub(crate) use access::{Tokens, needs_tokens};
-use models::Models;
+pub(crate) use access::{Caller, Tokens, needs_tokens};
+pub(crate) use answer::{Answer, Ended};
+pub(crate) use client::Client;
+pub(crate) use conversation::{Role, Said};
+pub(crate) use key::Key;
+pub(crate) use models::{Model, Models};
 use places::Places;
-use runs::Runs;
+pub(crate) use progress::Follower;
+pub(crate) use refusal::Refusal;
+pub(crate) use request::{Asked, Streaming, named_wish};
+pub(crate) use runs::Runs;
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -53,16 +61,37 @@ pub(crate) struct Settings {
     pub(crate) stop_after: Duration,
     /// Whether the end of each run is told on stderr.
     pub(crate) tells: bool,
+    /// Whether the agents are offered to MCP clients too.
+    pub(crate) mcp: bool,
 }
 
 /// What all requests share.
 #[derive(Debug)]
-struct Server {
-    models: Models,
+pub(crate) struct Server {
+    pub(crate) models: Models,
     tokens: Tokens,
-    limits: Limits,
-    runs: Arc<Runs>,
+    pub(crate) limits: Limits,
+    pub(crate) runs: Arc<Runs>,
     tools: Arc<AgentTools>,
+}
+
+impl Server {
+    /// A server whose runs end when `end_runs` is cancelled.
+    pub(crate) fn new(
+        settings: Settings,
+        host: Arc<Host>,
+        tools: Arc<AgentTools>,
+        end_runs: CancellationToken,
+    ) -> Arc<Self> {
+        let places = Places::new(settings.concurrency);
+        Arc::new(Self {
+            models: Models::new(settings.agents),
+            tokens: settings.tokens,
+            limits: settings.limits,
+            runs: Runs::new(host, places, end_runs, settings.tells),
+            tools,
+        })
+    }
 }
 
 /// Serves until `stop` is cancelled and the runs under way have ended, by themselves or as cancelled.
@@ -74,24 +103,17 @@ pub(crate) async fn serve(
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
-    let places = Places::new(settings.concurrency);
-    let runs = Runs::new(host, places, end_runs.clone(), settings.tells);
-    let server = Arc::new(Server {
-        models: Models::new(settings.agents),
-        tokens: settings.tokens,
-        limits: settings.limits,
-        runs: runs.clone(),
-        tools,
-    });
-    let mut connections = connection::accept(listener, routes::router(server), stop).await;
+    let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
+    let server = Server::new(settings, host, tools, end_runs.clone());
+    let runs = server.runs.clone();
+    let mcp = has_mcp.then(|| mcp::router(server.clone(), stop.clone()));
+    let router = routes::router(server, mcp);
+    let mut connections = connection::accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
         runs.ended().await;
     });
-    if tokio::time::timeout(settings.stop_after, &mut quiet)
-        .await
-        .is_err()
-    {
+    if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
         end_runs.cancel();
         // A client that does not read must not keep the process; every run has been told to end.
         let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;

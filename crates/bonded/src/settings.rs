@@ -13,7 +13,7 @@ use bonded_host::config::{Config, Places};
 use bonded_host::{Goal, Host, KNOWN_PROVIDERS, SCRIPT, TargetRequest, policy, resolve_target};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Kept, Limits, Money, OUTPUT_KEPT_BYTES_MAX, OwnTools, Price, ReportFormat,
-    RunConfig, RunId, Target, Text,
+    RunConfig, RunId, SandboxConfig, Target, Text,
 };
 use bonded_state::{ListFilter, SqliteStore, Store};
 use bonded_transport::Script;
@@ -36,6 +36,12 @@ pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
         .hint("name a file: --store FILE or BONDED_STORE")
     })?;
     Ok(base.data_dir().join("bonded").join("store.db"))
+}
+
+/// Where logins to tool servers are kept, whichever store is used.
+pub(crate) fn token_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded").join("tokens"))
 }
 
 /// Opens the store, making it where it is missing.
@@ -258,11 +264,19 @@ fn usual_format() -> ReportFormat {
     }
 }
 
-fn prepare_plain(
-    args: &Wanted<'_>,
-    dir: String,
-    workplace: Workplace,
-) -> Result<Prepared, CliError> {
+/// What holds for commands where only the configuration that is found from here says it.
+pub(crate) fn usual_sandbox() -> Result<SandboxConfig, CliError> {
+    let dir = working_directory(None)?;
+    let workplace = agents::workplace(&AgentArgs::default(), Path::new(&dir))?;
+    let resolved = options::resolve(&Sources {
+        config: configuration(&workplace)?.defaults()?,
+        ..Sources::default()
+    })?;
+    Ok(resolved.options.sandbox)
+}
+
+/// The configuration for a run that is no agent's.
+fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
     let places = Places {
         explicit: workplace.config_file.clone(),
         cwd: workplace.dir.clone(),
@@ -271,8 +285,16 @@ fn prepare_plain(
         home: workplace.home.clone(),
         etc: workplace.etc.clone(),
     };
+    Ok(Config::load(&places, workplace.environment.clone())?)
+}
+
+fn prepare_plain(
+    args: &Wanted<'_>,
+    dir: String,
+    workplace: Workplace,
+) -> Result<Prepared, CliError> {
     refuse_options_of_agents(&workplace)?;
-    let config = Config::load(&places, workplace.environment.clone())?;
+    let config = configuration(&workplace)?;
     let mut said = workplace.command_line.clone();
     let named = (args.model.base_url.is_some())
         .then(|| said.remove("models"))

@@ -6,6 +6,7 @@
 mod error;
 mod input;
 mod keyring;
+mod login;
 mod rest;
 mod sub_agent;
 mod target;
@@ -27,6 +28,7 @@ use crate::policy;
 
 pub use error::AgentError;
 pub use keyring::Keyring;
+pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{UnknownWindow, all as targets};
 pub(crate) use tools::BUILTIN;

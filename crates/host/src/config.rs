@@ -15,6 +15,7 @@ mod known;
 mod layer;
 mod mcp;
 pub(crate) mod nearest;
+mod oauth;
 mod openapi_file;
 pub mod options;
 mod places;

@@ -211,7 +211,10 @@ impl Driver<'_> {
             }
             None => {
                 let mask = self.host.secrets.mask();
-                self.registry.invoke(invocation, &mask).await
+                let mut output = self.registry.invoke(invocation, &mask).await;
+                // A server's token may have been renewed meanwhile.
+                output.text = self.host.secrets.mask().owned(output.text);
+                output
             }
         };
         output.tokens = self.counter.count(&output.text);

@@ -15,13 +15,13 @@ mod declared;
 mod delta;
 mod fault;
 mod item;
+mod merge;
 mod merkle;
 mod path;
 mod plan;
 mod read;
 mod receipt;
 mod result;
-mod signed;
 mod state;
 mod statement;
 mod trace;
@@ -32,7 +32,7 @@ pub use admission::{Denial, Invariant, admit, check_so_far, within};
 pub use canonical::canonical;
 pub use capsule::{Artifact, ArtifactKind, Capsule, prompt_of};
 pub use change::{Change, Clash};
-pub use counts::{Counts, test_counts};
+pub use counts::{TestCounts, test_counts};
 pub use declared::{DeclaredPath, missing_inputs, missing_outputs};
 pub use delta::{Deltas, Footprint};
 pub use fault::{PlanFault, PlanFaultKind};
@@ -44,16 +44,15 @@ pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
 pub use path::{BadTreePath, TreePath};
 pub use plan::{PlanContext, WorkPlan};
 pub use receipt::{
-    ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt, Metrics,
-    RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord, verify_chain, verify_level,
-    verify_level_items, verify_receipt,
+    Admission, ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt,
+    Metrics, RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord, verify_chain,
+    verify_level, verify_level_items, verify_receipt,
 };
 pub use result::{ResultFiles, RunResult};
-pub use signed::{SignedReceipt, open_signed, signed_receipt};
 pub use state::{BadMove, ItemState, WorkStatus, blocked};
 pub use statement::{
     Envelope, EnvelopeFault, PAYLOAD_TYPE, PREDICATE_TYPE, Signature, open_envelope,
-    pre_authentication, seal_envelope, statement,
+    open_signed_receipt, pre_authentication, seal_envelope, signed_receipt, statement,
 };
 pub use trace::{CallStatus, TracedCall, tool_trace};
 pub use tree::{Child, Directory, Node, Special, Tree};

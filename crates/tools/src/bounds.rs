@@ -3,15 +3,29 @@
 //! The built-in tools shorten what they say themselves, so that the model gets whole JSON; the
 //! registry's cut is only the backstop.
 
-use bonded_kernel::Invocation;
+use bonded_kernel::{Invocation, OUTPUT_KEPT_BYTES_MAX};
 
 /// No tool takes a larger file into memory, nor keeps more of a command's output.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How many bytes of JSON a tool may fill, given how many its fixed fields need.
 pub(crate) fn budget(call: &Invocation, fixed_bytes: usize) -> usize {
-    let max = call.output_bytes_max().min(FILE_BYTES_MAX);
-    usize::try_from(max)
+    less(call.output_bytes_max(), fixed_bytes)
+}
+
+/// The same for a tool that leaves it to the registry to cut what it says, where the model can read on in it. Where
+/// it cannot, the tool shortens it itself.
+pub(crate) fn paged_budget(call: &Invocation, fixed_bytes: usize) -> usize {
+    let shown_max = call.output_bytes_max();
+    let kept_max = call.output_handle().and(call.kept_bytes_max()).unwrap_or(0);
+    less(
+        shown_max.max(kept_max.min(OUTPUT_KEPT_BYTES_MAX)),
+        fixed_bytes,
+    )
+}
+
+fn less(bytes_max: u64, fixed_bytes: usize) -> usize {
+    usize::try_from(bytes_max.min(FILE_BYTES_MAX))
         .unwrap_or(usize::MAX)
         .saturating_sub(fixed_bytes)
 }

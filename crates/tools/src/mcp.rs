@@ -32,6 +32,9 @@ mod upkeep;
 mod witness;
 
 pub use error::McpError;
+pub use http::{
+    Grant, LoggedIn, Oauth, OauthError, OauthSettings, check_url, learn_logins, login, logout,
+};
 pub(crate) use name::shown_name;
 pub use news::{McpNews, Tell};
 pub use pool::{McpServers, McpTools};

@@ -28,5 +28,7 @@ mod url;
 pub use endpoint::RestEndpoints;
 pub use error::RestError;
 pub use openapi::{OpenapiDocument, OpenapiTools};
+pub(crate) use policy::may_reach;
+pub(crate) use resolver::JudgingResolver;
 pub use resolver::{NameLookup, system_lookup};
 pub use settings::{JsonStream, Reach, Redirects, RestTool};

@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::bounds::budget;
+use crate::bounds::paged_budget;
 use crate::capture::show_both;
 use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
@@ -51,7 +51,8 @@ impl Run {
             "run",
             ToolEffect::Write,
             "Runs a command and waits for it. A non-zero exit is a result, not a failure. Background \
-             processes are killed when the command ends. Of long output the beginning and the end are shown. \
+             processes are killed when the command ends. Of long output the beginning and the end are shown, or the \
+             beginning and how to read on. \
              The command runs in a sandbox: what it may not write or reach is refused to it.",
             &json!({
                 "command": {
@@ -87,7 +88,7 @@ impl Run {
         let mut confined = self
             .command(&arguments, &cwd, &call.key())
             .map_err(|error| not_started(&arguments, &error))?;
-        let bytes_max = budget(call, FIXED_BYTES);
+        let bytes_max = paged_budget(call, FIXED_BYTES);
         let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX);
         let timeout = Duration::from_millis(timeout_ms.min(call.timeout_ms()));
         let stdin = arguments.stdin.clone();

@@ -1,8 +1,8 @@
 //! The sandbox that commands and stdio servers run in.
 //!
-//! Nothing here changes this process. A command is started through a *launcher*: our own program again,
-//! which [`enter`]s the sandbox before it becomes the command. Two stages of it are needed, because a
-//! process cannot enter a process namespace itself, only its children can:
+//! Nothing here changes this process. A command is started through a *launcher*: a small program, or our
+//! own again, which [`enter`]s the sandbox before it becomes the command. Two stages of it are needed,
+//! because a process cannot enter a process namespace itself, only its children can:
 //!
 //! ```text
 //! this process → supervisor (outside) → first process (inside) → the command
@@ -21,6 +21,7 @@ mod files;
 mod git;
 mod inside;
 mod launch;
+mod light;
 mod limits;
 mod mounts;
 mod namespaces;
@@ -28,6 +29,7 @@ mod order;
 mod probe;
 mod scratch;
 mod secret_places;
+mod stand_in;
 mod supervisor;
 mod syscalls;
 
@@ -38,6 +40,7 @@ use std::sync::{Arc, OnceLock};
 pub use bonded_kernel::{ProcessLimits, SandboxLevel};
 pub use enter::enter;
 pub use launch::{Confined, Launcher};
+pub use light::LightLauncher;
 pub use probe::Means;
 
 /// What commands may do.
@@ -91,6 +94,8 @@ pub struct Sandbox {
 #[derive(Clone, Debug)]
 struct Found {
     means: Arc<Means>,
+    /// The program that starts commands, if there is one.
+    launcher: Option<PathBuf>,
     /// Repositories below the top of the working directory.
     nested_git: Vec<PathBuf>,
     in_force: Arc<str>,
@@ -136,7 +141,7 @@ impl Sandbox {
             return Err(SandboxError::NotUtf8 { path: path.clone() });
         }
         if policy.required {
-            let missing = probe::means(launcher).missing(policy.level);
+            let missing = probe::look(launcher).means.missing(policy.level);
             missing.into_iter().next().map_or(Ok(()), Err)?;
         }
         Ok(Self {
@@ -157,13 +162,14 @@ impl Sandbox {
 
     fn found(&self) -> &Found {
         self.found.get_or_init(|| {
-            let means = probe::means(&self.launcher);
+            let probe::Looked { means, program } = probe::look(&self.launcher);
             if let Teller(Some(tell)) = &self.teller {
                 self.shortfalls().iter().for_each(|lacking| tell(lacking));
             }
             Found {
                 in_force: means.in_force(self.policy.level).into(),
                 nested_git: git::nested(&self.workdir),
+                launcher: program,
                 means,
             }
         })
@@ -186,7 +192,7 @@ impl Sandbox {
 
 /// What this machine lacks for a level, as a person should be told.
 pub fn shortfalls(level: SandboxLevel, launcher: &Launcher) -> Vec<String> {
-    let missing = probe::means(launcher).missing(level).into_iter();
+    let missing = probe::look(launcher).means.missing(level).into_iter();
     missing
         .filter_map(|missing| match missing {
             SandboxError::Missing { feature, why, hint } => {

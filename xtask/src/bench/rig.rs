@@ -25,15 +25,17 @@ pub(crate) const PLAIN: &str = "custom-model";
 pub(crate) struct Rig {
     pub(crate) rounds: usize,
     pub(crate) server: Server,
-    programs: Programs,
+    pub(crate) programs: Programs,
     scratch: Scratch,
     /// How much the program appends when a run starts, after a reply, after an output: the floor's option.
     appends: String,
 }
 
 #[derive(Debug)]
-struct Programs {
-    bonded: PathBuf,
+pub(crate) struct Programs {
+    pub(crate) bonded: PathBuf,
+    pub(crate) tool_costs: PathBuf,
+    pub(crate) tool_server: PathBuf,
     floor: PathBuf,
     load_log: PathBuf,
     bare: PathBuf,
@@ -66,6 +68,8 @@ impl Rig {
             server: Server::start(&programs.join("chat_server"))?,
             programs: Programs {
                 bonded: programs.join("bonded"),
+                tool_costs: programs.join("tool_costs"),
+                tool_server: programs.join("tool_server"),
                 floor: programs.join("floor"),
                 load_log: programs.join("load_log"),
                 bare: programs.join("bare"),
@@ -176,16 +180,21 @@ impl Rig {
         jobs: usize,
         model: &str,
     ) -> Result<Command, Fault> {
+        let mut command = self.bonded(store);
+        command.args(["run", "--jobs", &jobs.to_string(), "--each"]);
+        command.arg(self.goals(runs)?);
+        self.run_options(&mut command, model);
+        Ok(command)
+    }
+
+    /// A file with so many goals.
+    pub(crate) fn goals(&self, runs: usize) -> Result<PathBuf, Fault> {
         let file = self.path(&format!("goals-{runs}.jsonl"));
         let goals: String = (0..runs)
             .map(|number| format!("\"read the notes, run {number}\"\n"))
             .collect();
         fs::write(&file, goals).map_err(Fault::file(&file))?;
-        let mut command = self.bonded(store);
-        command.args(["run", "--jobs", &jobs.to_string(), "--each"]);
-        command.arg(file);
-        self.run_options(&mut command, model);
-        Ok(command)
+        Ok(file)
     }
 
     /// The floor, doing the same as many runs in one process.
@@ -228,7 +237,7 @@ impl Rig {
     }
 }
 
-fn numbers<const N: usize>(text: &str) -> Result<[u64; N], Fault> {
+pub(crate) fn numbers<const N: usize>(text: &str) -> Result<[u64; N], Fault> {
     let words = text.split_whitespace().map(str::parse);
     let numbers: Option<Vec<u64>> = words.collect::<Result<_, _>>().ok();
     numbers

@@ -19,7 +19,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
+pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
     let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
     let agent_dir = args.agent_file.as_deref().and_then(Path::parent);

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use bonded_host::sandbox::{Launcher, Sandbox, SandboxLevel, SandboxPolicy, shortfalls};
+use bonded_host::sandbox::{
+    Launcher, ProcessLimits, Sandbox, SandboxLevel, SandboxPolicy, shortfalls,
+};
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
@@ -113,7 +115,7 @@ fn check_sandbox() -> Vec<Finding> {
     let mut findings = vec![Finding::Good(
         "file tools stay inside the working directory".into(),
     )];
-    let launcher = Launcher::Itself;
+    let launcher = Launcher::own();
     for level in SandboxLevel::ALL {
         let policy = SandboxPolicy {
             level,
@@ -128,12 +130,30 @@ fn check_sandbox() -> Vec<Finding> {
             Err(error) => Finding::Bad(CliError::new(Code::Sandbox, error.to_string())),
         });
     }
+    findings.push(match settings::usual_sandbox() {
+        Ok(usual) => Finding::Good(limits_text(&usual.limits)),
+        Err(error) => Finding::Bad(error),
+    });
     let lacking = shortfalls(SandboxLevel::default(), &launcher);
     findings.extend(lacking.into_iter().map(|shortfall| {
         let (what, how) = shortfall.rsplit_once("; ").unwrap_or((&shortfall, ""));
         Finding::Missing(what.to_owned(), how.to_owned())
     }));
     findings
+}
+
+fn limits_text(limits: &ProcessLimits) -> String {
+    let size = |bytes: u64| match bytes % (1 << 30) {
+        0 => format!("{} GiB", bytes >> 30),
+        _ => format!("{bytes} bytes"),
+    };
+    format!(
+        "each process of a command: {} s of the processor, {} of memory, files of {}; {} processes at the same time",
+        limits.cpu_s,
+        size(limits.memory_bytes),
+        size(limits.file_bytes),
+        limits.processes,
+    )
 }
 
 fn check_git() -> Finding {

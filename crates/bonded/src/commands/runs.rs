@@ -34,10 +34,7 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     let listed = with_status(&*store, listed).await;
     if args.json {
         for (one, status) in &listed {
-            output::stdout(&match (*status, &one.ends) {
-                (Some(status), Ok(ends)) => json::listed(one, ends, status),
-                _ => json::no_result(one.run.as_str(), DAMAGED, "the log is damaged"),
-            });
+            output::stdout(&json_line(one, *status));
         }
     } else if listed.is_empty() {
         output::stderr(NO_RUNS);
@@ -45,6 +42,14 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         output::stdout(&table(&listed));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A run of the list as one line of JSON.
+pub(crate) fn json_line(listed: &Listed, status: Option<Status>) -> String {
+    match (status, &listed.ends) {
+        (Some(status), Ok(ends)) => json::listed(listed, ends, status),
+        _ => json::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
+    }
 }
 
 /// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::agent::{self, Agent, UnknownWindow, Workplace};
+use bonded_host::Host;
+use bonded_host::agent::{self, Agent, AgentTools, UnknownWindow, Workplace};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
 use crate::agents::Shown;
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Settings, Tokens};
@@ -26,41 +27,79 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let dir = settings::working_directory(args.dir.as_deref())?;
-    let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
-    let limits = settings::own_limits(&args.limits, 0)?;
-    let agents = load(args, &workplace, &limits)?;
-    let tokens = tokens(args)?;
-    let addresses = addresses(&args.listen)?;
-    if tokens.is_empty() && serve::needs_tokens(&addresses) {
-        return Err(no_token(&args.listen));
-    }
-    let quiet = agents.iter().any(|agent| agent.options.quiet);
-    let store = settings::open_store(store)?;
-    let shown = agents.iter().map(|agent| Shown::of(&agent.options));
-    let shown = shown.fold(Shown::default(), Shown::and);
-    let keeper = Keeper::new(store.clone());
-    for agent in &agents {
-        keeper.check(settings::kept(&agent.options).as_deref())?;
-    }
-    let (host, tools) = agents::host(store, workplace, shown);
+    let prepared = Prepared::new(&args.served, store, || {
+        let tokens = tokens(args)?;
+        let addresses = addresses(&args.listen)?;
+        if tokens.is_empty() && serve::needs_tokens(&addresses) {
+            return Err(no_token(&args.listen));
+        }
+        Ok((tokens, addresses))
+    })?;
+    let (tokens, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, &args.listen).await?;
     let settings = Settings {
-        agents,
         tokens,
-        concurrency: args.concurrency as usize,
-        limits,
         stop_after: Duration::from_secs(args.stop_after),
-        tells: !quiet,
+        mcp: args.mcp,
+        ..prepared.settings
     };
-    serve::serve(listener, settings, Arc::new(host), tools.clone(), stop).await;
+    let (host, tools) = (prepared.host, prepared.tools);
+    serve::serve(listener, settings, host, tools.clone(), stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Agents that are ready to be served, by whatever protocol.
+pub(super) struct Prepared<D> {
+    pub(super) settings: Settings,
+    pub(super) host: Arc<Host>,
+    pub(super) tools: Arc<AgentTools>,
+    /// What lets clients in.
+    door: D,
+}
+
+impl<D> Prepared<D> {
+    /// Loads the agents, makes sure of the door, and opens the store last.
+    pub(super) fn new(
+        args: &ServedArgs,
+        store: Option<&Path>,
+        door: impl FnOnce() -> Result<D, CliError>,
+    ) -> Result<Self, CliError> {
+        let dir = settings::working_directory(args.dir.as_deref())?;
+        let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
+        let limits = settings::own_limits(&args.limits, 0)?;
+        let agents = load(args, &workplace, &limits)?;
+        let door = door()?;
+        let store = settings::open_store(store)?;
+        let shown = agents.iter().map(|agent| Shown::of(&agent.options));
+        let shown = shown.fold(Shown::default(), Shown::and);
+        let keeper = Keeper::new(store.clone());
+        for agent in &agents {
+            keeper.check(settings::kept(&agent.options).as_deref())?;
+        }
+        let (host, tools) = agents::host(store, workplace, shown);
+        let quiet = agents.iter().any(|agent| agent.options.quiet);
+        let settings = Settings {
+            agents,
+            tokens: Tokens::default(),
+            concurrency: args.concurrency as usize,
+            limits,
+            stop_after: Duration::ZERO,
+            tells: !quiet,
+            mcp: false,
+        };
+        Ok(Self {
+            settings,
+            host: Arc::new(host),
+            tools,
+            door,
+        })
+    }
+}
+
 /// Loads every agent and checks that it could run, so that no client is the first to find out.
-fn load(args: &ServeArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec<Agent>, CliError> {
+fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec<Agent>, CliError> {
     let mut agents = vec![];
     for file in &args.agent_files {
         let agent = Agent::load(file, workplace, BTreeMap::new())?;

@@ -1,6 +1,6 @@
 //! Who may ask: tokens, and where there are none, what a browser cannot be made to send.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
@@ -8,6 +8,7 @@ use bonded_kernel::Hash;
 use subtle::ConstantTimeEq as _;
 
 use super::refusal::Refusal;
+use crate::loopback::is_loopback_name;
 
 /// The tokens that open the server. Only their hashes are kept: they have one length, and comparing them
 /// tells nothing about the token.
@@ -22,7 +23,7 @@ impl std::fmt::Debug for Tokens {
 
 /// Who asks: the hash of a token, or nobody in particular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Caller(pub(super) Hash);
+pub(crate) struct Caller(pub(crate) Hash);
 
 impl Tokens {
     pub(crate) fn new<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Self {
@@ -70,16 +71,6 @@ fn by_loopback_name(headers: &HeaderMap) -> Result<Caller, Refusal> {
         Some(host) if !is_loopback_name(host) => Err(Refusal::foreign_host(host)),
         _ => Ok(Caller(Hash::ZERO)),
     }
-}
-
-fn is_loopback_name(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost")
-        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Whether others than this machine could ask.

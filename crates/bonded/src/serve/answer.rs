@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use bonded_host::HostError;
 use bonded_kernel::{Event, FailureClass, Report, Run, RunId, Termination, TerminationKind, Usage};
 use bonded_state::{Store, StoreError};
+use serde_json::Value;
 
 use super::refusal::Refusal;
 use crate::error::with_causes;
@@ -15,13 +16,15 @@ const PART_ENTRIES: usize = 128;
 
 /// The accepted report, and what the run used for it.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) content: String,
-    pub(super) usage: Usage,
+pub(crate) struct Answer {
+    pub(crate) content: String,
+    /// The report where it is JSON.
+    pub(crate) json: Option<Value>,
+    pub(crate) usage: Usage,
 }
 
 /// Shared by all clients that wait for one run.
-pub(super) type Ended = Result<Arc<Answer>, Refusal>;
+pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
 
 /// Tells what a run came to. `stopping` is whether the server itself ends its runs.
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
@@ -30,10 +33,14 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
         return Err(waits(&run));
     };
     match termination.kind {
-        TerminationKind::Done => Ok(Arc::new(Answer {
-            content: content(run.report(), termination),
-            usage: run.spend().usage,
-        })),
+        TerminationKind::Done => {
+            let (content, json) = content(run.report(), termination);
+            Ok(Arc::new(Answer {
+                content,
+                json,
+                usage: run.spend().usage,
+            }))
+        }
         TerminationKind::Cancelled if stopping => Err(Refusal::stopping()),
         TerminationKind::Fatal => {
             // A log that cannot be read does not say whose fault it was.
@@ -53,15 +60,16 @@ fn waits(run: &Run) -> Refusal {
     Refusal::failed(StatusCode::CONFLICT, "awaiting_review", message)
 }
 
-fn content(report: Option<Report>, termination: &Termination) -> String {
+/// The text of the report, and the JSON where it is that.
+fn content(report: Option<Report>, termination: &Termination) -> (String, Option<Value>) {
     let Some(report) = report else {
-        return termination.reason().to_string();
+        return (termination.reason().to_string(), None);
     };
     let structured = report.content_json.or(report.messages);
     match (structured, report.content) {
-        (Some(value), _) => value.to_string(),
-        (None, Some(text)) => text.to_string(),
-        (None, None) => termination.reason().to_string(),
+        (Some(value), _) => (value.to_string(), Some(value)),
+        (None, Some(text)) => (text.to_string(), None),
+        (None, None) => (termination.reason().to_string(), None),
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Ticket {
 /// A client's share in a run. Dropping it means that the client is gone, and a run without clients is
 /// cancelled.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) run: RunId,
+pub(crate) struct Client {
+    pub(crate) run: RunId,
     /// Tells this drive of the run from an earlier one.
     pub(super) drive: u64,
     pub(super) ended: watch::Receiver<Option<Ended>>,
@@ -30,7 +30,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Waits for the end of the run.
-    pub(super) async fn ended(&mut self) -> Ended {
+    pub(crate) async fn ended(&mut self) -> Ended {
         match self.ended.wait_for(Option::is_some).await {
             Ok(ended) => ended.clone().unwrap_or_else(lost),
             Err(_) => lost(),

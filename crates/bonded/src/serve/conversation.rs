@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::refusal::Refusal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// System or developer.
     Instruction,
     User,
@@ -16,9 +16,9 @@ pub(super) enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) role: Role,
-    pub(super) text: String,
+pub(crate) struct Said {
+    pub(crate) role: Role,
+    pub(crate) text: String,
 }
 
 /// A text, or the parts of one.

@@ -14,7 +14,7 @@ const DIGITS: usize = 24;
 
 /// How the ids of a key's runs are written: `key-KEY-BODY`, and `key-KEY-BODY-2` for the second run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     of_key: String,
     of_body: String,
 }
@@ -33,20 +33,23 @@ impl Key {
         caller: Caller,
         body: Hash,
     ) -> Result<Option<Self>, Refusal> {
-        let Some(value) = headers.get(HEADER) else {
-            return Ok(None);
-        };
-        let value = value.as_bytes();
+        let value = headers.get(HEADER);
+        let key = value.map(|value| Self::said(value.as_bytes(), caller, body));
+        key.transpose()
+    }
+
+    /// A key that was said, wherever that was.
+    pub(crate) fn said(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
         if value.is_empty() || value.len() > KEY_BYTES_MAX {
             let message = format!("the Idempotency-Key must have 1 to {KEY_BYTES_MAX} bytes");
             return Err(Refusal::bad_request("bad_idempotency_key", None, message));
         }
         let whose = [caller.0.as_bytes().as_slice(), value].concat();
         let digits = |hash: Hash| hash.to_string().chars().take(DIGITS).collect::<String>();
-        Ok(Some(Self {
+        Ok(Self {
             of_key: format!("key-{}-", digits(Hash::of(&whose))),
             of_body: digits(body),
-        }))
+        })
     }
 
     /// How the ids of all its runs begin.

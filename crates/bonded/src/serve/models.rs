@@ -15,13 +15,13 @@ use super::request::{Asked, Wish};
 use crate::{agents, settings};
 
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) id: String,
-    agent: Agent,
+pub(crate) struct Model {
+    pub(crate) id: String,
+    pub(crate) agent: Agent,
 }
 
 #[derive(Debug)]
-pub(super) struct Models {
+pub(crate) struct Models {
     models: Vec<Model>,
     created: u64,
 }
@@ -35,6 +35,10 @@ impl Models {
             models: models.map(|(id, agent)| Model { id, agent }).collect(),
             created: unix_seconds(),
         }
+    }
+
+    pub(crate) fn all(&self) -> &[Model] {
+        &self.models
     }
 
     pub(super) fn find(&self, id: &str) -> Result<&Model, Refusal> {
@@ -85,7 +89,7 @@ fn unknown(id: &str, known: &[&str]) -> String {
 
 impl Model {
     /// Makes the goal of a request.
-    pub(super) fn goal(&self, asked: &Asked, limits: &Limits) -> Result<Goal, Refusal> {
+    pub(crate) fn goal(&self, asked: &Asked, limits: &Limits) -> Result<Goal, Refusal> {
         let wish = asked.wish.as_ref();
         let format = wish.map_or(ReportFormat::Markdown, |wish| wish.format);
         if let Some(wish) = wish {

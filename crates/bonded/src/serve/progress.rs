@@ -11,7 +11,7 @@ use crate::render::text::brief;
 const PROGRESS_CHARS: usize = 200;
 
 /// Follows one run.
-pub(super) struct Follower {
+pub(crate) struct Follower {
     store: Arc<dyn Store>,
     run: RunId,
     after: u64,
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Follower {
 }
 
 impl Follower {
-    pub(super) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
         Self {
             store,
             run,
@@ -33,13 +33,13 @@ impl Follower {
     }
 
     /// Waits until there is more in the log, and tells it.
-    pub(super) async fn next(&mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) async fn next(&mut self) -> Result<Vec<String>, StoreError> {
         self.store.changed(&self.run, self.after).await?;
         self.catch_up().await
     }
 
     /// Tells what is there.
-    pub(super) async fn catch_up(&mut self) -> Result<Vec<String>, StoreError> {
+    pub(crate) async fn catch_up(&mut self) -> Result<Vec<String>, StoreError> {
         let entries = self.store.load(&self.run, self.after).await?;
         if let Some(last) = entries.last() {
             self.after = last.seq;

@@ -11,13 +11,13 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// An error as a client meets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     pub(super) status: StatusCode,
     kind: &'static str,
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     /// The part of the request that is at fault.
     param: Option<&'static str>,
-    pub(super) message: String,
+    pub(crate) message: String,
     again: Again,
 }
 
@@ -36,7 +36,7 @@ const SERVER: &str = "server_error";
 
 impl Refusal {
     /// The request itself is wrong.
-    pub(super) fn bad_request(
+    pub(crate) fn bad_request(
         code: &'static str,
         param: Option<&'static str>,
         message: impl Into<String>,

@@ -10,31 +10,31 @@ use super::refusal::Refusal;
 
 /// A request that is understood.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) model: String,
-    pub(super) said: Vec<Said>,
+pub(crate) struct Asked {
+    pub(crate) model: String,
+    pub(crate) said: Vec<Said>,
     /// The field that holds what was said.
-    pub(super) said_in: &'static str,
-    pub(super) wish: Option<Wish>,
+    pub(crate) said_in: &'static str,
+    pub(crate) wish: Option<Wish>,
     /// How the answer is to be streamed, if it is.
-    pub(super) stream: Option<Streaming>,
+    pub(crate) stream: Option<Streaming>,
     /// Identifies what is asked: the body without how the answer is to be sent.
-    pub(super) digest: Hash,
+    pub(crate) digest: Hash,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Streaming {
-    pub(super) usage: bool,
-    pub(super) progress: bool,
+pub(crate) struct Streaming {
+    pub(crate) usage: bool,
+    pub(crate) progress: bool,
 }
 
 /// How the caller wants the report.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wish {
-    pub(super) format: ReportFormat,
-    pub(super) schema: Option<Value>,
+pub(crate) struct Wish {
+    pub(crate) format: ReportFormat,
+    pub(crate) schema: Option<Value>,
     /// The field that said so.
-    pub(super) param: &'static str,
+    pub(crate) param: &'static str,
 }
 
 /// `response_format` of a chat, or `text.format` of a response.
@@ -100,7 +100,8 @@ pub(super) fn wish(
     }
 }
 
-fn named_wish(name: &str) -> Result<Wish, Refusal> {
+/// The wish that a format's name is.
+pub(crate) fn named_wish(name: &str) -> Result<Wish, Refusal> {
     let format = ReportFormat::parse(name).ok_or_else(|| {
         let known: Vec<&str> = ReportFormat::ALL
             .iter()

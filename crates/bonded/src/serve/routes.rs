@@ -17,13 +17,14 @@ use super::refusal::Refusal;
 
 type Served = State<Arc<Server>>;
 
-pub(super) fn router(server: Arc<Server>) -> Router {
+pub(super) fn router(server: Arc<Server>, mcp: Option<Router<Arc<Server>>>) -> Router {
     Router::new()
         .route("/health", get(health))
         .route("/v1/models", get(models))
         .route("/v1/models/{id}", get(model))
         .route("/v1/chat/completions", post(chat))
         .route("/v1/responses", post(responses))
+        .merge(mcp.unwrap_or_default())
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .with_state(server)

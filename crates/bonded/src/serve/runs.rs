@@ -17,7 +17,7 @@ use crate::keeping::Keeper;
 use crate::output;
 
 #[derive(Debug)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     host: Arc<Host>,
     keeper: Keeper,
     places: Places,
@@ -83,12 +83,12 @@ impl Runs {
         })
     }
 
-    pub(super) fn store(&self) -> Arc<dyn Store> {
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
         self.host.store.clone()
     }
 
     /// Begins a run, or joins the one that the key has begun before.
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         self: &Arc<Self>,
         key: Option<Key>,
         goal: Goal,
@@ -217,7 +217,7 @@ impl Runs {
     }
 
     /// Waits until no run is under way.
-    pub(super) async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         // The sender is ours, so there is always one.
         let mut count = self.count.subscribe();
         let _counted = count.wait_for(|count| *count == 0).await.map(|_| ());

@@ -154,7 +154,16 @@ fn a_server_that_is_not_spoken_to_or_not_there_is_refused_in_words() {
             3,
             ["cannot be reached", "tool-server"],
         ),
-        (json!({ "url": "ftp://h/" }), 3, ["ftp", "`url`"]),
+        (
+            json!({ "url": "ftp://h/" }),
+            4,
+            ["ftp", "mcpServers.far.url"],
+        ),
+        (
+            json!({ "url": "somewhere" }),
+            4,
+            ["not a URL", "mcpServers.far.url"],
+        ),
     ];
     for (server, code, said) in rows {
         let config = json!({ "mcpServers": { "far": server } });

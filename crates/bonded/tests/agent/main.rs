@@ -1,6 +1,8 @@
 //! Agents as their users meet them: the real binary, a scripted provider that records what it is asked, and
 //! a real tool server on stdin and stdout.
 
+#[path = "../../../testkit/tests/mcp/issuer.rs"]
+mod issuer;
 mod outcome;
 mod provider;
 mod reply;
@@ -28,6 +30,7 @@ mod hostile;
 mod layers;
 mod ledger;
 mod live;
+mod login;
 mod options;
 mod output;
 mod paging;

@@ -6,7 +6,7 @@ use bonded_host::config::options::{Kind, OptionRow, TABLE};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
-use probes::{of_approvals, of_limits, of_requests, of_the_process, of_the_sandbox};
+use probes::{of_approvals, of_limits, of_processes, of_requests, of_the_process, of_the_sandbox};
 
 /// How an option is looked at: a value, another one that must lose against it, and what is seen.
 struct Probe {
@@ -101,6 +101,7 @@ fn probes() -> Vec<Probe> {
     probes.extend(of_approvals());
     probes.extend(of_the_process());
     probes.extend(of_the_sandbox());
+    probes.extend(of_processes());
     probes
 }
 
@@ -144,4 +145,9 @@ fn what_the_program_does_beside_a_run_follows_the_highest_place_that_says_it() {
 #[test]
 fn how_far_commands_reach_follows_the_highest_place_that_says_it() {
     check_all(of_the_sandbox());
+}
+
+#[test]
+fn what_the_processes_of_commands_may_use_follows_the_highest_place_that_says_it() {
+    check_all(of_processes());
 }

@@ -22,7 +22,7 @@ fn world() -> World {
 }
 
 /// Every file below a directory that holds a text, whatever else is in it.
-fn files_with(dir: &Path, text: &str, found: &mut Vec<String>) {
+pub(crate) fn files_with(dir: &Path, text: &str, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(dir).expect("a directory can be read") {
         let path = entry.expect("it has entries").path();
         if path.is_dir() {

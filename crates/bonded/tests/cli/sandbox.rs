@@ -53,6 +53,42 @@ fn a_tool_that_starts_nothing_says_nothing_of_a_sandbox() {
 }
 
 #[test]
+fn a_limit_of_processes_that_is_none_is_refused_and_named_before_anything_starts() {
+    let place = Place::new();
+    let script = place.script(&[done("ok")]);
+    for (flag, values) in [
+        ("--sandbox-cpu-ms", ["0", "-1", "soon"]),
+        ("--sandbox-memory-bytes", ["0", "1000", "all"]),
+        ("--sandbox-processes", ["0", "1", "many"]),
+        ("--sandbox-file-bytes", ["0", "1", "1e400"]),
+    ] {
+        for value in values {
+            let words = ["run", "--model", &script, flag, value, "the goal"];
+            let refused = place.bonded(&words);
+            assert_eq!(refused.code, Some(4), "{flag} {value}: {refused:?}");
+            assert!(refused.stderr.contains(flag), "{}", refused.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_limits_of_processes_are_in_the_log_and_shown_by_doctor() {
+    let place = Place::new();
+    let flags = ["--sandbox-cpu-ms", "7000", "--sandbox-processes", "300"];
+    place.result(&flags, &[done("ok")]);
+    let entries = place.entries("run");
+    let limits = &entries[0]["data"]["config"]["sandbox"]["limits"];
+    assert_eq!(
+        (&limits["cpu_s"], &limits["processes"]),
+        (&json!(7), &json!(300))
+    );
+    let shown = place.bonded(&["doctor"]).stdout;
+    let line = "each process of a command: 3600 s of the processor, 16 GiB of memory, files of 8 GiB; \
+                4096 processes at the same time";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
 fn where_the_sandbox_is_required_and_whole_the_run_goes_on() {
     let (output, ..) = told(&["--sandbox-required"], "echo fine");
     assert!(output.contains("fine"), "{output}");

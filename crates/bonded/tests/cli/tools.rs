@@ -109,6 +109,27 @@ fn expect_logged(entries: &[Value], turn: usize, tool: &str, effect: &str) {
 }
 
 #[test]
+fn the_long_output_of_a_command_can_be_read_to_its_end() {
+    let place = Place::new();
+    let flags = ["--tool-output-paging", "--tool-response-max-bytes", "2000"];
+    let page = json!({ "handle": "out-1-0", "offset": 15_500 });
+    let result = place.result(
+        &flags,
+        &[
+            call("run", json!({ "command": "seq 3000" })),
+            with(
+                call("tool_output", page),
+                "expect",
+                json!(["Read on with tool_output"]),
+            ),
+            with(done("ok"), "expect", json!(["2999\\n3000\\n", "the end]"])),
+        ],
+    );
+    assert_eq!(result["success"], true, "{result}");
+    place.passes_the_audit("run");
+}
+
+#[test]
 fn a_path_that_leads_out_is_refused_and_the_model_is_told() {
     let place = Place::new();
     write(&place.path("secret.txt"), "treasure");

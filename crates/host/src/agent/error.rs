@@ -55,6 +55,11 @@ pub enum AgentError {
         builtin: String,
     },
     #[error(
+        "the configuration has no MCP server {name:?} to log in to: it must have a url and no Authorization \
+         header; the servers are {servers}"
+    )]
+    NoLogin { name: String, servers: String },
+    #[error(
         "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command, or its \
          streamable HTTP address with `type: http`"
     )]

@@ -16,6 +16,7 @@ use bonded_tools::{
 };
 use serde_json::Value;
 
+use super::login::Tokens;
 use super::{Agent, AgentError, Workplace, child_spec, rest};
 use crate::config::options::Options;
 use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
@@ -92,6 +93,7 @@ pub struct AgentTools {
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     /// One set for the whole process, whichever files name them.
     queues: Arc<Queues>,
+    tokens: Tokens,
     warn: Option<Say>,
     trace: Option<Say>,
 }
@@ -108,6 +110,7 @@ impl AgentTools {
     /// `workplace` is where agents that other agents call are loaded.
     pub fn new(environment: Environment, workplace: Option<Workplace>) -> Self {
         Self {
+            tokens: Tokens::new(None, &environment),
             environment,
             workplace,
             plain: WorkdirTools::default(),
@@ -125,6 +128,13 @@ impl AgentTools {
     pub fn confined(mut self, confinement: Confinement) -> Self {
         self.plain = WorkdirTools::new(confinement.clone());
         self.confinement = confinement;
+        self
+    }
+
+    /// Uses the logins that are kept in a directory.
+    #[must_use]
+    pub fn logged_in(mut self, token_dir: PathBuf) -> Self {
+        self.tokens = Tokens::new(Some(token_dir), &self.environment);
         self
     }
 
@@ -180,7 +190,12 @@ impl AgentTools {
                         network: server.sandbox_network,
                     };
                     let sandbox = self.confinement.of_server(run, own)?;
-                    wanted.push(settings(server, Some(sandbox))?);
+                    let oauth = self.tokens.oauth(&server);
+                    let mut server = settings(server, Some(sandbox))?;
+                    if let McpTransport::Http(endpoint) = &mut server.transport {
+                        endpoint.oauth = oauth.map(Arc::new);
+                    }
+                    wanted.push(server);
                 }
                 None => match rest::meant(&config, name)? {
                     Some(meant) => {
@@ -282,7 +297,7 @@ impl Toolset for AgentTools {
 }
 
 /// What the client of the tools is told of a server.
-fn settings(
+pub(super) fn settings(
     server: crate::config::McpServer,
     sandbox: Option<Arc<Sandbox>>,
 ) -> Result<McpServer, AgentError> {
@@ -334,6 +349,7 @@ fn transport(reached: Reached, sandbox: Option<Arc<Sandbox>>) -> McpTransport {
             McpTransport::Http(HttpEndpoint {
                 url: endpoint.url,
                 headers: exposed(endpoint.headers),
+                oauth: None,
             })
         }
     }

@@ -87,6 +87,18 @@ const MCP_SERVER: Shape = Object(&[
     ("cwd", Text),
     ("sandbox", Text),
     ("sandboxNetwork", Bool),
+    ("oauth", OAUTH),
+]);
+
+const OAUTH: Shape = Object(&[
+    ("grant", Text),
+    ("clientId", Text),
+    ("clientSecret", Text),
+    ("privateKey", Text),
+    ("scopes", TextOrList),
+    ("issuer", Text),
+    ("redirectPort", Count),
+    ("privateAddresses", Bool),
 ]);
 
 const REST_TOOL: Shape = Object(&[

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::SandboxLevel;
+use bonded_tools::mcp::{OauthSettings, check_url};
 
 use super::entry::Entry;
+use super::oauth::{oauth, oauth_secrets};
 use super::queue::DEFAULT_QUEUE;
 use super::{Config, ConfigError, Problems, Secret};
 
@@ -28,6 +30,16 @@ pub struct McpEndpoint {
     pub url: String,
     /// `headers` as written, and `secretHeaders` with their variables put in.
     pub headers: BTreeMap<String, Secret>,
+    /// How tokens are had, where the configuration says something about it.
+    pub oauth: Option<OauthSettings>,
+}
+
+impl McpEndpoint {
+    /// Whether a token is given by hand.
+    pub fn has_authorization(&self) -> bool {
+        let mut names = self.headers.keys();
+        names.any(|name| name.eq_ignore_ascii_case("authorization"))
+    }
 }
 
 /// How one finds out whether a server still lives.
@@ -103,6 +115,9 @@ impl Config {
                 self.environment.secrets().learn_key(&name, value.expose());
             }
         }
+        for (name, value) in oauth_secrets(entry) {
+            self.environment.secrets().learn_key(name, &value);
+        }
         let probes = [
             ("ping", HealthProbe::Ping),
             ("listTools", HealthProbe::ListTools),
@@ -165,12 +180,34 @@ fn transport(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTr
     };
     let is_sse = url.contains("/sse");
     let headers = with_secrets(entry, "headers", "secretHeaders", problems);
-    let endpoint = McpEndpoint { url, headers };
+    let oauth = oauth(entry, problems);
+    let endpoint = McpEndpoint {
+        url,
+        headers,
+        oauth,
+    };
+    if endpoint.oauth.is_some() && endpoint.has_authorization() {
+        let why = "it has an Authorization header and `oauth`; take one of them out";
+        problems.push(entry.unusable(why));
+    }
     Some(match kind {
         Kind::Websocket => McpTransport::Websocket(endpoint),
         Kind::Sse => McpTransport::Sse(endpoint),
         Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-        Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
+        Kind::Http | Kind::Remote | Kind::Stdio => {
+            problems.extend(bad_url(entry, &endpoint.url));
+            McpTransport::Http(endpoint)
+        }
+    })
+}
+
+/// An address that no request can be sent to is found before anything starts.
+fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
+    let why = check_url(url).err()?;
+    Some(ConfigError::Unusable {
+        file: entry.file("url"),
+        key_path: entry.path.child("url"),
+        message: format!("{why}; write an address such as https://HOST/PATH"),
     })
 }
 

@@ -100,7 +100,7 @@ impl Papers {
             plan: self.plan.clone(),
             item: outcome.work_item.id.clone(),
             status: outcome.status,
-            content_hash: outcome.content_hash,
+            content_hash: self.receipt.content_hash,
         })?;
         let sealed = serde_json::to_vec(&Sealed {
             receipt: self.receipt.clone(),

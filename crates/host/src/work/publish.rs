@@ -52,6 +52,7 @@ pub struct Publish<'a> {
 
 /// Changes that are past the commit point.
 #[derive(Debug)]
+#[must_use = "the changes are to be made"]
 pub struct Prepared<'a> {
     publish: &'a Publish<'a>,
     stage: Stage<'a>,

@@ -1,6 +1,8 @@
 //! MCP servers, and the queues that tools are bound to.
 
 use bonded_host::config::{HealthProbe, McpServer, McpTransport, Queue};
+use bonded_tools::mcp::{Grant, OauthSettings};
+use bonded_tools::rest::Reach;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -76,6 +78,26 @@ fn a_server_that_cannot_be_reached_by_anything_is_a_problem() {
         (
             json!({"command": "c", "healthProbe": "poke"}),
             "mcpServers.s.healthProbe must be one of ping, listTools",
+        ),
+        (
+            json!({"url": "nowhere"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"type": "http", "url": "http://"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"url": "https://h:port/"}),
+            "mcpServers.s.url: it is not a URL",
+        ),
+        (
+            json!({"url": "file:///etc/passwd"}),
+            "mcpServers.s.url: the scheme is \"file\"; write an address such as https://",
+        ),
+        (
+            json!({"type": "http", "url": "ws://h/"}),
+            "mcpServers.s.url: the scheme is \"ws\"",
         ),
     ];
     for (settings, expected) in rows {
@@ -164,4 +186,49 @@ fn a_binding_through_a_variable_is_checked_when_the_server_is_used() {
         error.to_string().contains("names the queue \"gone\""),
         "{error}"
     );
+}
+
+#[test]
+fn how_tokens_are_had_is_read_and_what_contradicts_itself_is_named() {
+    let with = |oauth: Value| json!({"url": "https://x/mcp", "oauth": oauth});
+    let found = |settings: &Value| match server(settings)?.transport {
+        McpTransport::Http(endpoint) => Ok(endpoint.oauth),
+        other => Err(format!("{other:?}")),
+    };
+    assert_eq!(found(&json!({"url": "https://x/mcp"})), Ok(None));
+    let all = with(
+        json!({"grant": "client_credentials", "clientId": "i", "clientSecret": "hidden",
+        "scopes": ["a b", "c"], "issuer": "https://y", "redirectPort": 8123, "privateAddresses": true}),
+    );
+    let oauth = found(&all).expect("it is good").expect("it is there");
+    let expected = OauthSettings {
+        grant: Grant::ClientCredentials,
+        client_id: Some("i".into()),
+        client_secret: Some("hidden".into()),
+        private_key_pem: None,
+        scopes: vec!["a".into(), "b".into(), "c".into()],
+        issuer: Some("https://y".into()),
+        redirect_port: Some(8123),
+        reach: Reach::Private,
+    };
+    assert_eq!(oauth, expected);
+    assert!(!format!("{oauth:?}").contains("hidden"));
+    assert_eq!(found(&with(json!({}))), Ok(Some(OauthSettings::default())));
+    for (settings, part) in [
+        (with(json!({"grant": "password"})), "client_credentials"),
+        (with(json!({"grant": "client_credentials"})), "clientId"),
+        (with(json!({"clientSecret": "s"})), "clientId"),
+        (with(json!({"redirectPort": 70000})), "65535"),
+        (
+            with(json!({"clientId": "i", "clientSecret": "s", "privateKey": "p"})),
+            "take out",
+        ),
+        (
+            json!({"url": "https://x", "oauth": {}, "secretHeaders": {"authorization": "s"}}),
+            "take one of them out",
+        ),
+    ] {
+        let error = found(&settings).expect_err("it is wrong");
+        assert!(error.contains(part), "{part} in {error}");
+    }
 }

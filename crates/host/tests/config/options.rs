@@ -6,7 +6,7 @@ use bonded_host::config::options::{
     Caching, Given, Kind, ModelRef, OptionError, Options, Source, Sources, TABLE, ToolEncoding,
     find, parse_override, resolve,
 };
-use bonded_kernel::Permission;
+use bonded_kernel::{Permission, ProcessLimits};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -367,7 +367,8 @@ fn every_place_of_the_configuration_reaches_its_option() {
               "toolOutputPaging": true, "progressReports": true,
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
               "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny",
-              "sandbox": "full", "sandboxRequired": true, "sandboxNetwork": true, "sandboxEnv": ["HERE"]},
+              "sandbox": "full", "sandboxRequired": true, "sandboxNetwork": true, "sandboxEnv": ["HERE"],
+              "sandboxCpuMs": 14001, "sandboxMemoryBytes": 20000000, "sandboxProcesses": 16, "sandboxFileBytes": 17000},
             "tooling": {"transport": "native"},
             "persistence": {"sessionsDir": "/s"},
             "accounting": {"file": "/ledger"}}"#,
@@ -407,6 +408,13 @@ fn every_place_of_the_configuration_reaches_its_option() {
     assert_eq!(sandbox.level.as_str(), "full");
     assert!(sandbox.required && sandbox.network);
     assert_eq!(sandbox.env, ["HERE"]);
+    let limits = ProcessLimits {
+        cpu_s: 15,
+        memory_bytes: 20_000_000,
+        processes: 16,
+        file_bytes: 17_000,
+    };
+    assert_eq!(sandbox.limits, limits);
     assert_eq!(resolved.sources["toolingTransport"], Source::Config);
 }
 

@@ -10,7 +10,7 @@ use bonded_host::work::publish::{
 };
 use bonded_kernel::work::Change;
 
-use crate::publish_world::{CrashAt, World, chmod, link, remove, run, sealed, text, write};
+use crate::publish_world::{CrashAt, World, chmod, git, link, remove, run, sealed, text, write};
 
 const RECEIPT: &str = "4f1c";
 const AT_SECONDS: u64 = 1_700_000_000;
@@ -317,17 +317,10 @@ fn no_hook_runs_and_filters_do() {
 fn what_lies_in_a_repository_of_its_own_is_left_out() {
     let world = World::new();
     furnish(&world, &[]);
-    write(&world.tree, "nested/file", "1");
-    write(&world.tree, "module/file", "1");
-    for nested in ["nested", "module"] {
-        let nested = world.tree.join(nested);
-        crate::publish_world::git(&nested, ["init", "-q"]);
-        crate::publish_world::git(&nested, ["add", "-A"]);
-        crate::publish_world::git(&nested, ["commit", "-qm", "nested"]);
-    }
+    make_nested(&world, "module");
     world.git(["-c", "advice.addEmbeddedRepo=false", "add", "module"]);
-    write(&world.tree, ".git/info/exclude", "nested\n");
     first_commit(&world);
+    make_nested(&world, "nested");
     let changes = world.changes_of(|copy| {
         for path in ["nested/file", "module/file", "module/new", "edited"] {
             write(copy, path, "2");
@@ -345,6 +338,14 @@ fn what_lies_in_a_repository_of_its_own_is_left_out() {
             .git(["ls-tree", "HEAD", "module"])
             .starts_with("160000")
     );
+}
+
+fn make_nested(world: &World, name: &str) {
+    let nested = world.tree.join(name);
+    write(&nested, "file", "1");
+    git(&nested, ["init", "-q"]);
+    git(&nested, ["add", "-A"]);
+    git(&nested, ["commit", "-qm", "nested"]);
 }
 
 #[test]

@@ -148,8 +148,8 @@ fn after_a_crash_at_any_operation_the_tree_is_before_or_after_and_the_repository
 #[test]
 fn a_crash_in_the_recovery_is_recovered_from() {
     let furnished = Furnished::new();
-    for operation in (30..110).step_by(3) {
-        for second in (0..70).step_by(5) {
+    for operation in (30..110).step_by(5) {
+        for second in (0..70).step_by(6) {
             let (world, changes) = furnished.fresh();
             let before = world.freeze();
             let after = before.with_changes(&changes).expect("they fit");
@@ -176,15 +176,13 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
         ("ignored/new", |tree| {
             write(tree, "ignored/new", "by hand");
         }),
-        ("closed/third", |tree| {
-            write(tree, "closed/third", "by hand")
-        }),
+        ("closed/third", |tree| write_closed(tree, "closed/third")),
         ("link", |tree| {
             remove(tree, "link");
             link(tree, "link", "elsewhere");
         }),
     ];
-    for operation in (0..110).step_by(2) {
+    for operation in (0..110).step_by(4) {
         for (path, change_by_hand) in foreign {
             let (world, changes) = furnished.fresh();
             let before = world.freeze();
@@ -215,6 +213,16 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
             assert_eq!(others, [path], "at {operation}");
         }
     }
+}
+
+/// Writes into a directory that is closed, and stays so.
+fn write_closed(tree: &Path, path: &str) {
+    let above = tree.join(path);
+    let above = above.parent().expect("it has a directory");
+    let mode = std::fs::metadata(above).expect("it is there").permissions();
+    chmod(above, "", 0o755);
+    write(tree, path, "by hand");
+    std::fs::set_permissions(above, mode).expect("a mode can be set");
 }
 
 /// Whether the journal says that the changes are made; then later changes are nobody's business.
@@ -249,12 +257,13 @@ fn a_file_put_into_a_directory_that_goes_is_kept() {
 fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_command_goes_on() {
     let furnished = Furnished::new();
     let mut seen = (0, 0);
-    for operation in 0..200 {
+    for operation in 0.. {
         let (world, changes) = furnished.fresh();
         let before = world.freeze();
         let after = before.with_changes(&changes).expect("they fit");
         let repository = world.repository();
-        match world.publish_all(&changes, &FullAt(AtomicU32::new(operation))) {
+        let full = FullAt(AtomicU32::new(operation));
+        match world.publish_all(&changes, &full) {
             Ok(outcome) => assert_eq!(outcome, published()),
             Err(error @ PublishError::Untouched { .. }) => {
                 seen.0 += 1;
@@ -279,6 +288,9 @@ fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_com
         }
         assert_eq!(world.freeze(), after, "at {operation}");
         assert_eq!(world.repository(), repository, "at {operation}");
+        if !full.was_reached() {
+            break;
+        }
     }
     assert!(seen.0 > 20 && seen.1 > 20, "{seen:?}");
 }

@@ -8,7 +8,7 @@ use bonded_kernel::work::{Change, Tree, TreePath};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
 
-use crate::publish_world::{CrashAt, World, chmod, freeze, link, published, write};
+use crate::publish_world::{CrashAt, World, chmod, freeze, link, open_all, published, write};
 
 /// What may lie at a name.
 #[derive(Clone, Debug)]
@@ -62,17 +62,6 @@ fn tree_of(world: &World, below: &[(&'static str, Made)]) -> Tree {
     tree
 }
 
-/// So that what is closed can be removed.
-fn open_all(directory: &Path) {
-    for entry in fs::read_dir(directory).expect("it can be read") {
-        let path = entry.expect("an entry").path();
-        if !path.is_symlink() && path.is_dir() {
-            chmod(&path, "", 0o755);
-            open_all(&path);
-        }
-    }
-}
-
 /// Writes a file at one of the changed paths, where that can be done; if the publish has not ended.
 fn edit_by_hand(
     world: &World,
@@ -115,7 +104,6 @@ proptest! {
         prop_assert!(recovered.is_none_or(|outcome| outcome == published()));
         let wanted = if is_published { after } else { before };
         prop_assert_eq!(world.freeze().changes_to(&wanted), vec![]);
-        open_all(&world.tree);
     }
 
     #[test]
@@ -143,7 +131,6 @@ proptest! {
                 }
             }
         }
-        open_all(&world.tree);
     }
 
     #[test]
@@ -163,6 +150,5 @@ proptest! {
             prop_assert_eq!(world.publish_all(&changes, &NoFaults).expect("it fits"), published());
             prop_assert_eq!(world.freeze().changes_to(&merged), vec![]);
         }
-        open_all(&world.tree);
     }
 }

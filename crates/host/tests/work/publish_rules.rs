@@ -125,6 +125,21 @@ fn a_file_that_appears_where_a_new_one_is_to_be_is_kept() {
 }
 
 #[test]
+fn what_is_made_is_not_looked_at_again() {
+    let world = furnished();
+    let changes = world.changes_of(edit);
+    let publish = world.publish(&NoFaults);
+    let prepared = publish.prepare(&changes, sealed(), None);
+    let settled = prepared.expect("it fits").apply();
+    // The process dies before it has finished.
+    drop(settled.expect("it can be made"));
+    write(&world.tree, "a", "by hand");
+    let now = world.freeze();
+    assert_eq!(world.recovered(), Some(published()));
+    assert_eq!(world.freeze(), now);
+}
+
+#[test]
 fn a_directory_that_another_made_alike_is_not_taken_away_again() {
     let world = furnished();
     let changes = world.changes_of(edit);
@@ -202,33 +217,34 @@ fn contents_that_are_missing_or_damaged_leave_the_tree_as_it_was() {
 
 #[test]
 fn a_tree_half_published_by_another_store_is_refused_until_that_has_recovered() {
-    let world = furnished();
-    let changes = world.changes_of(edit);
-    let other = world.beside("other/journal.json");
-    let second = Publish::new(&world.tree, &other, &*world.kept).expect("it can be opened");
     let mut refused = 0;
-    for operation in 0..60 {
+    for operation in 0.. {
+        let world = furnished();
+        let changes = world.changes_of(|copy| remove(copy, "d"));
         let crash = CrashAt::operation(operation);
-        let first = world.publish(&crash);
-        if first
-            .prepare(&changes, sealed(), None)
-            .is_ok_and(|it| it.apply().is_ok())
-        {
-            break;
-        }
-        let is_half = world.journal.exists();
+        let _ = world.publish_all(&changes, &crash);
+        let _ = world.recover(&CrashAt::operation(operation % 5));
+        let is_there = ["d", "d/x", "d/y"].map(|path| world.tree.join(path).exists());
+        let is_half = is_there != [true; 3] && is_there != [false; 3];
+        let other = world.beside("other/journal.json");
+        let second = Publish::new(&world.tree, &other, &*world.kept).expect("it can be opened");
         match second.recover() {
-            Err(error @ PublishError::OtherStore { .. }) if is_half => {
+            Err(error @ PublishError::OtherStore { .. }) => {
                 assert!(error.to_string().contains("store/journal.json"), "{error}");
                 refused += 1;
-                break;
             }
-            recovered => assert!(recovered.expect("nothing is in the way").is_none()),
+            recovered => {
+                assert!(recovered.expect("nothing is in the way").is_none());
+                assert!(!is_half, "operation {operation}");
+            }
+        }
+        world.recovered();
+        assert!(second.recover().expect("it is free").is_none());
+        if !crash.crashed() {
+            break;
         }
     }
-    assert_eq!(refused, 1);
-    assert_eq!(world.recovered(), Some(published()));
-    assert!(second.recover().expect("it is free").is_none());
+    assert!(refused > 3, "{refused}");
 }
 
 #[test]

@@ -80,6 +80,13 @@ impl Faults for CrashAt {
 #[derive(Debug)]
 pub(crate) struct FullAt(pub(crate) AtomicU32);
 
+impl FullAt {
+    /// The count goes round when it is.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.0.load(Ordering::SeqCst) > u32::MAX / 2
+    }
+}
+
 impl Faults for FullAt {
     fn before(&self, operation: Operation) -> io::Result<()> {
         let frees = matches!(
@@ -121,10 +128,8 @@ impl World {
 
     /// Another tree like this one.
     pub(crate) fn copied(&self) -> Self {
-        let copy = Self {
-            kept: Arc::clone(&self.kept),
-            ..Self::new()
-        };
+        let mut copy = Self::new();
+        copy.kept = Arc::clone(&self.kept);
         fs::remove_dir(&copy.tree).expect("it is empty");
         run("cp", ["-a", text(&self.tree), text(&copy.tree)]);
         copy
@@ -145,7 +150,8 @@ impl World {
         run("cp", ["-a", text(&self.tree), text(&copy)]);
         edit(&copy);
         let after = freeze(&copy, &self.kept);
-        run("rm", ["-rf", text(&copy)]);
+        open_all(&copy);
+        fs::remove_dir_all(&copy).expect("it can be removed");
         self.freeze().changes_to(&after)
     }
 
@@ -193,6 +199,14 @@ impl World {
 
     pub(crate) fn git<const N: usize>(&self, arguments: [&str; N]) -> String {
         git(&self.tree, arguments)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.tree.is_dir() {
+            open_all(&self.tree);
+        }
     }
 }
 
@@ -251,6 +265,17 @@ pub(crate) fn remove(root: &Path, path: &str) {
         false => fs::remove_file(path),
     };
     removed.expect("it can be removed");
+}
+
+/// So that what is closed can be removed.
+pub(crate) fn open_all(directory: &Path) {
+    for entry in fs::read_dir(directory).expect("it can be read") {
+        let path = entry.expect("an entry").path();
+        if !path.is_symlink() && path.is_dir() {
+            chmod(&path, "", 0o755);
+            open_all(&path);
+        }
+    }
 }
 
 pub(crate) fn freeze(root: &Path, kept: &Kept) -> Tree {

@@ -85,11 +85,7 @@ impl Capsule {
         let Event::RunStarted(started) = &first.event else {
             return Err(BadLog::NoStart);
         };
-        let mut tool_trace = tool_trace(log);
-        for child in children {
-            tool_trace.extend(super::trace::tool_trace(child));
-        }
-        tool_trace.sort_by_key(|call| call.started_at);
+        let tool_trace = whole_trace(log, children);
         let changes = before.changes_to(after);
         let footprint = Footprint::new(&changes, tool_trace.len() as u64);
         let deltas = Deltas::new(changes);
@@ -141,6 +137,13 @@ pub fn prompt_of(log: &[Entry]) -> Option<String> {
     let RunStarted { goal, system, .. } = &**started;
     let prompt = serde_json::json!({ "goal": goal.as_str(), "system": system.as_str() });
     Some(super::canonical::canonical(&prompt))
+}
+
+fn whole_trace(log: &[Entry], children: &[&[Entry]]) -> Vec<TracedCall> {
+    let of_children = children.iter().flat_map(|child| tool_trace(child));
+    let mut trace: Vec<TracedCall> = tool_trace(log).into_iter().chain(of_children).collect();
+    trace.sort_by_key(|call| call.started_at);
+    trace
 }
 
 fn sandbox_held<'a>(log: impl Iterator<Item = &'a Entry>) -> BTreeSet<String> {

@@ -1,4 +1,4 @@
-//! What is different between two trees, and the same difference made to a third.
+//! What is different between two trees.
 
 use std::sync::Arc;
 
@@ -42,59 +42,12 @@ impl Change {
 }
 
 impl Tree {
-    /// What turns this tree into the other one, sorted by path: the order in which it can be done, if what goes
-    /// is done last to first.
+    /// What turns this tree into the other one, each directory before what lies in it: the order in which it can
+    /// be done, if what goes is done last to first.
     pub fn changes_to(&self, after: &Self) -> Vec<Change> {
         let mut changes = vec![];
         compare(None, Some(self.root()), Some(after.root()), &mut changes);
         changes
-    }
-
-    /// This tree with the changes made to it. What another changed meanwhile stays where the two do not meet.
-    /// Both may have made the same directory.
-    pub fn with_changes(&self, changes: &[Change]) -> Result<Self, Vec<Clash>> {
-        let mut tree = self.clone();
-        let mut clashes = vec![];
-        let (gone, there): (Vec<_>, Vec<_>) = changes.iter().partition(|it| it.deleted());
-        for change in gone.into_iter().rev().chain(there) {
-            match tree.with_change(change) {
-                Some(changed) => tree = changed,
-                None => clashes.push(Clash {
-                    path: change.path.clone(),
-                }),
-            }
-        }
-        match clashes.is_empty() {
-            true => Ok(tree),
-            false => Err(clashes),
-        }
-    }
-
-    fn with_change(&self, change: &Change) -> Option<Self> {
-        let now = self.get(&change.path);
-        let node = now.map(Child::node);
-        let both_made_it = change.is_of_directory() && node == change.after;
-        if both_made_it && change.after.is_some() {
-            return Some(self.clone());
-        }
-        if node != change.before {
-            return None;
-        }
-        let below = match now {
-            Some(Child::Directory(directory)) => directory.children(),
-            _ => &[],
-        };
-        let child = match &change.after {
-            Some(Node::Directory { mode }) => {
-                let directory = Directory::new(*mode, below.to_vec());
-                Some(Child::Directory(Arc::new(directory)))
-            }
-            // What lies in a directory is not lost with it, unless it was seen to go.
-            _ if !below.is_empty() => return None,
-            Some(leaf) => Some(Child::Leaf(leaf.clone())),
-            None => None,
-        };
-        self.with(&change.path, child)
     }
 }
 

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// Tests by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TestCounts {
     pub passed: u64,
     pub failed: u64,
     pub skipped: u64,
 }
 
-impl Counts {
+impl TestCounts {
     fn plus(self, other: Self) -> Self {
         Self {
             passed: self.passed.saturating_add(other.passed),
@@ -44,9 +44,9 @@ const RUNNERS: usize = Runner::Mocha as usize + 1;
 
 /// What the output of cargo, nextest, pytest, unittest, go (`-v` or `-json`), jest, vitest, `node --test`, other
 /// TAP, mocha, or a JUnit XML document says. Nothing where it says nothing. Several runners are added up.
-pub fn test_counts(output: &str) -> Option<Counts> {
+pub fn test_counts(output: &str) -> Option<TestCounts> {
     let plain = without_colours(output);
-    let mut found: [Option<Counts>; RUNNERS] = [None; RUNNERS];
+    let mut found: [Option<TestCounts>; RUNNERS] = [None; RUNNERS];
     for line in plain.lines() {
         // What is drawn over is not seen.
         let line = line.trim_end();
@@ -59,7 +59,7 @@ pub fn test_counts(output: &str) -> Option<Counts> {
     let mut of = |runner: Runner| found[runner as usize].take();
     let (cargo, nextest) = (of(Runner::Cargo), of(Runner::Nextest));
     let (node, tap) = (of(Runner::Node), of(Runner::Tap));
-    let unittest = of(Runner::Unittest).map(|it| Counts {
+    let unittest = of(Runner::Unittest).map(|it| TestCounts {
         passed: it.passed.saturating_sub(it.failed + it.skipped),
         ..it
     });
@@ -75,7 +75,7 @@ pub fn test_counts(output: &str) -> Option<Counts> {
         of(Runner::Mocha),
         junit::counts(&plain),
     ];
-    all.into_iter().flatten().reduce(Counts::plus)
+    all.into_iter().flatten().reduce(TestCounts::plus)
 }
 
 /// The text without the escape sequences of terminals.

@@ -83,6 +83,29 @@ impl DeclaredPath {
     }
 }
 
+/// Which inputs of an item a tree lacks, as a sentence.
+pub fn missing_inputs(item: &WorkItem, before: &Tree) -> Option<String> {
+    let declared = item.input_files.iter().flatten();
+    missing("Missing input", declared, before)
+}
+
+/// Which plain outputs of an item are not there when its run has ended, as a sentence.
+pub fn missing_outputs(item: &WorkItem, after: &Tree) -> Option<String> {
+    let declared = item.output_files.iter().flatten();
+    let plain = declared.filter(|it| it.plain().is_some());
+    missing("Missing output", plain, after)
+}
+
+fn missing<'a>(
+    what: &str,
+    declared: impl Iterator<Item = &'a DeclaredPath>,
+    tree: &Tree,
+) -> Option<String> {
+    let missing = declared.filter(|it| !it.is_in(tree));
+    let missing: Vec<String> = missing.map(ToString::to_string).collect();
+    (!missing.is_empty()).then(|| format!("{what}: {} not there", missing.join(", ")))
+}
+
 /// What was written, from the tree's root.
 fn inside<'a>(written: &'a str, root: Option<&str>) -> Option<&'a str> {
     let Some(from_slash) = written.strip_prefix('/') else {
@@ -164,26 +187,4 @@ fn wildcard<P, N>(
         }
     }
     pattern[at..].iter().all(is_star)
-}
-
-/// What must be there before an item begins, and is not.
-pub fn missing_inputs(item: &WorkItem, before: &Tree) -> Option<String> {
-    missing("input", item.input_files.as_deref(), before)
-}
-
-/// What must be there when an item has ended, and is not.
-pub fn missing_outputs(item: &WorkItem, after: &Tree) -> Option<String> {
-    missing("output", item.output_files.as_deref(), after)
-}
-
-/// A pattern or a directory says where files may be, not that there are any.
-fn missing(what: &str, declared: Option<&[DeclaredPath]>, tree: &Tree) -> Option<String> {
-    let declared = declared.unwrap_or_default().iter();
-    let missing = declared.filter(|it| it.plain().is_some() && !it.is_in(tree));
-    let paths: Vec<String> = missing.map(ToString::to_string).collect();
-    match paths.as_slice() {
-        [] => None,
-        [path] => Some(format!("Missing {what} file: {path}")),
-        several => Some(format!("Missing {what} files: {}", several.join(", "))),
-    }
 }

@@ -44,12 +44,17 @@ pub(super) fn item(
         return None;
     };
     let named = fields.get("id").and_then(Value::as_str);
-    let mut reader = Reader {
+    let reader = Reader {
         fields,
         at: at.into(),
         item: named.and_then(|id| ItemId::new(id).ok()),
         faults,
     };
+    read(reader, context)
+}
+
+/// Reads every field before it gives up on any, so that no fault hides another.
+fn read(mut reader: Reader<'_>, context: &PlanContext<'_>) -> Option<WorkItem> {
     reader.refuse_unknown(&ITEM_FIELDS);
     let id = reader.parsed("id", ItemId::new);
     let agent_id = reader.parsed("agent_id", AgentId::new);

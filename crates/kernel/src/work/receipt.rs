@@ -32,6 +32,9 @@ pub const RECEIPT_FORMAT: u16 = 1;
 /// The field that covers all the others.
 const RECEIPT_HASH: &str = "receipt_hash";
 
+/// The field that holds signatures. They are of the receipt, and so no part of what it says.
+pub(super) const SIGNED: &str = "signed";
+
 /// What became of an item. What was not published is counted in the metrics and listed nowhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemOutcome {
@@ -52,8 +55,6 @@ pub struct ItemOutcome {
     /// The user's tree around the publishing.
     pub tree_before: Hash,
     pub tree_after: Hash,
-    /// Over the state before and the changes alone.
-    pub content_hash: Hash,
     pub deltas: Deltas,
     pub artifacts: Vec<Artifact>,
     pub tool_trace: Vec<TracedCall>,
@@ -128,7 +129,6 @@ impl ItemOutcome {
         status: WorkStatus,
         tree: Hash,
     ) -> Self {
-        let deltas = Deltas::default();
         Self {
             receipt_id,
             plan_id,
@@ -141,8 +141,7 @@ impl ItemOutcome {
             after_hash: tree,
             tree_before: tree,
             tree_after: tree,
-            content_hash: deltas.content_hash(tree),
-            deltas,
+            deltas: Deltas::default(),
             artifacts: vec![],
             tool_trace: vec![],
             metrics: Metrics::default(),
@@ -178,7 +177,6 @@ impl ItemOutcome {
         self.after_hash = capsule.after_hash;
         self.tree_before = tree_before;
         self.tree_after = tree_after;
-        self.content_hash = capsule.content_hash;
         self.deltas = capsule.deltas.clone();
         self.artifacts = capsule.artifacts.clone();
         self
@@ -191,6 +189,11 @@ pub struct Receipt {
     pub format: u16,
     #[serde(flatten)]
     pub outcome: ItemOutcome,
+    /// Absent where the item did not come so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<Admission>,
+    /// Over the state before and the changes alone.
+    pub content_hash: Hash,
     /// How many receipts the tree had before.
     pub chain_index: u64,
     /// Later than that of the receipt before, whatever the clock said.
@@ -202,13 +205,37 @@ pub struct Receipt {
     pub receipt_hash: Hash,
 }
 
-/// What the next receipt of a chain needs to know of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether the changes of a run were admitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admission {
+    pub admitted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What the next receipt of a chain needs to know of the one before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptLink {
+    pub receipt_hash: Hash,
     pub chain_index: u64,
     pub sealed_at: Millis,
     pub tree_after: Hash,
-    pub receipt_hash: Hash,
+}
+
+impl ItemOutcome {
+    /// What is denied was not admitted; what was tested or published was.
+    fn admission(&self) -> Option<Admission> {
+        let admitted = match self.status {
+            WorkStatus::Success => true,
+            WorkStatus::Denied => false,
+            WorkStatus::Failure | WorkStatus::Timeout => {
+                self.tests.as_ref()?;
+                true
+            }
+        };
+        let reason = self.denial_reason.clone();
+        Some(Admission { admitted, reason })
+    }
 }
 
 impl Receipt {
@@ -216,6 +243,8 @@ impl Receipt {
     pub fn seal(outcome: ItemOutcome, previous: Option<&ReceiptLink>, now: Millis) -> Self {
         let mut receipt = Self {
             format: RECEIPT_FORMAT,
+            admission: outcome.admission(),
+            content_hash: outcome.deltas.content_hash(outcome.before_hash),
             chain_index: previous.map_or(0, |it| it.chain_index.saturating_add(1)),
             sealed_at: previous.map_or(now, |it| now.max(it.sealed_at.plus(1))),
             previous_receipt_hash: previous.map(|it| it.receipt_hash),
@@ -227,17 +256,16 @@ impl Receipt {
         receipt
     }
 
-    /// What the next one is sealed with.
     pub fn link(&self) -> ReceiptLink {
         ReceiptLink {
+            receipt_hash: self.receipt_hash,
             chain_index: self.chain_index,
             sealed_at: self.sealed_at,
             tree_after: self.outcome.tree_after,
-            receipt_hash: self.receipt_hash,
         }
     }
 
-    /// Canonical JSON, on one line.
+    /// As a file holds it: canonical JSON, on one line.
     pub fn to_json(&self) -> String {
         canonical(&self.to_value())
     }
@@ -247,11 +275,12 @@ impl Receipt {
     }
 }
 
-/// The hash over all fields but the one that holds it.
+/// The hash over all fields but the one that holds it and the signatures.
 fn hash_without_itself(receipt: &Value) -> Hash {
     let mut others = receipt.clone();
     if let Value::Object(fields) = &mut others {
         fields.remove(RECEIPT_HASH);
+        fields.remove(SIGNED);
     }
     Hash::of(canonical(&others).as_bytes())
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::canonical::canonical;
-use super::receipt::{Receipt, ReceiptFault, verify_receipt};
+use super::receipt::{Receipt, ReceiptFault, SIGNED, verify_receipt};
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
@@ -50,8 +50,6 @@ pub enum EnvelopeFault {
     Receipt(#[from] ReceiptFault),
     #[error("its subject is not the tree of its receipt")]
     OtherSubject,
-    #[error("what was signed is another receipt")]
-    OtherReceipt,
 }
 
 /// The statement that a receipt makes: about the tree as it was afterwards.
@@ -116,6 +114,56 @@ pub fn open_envelope(
     });
     match is_signed {
         true => receipt_of(&payload),
+        false => Err(EnvelopeFault::NotSigned),
+    }
+}
+
+/// What a receipt's own file holds besides it, so that it needs no other to be checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Signed {
+    /// As PEM.
+    public_key: String,
+    /// Of the statement that the receipt makes, as in its envelope.
+    signatures: Vec<Signature>,
+}
+
+/// The file of a receipt: canonical JSON on one line, with the signatures of its envelope and the key that checks
+/// them.
+pub fn signed_receipt(receipt: &Receipt, envelope: &Envelope, public_key: &str) -> String {
+    let signed = Signed {
+        public_key: public_key.into(),
+        signatures: envelope.signatures.clone(),
+    };
+    let mut value = receipt.to_value();
+    value[SIGNED] = json!(signed);
+    format!("{}\n", canonical(&value))
+}
+
+/// Opens the file of a receipt: it must be whole, and at least one signature good. `is_good` is given the public
+/// key that stands in the file, the key's id, the bytes that were signed, and the signature.
+pub fn open_signed_receipt(
+    text: &str,
+    is_good: impl Fn(&str, &str, &[u8], &[u8]) -> bool,
+) -> Result<Receipt, EnvelopeFault> {
+    let receipt = verify_receipt(text)?;
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let signed: Option<Signed> = value
+        .get(SIGNED)
+        .and_then(|signed| Signed::deserialize(signed).ok());
+    let Some(Signed {
+        public_key,
+        signatures,
+    }) = signed
+    else {
+        return Err(EnvelopeFault::NotSigned);
+    };
+    let message = pre_authentication(PAYLOAD_TYPE, statement(&receipt).as_bytes());
+    let is_signed = signatures.iter().any(|signature| {
+        let sig = STANDARD.decode(&signature.sig);
+        sig.is_ok_and(|sig| is_good(&public_key, &signature.keyid, &message, &sig))
+    });
+    match is_signed {
+        true => Ok(receipt),
         false => Err(EnvelopeFault::NotSigned),
     }
 }

@@ -98,23 +98,6 @@ impl Directory {
         self.children
             .binary_search_by(|(other, _)| other.as_ref().cmp(name))
     }
-
-    /// The same directory with another child at a name, or with none.
-    fn with(&self, name: &[u8], child: Option<Child>) -> Self {
-        let mut children = self.children.clone();
-        match (self.place(name), child) {
-            (Ok(at), Some(child)) => children[at].1 = child,
-            (Ok(at), None) => drop(children.remove(at)),
-            (Err(at), Some(child)) => children.insert(at, (name.into(), child)),
-            (Err(_), None) => {}
-        }
-        let hash = hash(self.mode, &children);
-        Self {
-            mode: self.mode,
-            children,
-            hash,
-        }
-    }
 }
 
 impl Child {
@@ -216,25 +199,4 @@ impl Tree {
     pub fn node(&self, path: &TreePath) -> Option<Node> {
         self.get(path).map(Child::node)
     }
-
-    /// The tree with another child at a path, or with none; nothing where no directory holds the path.
-    pub(super) fn with(&self, path: &TreePath, child: Option<Child>) -> Option<Self> {
-        let names: Vec<&[u8]> = path.names().collect();
-        let root = replaced(&self.root, &names, child)?;
-        Some(Self {
-            root: Arc::new(root),
-        })
-    }
-}
-
-fn replaced(directory: &Directory, names: &[&[u8]], child: Option<Child>) -> Option<Directory> {
-    let (name, below) = names.split_first()?;
-    if below.is_empty() {
-        return Some(directory.with(name, child));
-    }
-    let Child::Directory(inner) = directory.child(name)? else {
-        return None;
-    };
-    let inner = replaced(inner, below, child)?;
-    Some(directory.with(name, Some(Child::Directory(Arc::new(inner)))))
 }

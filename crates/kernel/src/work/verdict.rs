@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counts::Counts;
+use super::counts::TestCounts;
 use super::item::WorkItem;
 use crate::hash::Hash;
 
@@ -15,7 +15,7 @@ pub struct TestReport {
     pub exit_code: Option<i32>,
     /// What its output says, where that is the output of a known runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     pub duration_ms: u64,
     pub output_hash: Hash,
     pub output_bytes: u64,
@@ -28,19 +28,19 @@ pub enum TestFault {
     Failed {
         command: String,
         exit_code: i32,
-        counts: Option<Counts>,
+        counts: Option<TestCounts>,
     },
     #[error("Tests failed: {command} was ended by a signal")]
     Killed { command: String },
     #[error("Tests failed: {expected} expected, {} passed and {} failed", .found.passed, .found.failed)]
-    TooFew { expected: u64, found: Counts },
+    TooFew { expected: u64, found: TestCounts },
     #[error(
         "Tests failed: {expected} expected, and the output of {command} does not say how many ran"
     )]
     Uncounted { expected: u64, command: String },
 }
 
-fn figures(counts: &Option<Counts>) -> String {
+fn figures(counts: &Option<TestCounts>) -> String {
     match counts {
         Some(counts) => format!(" ({} passed, {} failed)", counts.passed, counts.failed),
         None => String::new(),

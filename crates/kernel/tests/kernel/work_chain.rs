@@ -29,7 +29,8 @@ fn outcomes() -> Vec<ItemOutcome> {
 fn sealed(outcomes: Vec<ItemOutcome>, times: impl IntoIterator<Item = Millis>) -> Vec<Receipt> {
     let mut receipts: Vec<Receipt> = vec![];
     for (outcome, now) in outcomes.into_iter().zip(times) {
-        receipts.push(Receipt::seal(outcome, receipts.last().map(Receipt::link).as_ref(), now));
+        let previous = receipts.last().map(Receipt::link);
+        receipts.push(Receipt::seal(outcome, previous.as_ref(), now));
     }
     receipts
 }

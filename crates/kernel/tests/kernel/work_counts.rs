@@ -1,6 +1,6 @@
 //! Test counts, read from what real runners write.
 
-use bonded_kernel::work::{Counts, test_counts};
+use bonded_kernel::work::{TestCounts, test_counts};
 use proptest::prelude::*;
 
 /// Runner, passed, failed, skipped, and what it wrote.
@@ -159,7 +159,7 @@ not ok 2 - b
 #[test]
 fn the_output_of_each_runner_says_how_many_tests_ran() {
     for (runner, passed, failed, skipped, output) in OUTPUTS {
-        let expected = Counts {
+        let expected = TestCounts {
             passed,
             failed,
             skipped,

@@ -1,9 +1,10 @@
 //! Paths that an item declares: which they cover, and whether a tree has them.
 
-use bonded_kernel::work::DeclaredPath;
+use bonded_kernel::work::{DeclaredPath, missing_inputs, missing_outputs};
 use proptest::prelude::*;
+use serde_json::json;
 
-use crate::work_common::{path, tree};
+use crate::work_common::{item, path, tree};
 
 fn declared(written: &str) -> DeclaredPath {
     DeclaredPath::new(written, Some("/home/user/repo/")).expect("a path of a test")
@@ -71,6 +72,47 @@ fn a_tree_has_what_lies_there_or_fits() {
     ];
     for (written, is_there) in rows {
         assert_eq!(declared(written).is_in(&tree), is_there, "{written}");
+    }
+}
+
+#[test]
+fn what_an_item_needs_or_leaves_and_is_not_there_is_named() {
+    let tree = tree(&[("src/a.rs", ""), ("README", "")]);
+    let rows = [
+        (
+            json!({ "input_files": ["README", "src/", "**/*.rs"] }),
+            None,
+            None,
+        ),
+        (
+            json!({ "input_files": ["README", "b", "*.rs"] }),
+            Some("Missing input: b, *.rs not there"),
+            None,
+        ),
+        (
+            json!({ "output_files": ["README", "docs/", "*.rs"] }),
+            None,
+            None,
+        ),
+        (
+            json!({ "output_files": ["README", "docs/x.md"] }),
+            None,
+            Some("Missing output: docs/x.md not there"),
+        ),
+        (json!({}), None, None),
+    ];
+    for (declared, inputs, outputs) in rows {
+        let item = item(&declared);
+        assert_eq!(
+            missing_inputs(&item, &tree).as_deref(),
+            inputs,
+            "{declared}"
+        );
+        assert_eq!(
+            missing_outputs(&item, &tree).as_deref(),
+            outputs,
+            "{declared}"
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! A receipt can be checked by anybody who has nothing but its text.
 
 use bonded_kernel::work::{
-    Capsule, Counts, ItemOutcome, Receipt, ReceiptFault, TestReport, WorkStatus, canonical,
+    Capsule, ItemOutcome, Receipt, ReceiptFault, TestCounts, TestReport, WorkStatus, canonical,
     verify_receipt,
 };
 use bonded_kernel::{Hash, Millis};
@@ -36,7 +36,7 @@ pub(crate) fn published(id: &str, capsule: &Capsule) -> ItemOutcome {
     outcome
 }
 
-pub(crate) fn tests(exit_code: i32, counts: Option<Counts>) -> TestReport {
+pub(crate) fn tests(exit_code: i32, counts: Option<TestCounts>) -> TestReport {
     TestReport {
         command: "make test".into(),
         exit_code: Some(exit_code),
@@ -51,7 +51,7 @@ fn good() -> Receipt {
     let before = tree(&[("a", "1"), ("gone", "1")]);
     let after = tree(&[("a", "2"), ("new/n", "1")]);
     let capsule = capsule(&["look", "push"], &before, &after);
-    let counts = Counts {
+    let counts = TestCounts {
         passed: 3,
         failed: 0,
         skipped: 1,
@@ -90,6 +90,7 @@ fn a_receipt_says_all_that_its_contract_names_and_comes_back_whole() {
         "/content_hash",
         "/receipt_hash",
         "/previous_receipt_hash",
+        "/admission/admitted",
         "/artifacts/0/hash",
         "/deltas/deltaO/0/path",
         "/tool_trace/0/arguments_hash",
@@ -149,7 +150,7 @@ fn what_was_changed_or_written_otherwise_is_no_receipt() {
         (String::new(), ReceiptFault::NotJson { why: String::new() }),
         (text.replace(',', ", "), ReceiptFault::NotCanonical),
         (
-            text.replace("{\"after_hash\"", "{\"status\":\"denied\",\"after_hash\""),
+            text.replacen('{', "{\"status\":\"denied\",", 1),
             ReceiptFault::NotCanonical,
         ),
         (format!("{text}\n\n"), ReceiptFault::NotCanonical),
@@ -174,7 +175,9 @@ fn what_was_changed_or_written_otherwise_is_no_receipt() {
 fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
     let receipt = good();
     let empty = tree(&[]).hash();
-    let rows: [(fn(&mut Value), &str); 11] = [
+    let rows: [(fn(&mut Value), &str); 13] = [
+        (|it| it["admission"]["admitted"] = json!(false), "admission"),
+        (|it| it["admission"] = Value::Null, "admission"),
         (|it| it["before_hash"] = json!(Hash::ZERO), "content_hash"),
         (|it| it["deltas"]["deltaO"] = json!([]), "content_hash"),
         (|it| it["artifacts"] = json!([]), "artifacts"),
@@ -215,11 +218,45 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
 }
 
 #[test]
+fn a_receipt_says_whether_its_changes_were_admitted_where_it_came_so_far() {
+    let admitted = |status, tests: Option<TestReport>| {
+        let mut outcome = unpublished("a", status, Hash::ZERO);
+        outcome.tests = tests;
+        outcome.denial_reason = (status == WorkStatus::Denied).then(|| "too much".into());
+        let admission = Receipt::seal(outcome, None, SEALED).admission;
+        admission.map(|it| (it.admitted, it.reason))
+    };
+    let rows = [
+        (WorkStatus::Success, None, Some((true, None))),
+        (
+            WorkStatus::Denied,
+            None,
+            Some((false, Some("too much".into()))),
+        ),
+        (
+            WorkStatus::Failure,
+            Some(tests(1, None)),
+            Some((true, None)),
+        ),
+        (
+            WorkStatus::Timeout,
+            Some(tests(1, None)),
+            Some((true, None)),
+        ),
+        (WorkStatus::Failure, None, None),
+        (WorkStatus::Timeout, None, None),
+    ];
+    for (status, tests, expected) in rows {
+        assert_eq!(admitted(status, tests), expected, "{status:?}");
+    }
+}
+
+#[test]
 fn a_receipt_of_the_first_format_can_be_checked_by_every_later_build() {
     let golden = include_str!("../golden/receipt-1.json");
     let receipt = verify_receipt(golden).expect("the golden receipt");
     assert_eq!(format!("{}\n", receipt.to_json()), golden);
-    let hash = "0970278f4eedc172ecb69b7cdaf98dca865ea3bddc99429deacba8900b478f9d";
+    let hash = "d7c16a9eef919aaa1e9daa06507eee15145332c7620bef20751b2218f63e2d96";
     assert_eq!(receipt.receipt_hash.to_string(), hash);
 }
 

@@ -3,7 +3,8 @@
 use bonded_kernel::Hash;
 use bonded_kernel::work::{
     Envelope, EnvelopeFault, PAYLOAD_TYPE, PREDICATE_TYPE, Receipt, open_envelope,
-    pre_authentication, seal_envelope, statement,
+    open_signed_receipt, pre_authentication, seal_envelope, signed_receipt, statement,
+    verify_receipt,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -134,6 +135,40 @@ fn one_good_signature_among_others_is_enough() {
         .extend(seal_envelope(&statement(&receipt()), "key-1", sign).signatures);
     let text = serde_json::to_string(&sealed).expect("an envelope is JSON");
     assert!(open_envelope(&text, is_good).is_ok());
+}
+
+#[test]
+fn the_file_of_a_receipt_holds_all_that_is_needed_to_check_it() {
+    let receipt = receipt();
+    let envelope = seal_envelope(&statement(&receipt), "key-1", sign);
+    let file = signed_receipt(&receipt, &envelope, "the public key");
+    let is_good = |public_key: &str, keyid: &str, message: &[u8], sig: &[u8]| {
+        public_key == "the public key" && is_good(keyid, message, sig)
+    };
+    assert_eq!(open_signed_receipt(&file, is_good), Ok(receipt.clone()));
+    assert_eq!(
+        verify_receipt(&file),
+        Ok(receipt.clone()),
+        "the hash does not need the key"
+    );
+
+    let other_key = file.replace("the public key", "another key");
+    let other_signature = {
+        let other = seal_envelope(&statement(&receipt), "key-1", |_| vec![1, 2, 3]);
+        signed_receipt(&receipt, &other, "the public key")
+    };
+    let unsigned = format!("{}\n", receipt.to_json());
+    for file in [other_key, other_signature, unsigned] {
+        assert_eq!(
+            open_signed_receipt(&file, is_good),
+            Err(EnvelopeFault::NotSigned)
+        );
+    }
+    let changed = file.replace("receipt-a", "receipt-b");
+    assert!(matches!(
+        open_signed_receipt(&changed, is_good),
+        Err(EnvelopeFault::Receipt(_))
+    ));
 }
 
 proptest! {

@@ -74,6 +74,40 @@ fn a_directory_is_not_removed_with_what_another_put_into_it() {
 }
 
 #[test]
+fn what_is_changed_below_a_file_or_twice_is_named() {
+    let below = tree(&[("d/x", "1")]).changes_to(&tree(&[("d/x", "2"), ("d/y", "")]));
+    let clashes = tree(&[("d", "a file")]).with_changes(&below);
+    let named = |at: &str| Clash { path: path(at) };
+    assert_eq!(clashes, Err(vec![named("d/x"), named("d/y")]));
+    let made = tree(&[]).changes_to(&tree(&[("a", "1")]));
+    let twice = tree(&[]).with_changes(&[made.clone(), made].concat());
+    assert_eq!(twice, Err(vec![named("a")]));
+}
+
+#[test]
+fn ten_thousand_changes_in_one_directory_are_made_at_once() {
+    let names: Vec<String> = (0..20_000).map(|at| format!("d/f{at}")).collect();
+    let files = |content: &str, count: usize| {
+        let nodes: Vec<_> = names[..count]
+            .iter()
+            .map(|it| (it.as_str(), content))
+            .collect();
+        let child = |(at, content): &(&str, &str)| {
+            let name = at.trim_start_matches("d/").as_bytes().into();
+            (name, bonded_kernel::work::Child::Leaf(file(content)))
+        };
+        let directory =
+            bonded_kernel::work::Directory::new(0o755, nodes.iter().map(child).collect());
+        let directory = bonded_kernel::work::Child::Directory(directory.into());
+        Tree::new(vec![((*b"d").into(), directory)])
+    };
+    let (before, after) = (files("1", 20_000), files("2", 10_000));
+    let changes = before.changes_to(&after);
+    assert_eq!(changes.len(), 20_000);
+    assert_eq!(before.with_changes(&changes), Ok(after));
+}
+
+#[test]
 fn a_change_comes_back_from_its_json_also_where_its_path_is_no_text() {
     let odd = TreePath::new(b"odd\xff").expect("names are bytes");
     let change = Change {

@@ -1,13 +1,13 @@
 //! When tests are passed.
 
-use bonded_kernel::work::{Counts, TestReport};
+use bonded_kernel::work::{TestCounts, TestReport};
 use serde_json::json;
 
 use crate::work_common::item;
 use crate::work_receipt::tests;
 
-fn counts(passed: u64, failed: u64) -> Option<Counts> {
-    Some(Counts {
+fn counts(passed: u64, failed: u64) -> Option<TestCounts> {
+    Some(TestCounts {
         passed,
         failed,
         skipped: 0,

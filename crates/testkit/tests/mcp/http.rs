@@ -23,7 +23,14 @@ struct Site {
 fn server(url: &str) -> McpServer {
     let headers = BTreeMap::from([("X-Token".to_owned(), "${LITERAL}".to_owned())]);
     let url = url.into();
-    McpServer::http("srv", HttpEndpoint { url, headers })
+    McpServer::http(
+        "srv",
+        HttpEndpoint {
+            url,
+            headers,
+            oauth: None,
+        },
+    )
 }
 
 impl Site {

@@ -1,12 +1,16 @@
 //! Tools of a real server process, driven the way a run drives them: through calls that the kernel has
 //! checked.
 
+mod auth;
 mod call;
 mod change;
+mod conformance;
 mod crowd;
+mod distrust;
 mod fall;
 mod fault;
 mod http;
+mod issuer;
 mod reference;
 mod share;
 mod stop;

@@ -1,4 +1,4 @@
-//! The reference servers of MCP, as their users start them, and the public conformance suite for clients.
+//! The reference servers of MCP, as their users start them.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,20 +8,19 @@ use std::process::{Child, Command, Stdio};
 use bonded_kernel::{Limits, Mask, Outcome};
 use bonded_tools::mcp::{HttpEndpoint, McpServer, StdioCommand};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::world::{invocation, pool, registry, until};
 
 /// Where `cargo xtask` has put what these tests need.
-struct Installed {
-    node: PathBuf,
+pub(crate) struct Installed {
+    pub(crate) node: PathBuf,
     js: PathBuf,
     python: PathBuf,
 }
 
 impl Installed {
     /// `None`, and a word about it, where nothing is installed.
-    fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let path = |variable: &str| {
             let found = std::env::var_os(variable).map(PathBuf::from);
             let is_needed = std::env::var_os("BONDED_XTASK").is_some();
@@ -46,7 +45,7 @@ impl Installed {
         })
     }
 
-    fn script(&self, package: &str) -> String {
+    pub(crate) fn script(&self, package: &str) -> String {
         let package = self.js.join("@modelcontextprotocol").join(package);
         package.join("dist/index.js").display().to_string()
     }
@@ -213,73 +212,15 @@ async fn a_reference_server_is_used_over_http() {
     let url = format!("http://127.0.0.1:{port}/mcp");
     let headers = BTreeMap::new();
     check(
-        McpServer::http("ref", HttpEndpoint { url, headers }),
+        McpServer::http(
+            "ref",
+            HttpEndpoint {
+                url,
+                headers,
+                oauth: None,
+            },
+        ),
         &everything(),
     )
     .await;
-}
-
-/// What the suite checks that is no matter of OAuth. A server that demands OAuth is refused with a word about
-/// tokens, so all scenarios of `auth/` are expected to fail, and the suite is not asked about them.
-const SCENARIOS: [&str; 4] = [
-    "initialize",
-    "tools_call",
-    "elicitation-sep1034-client-defaults",
-    "sse-retry",
-];
-
-#[test]
-fn the_public_conformance_suite_finds_nothing_beyond_oauth() {
-    let Some(installed) = Installed::find() else {
-        return;
-    };
-    for scenario in SCENARIOS {
-        let temp = TempDir::new().expect("a temporary directory");
-        let output = Command::new(&installed.node)
-            .arg(installed.script("conformance"))
-            .args([
-                "client",
-                "--command",
-                env!("CARGO_BIN_EXE_conformance_client"),
-            ])
-            .args(["--scenario", scenario, "--verbose"])
-            .current_dir(temp.path())
-            .output()
-            .expect("node is there");
-        let told = format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(output.status.success(), "{scenario}: {told}");
-        assert!(
-            !told.contains("\"FAILURE\"") && !told.contains("\"WARNING\""),
-            "{scenario}: {told}"
-        );
-    }
-}
-
-#[test]
-fn a_server_that_demands_oauth_is_refused_with_what_to_do() {
-    let Some(installed) = Installed::find() else {
-        return;
-    };
-    let temp = TempDir::new().expect("a temporary directory");
-    let output = Command::new(&installed.node)
-        .arg(installed.script("conformance"))
-        .args([
-            "client",
-            "--command",
-            env!("CARGO_BIN_EXE_conformance_client"),
-        ])
-        .args(["--scenario", "auth/metadata-default", "--verbose"])
-        .current_dir(temp.path())
-        .output()
-        .expect("node is there");
-    let told = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    assert!(told.contains("secretHeaders"), "{told}");
 }

@@ -163,6 +163,9 @@ pub(super) fn start_error(server: &McpServer, why: String) -> McpError {
         McpTransport::Stdio(_) => {
             "run the command by hand to see what it needs, and whether it speaks MCP on stdio"
         }
+        McpTransport::Http(_) if why.contains("`bonded login") => {
+            "runs use that login from then on"
+        }
         McpTransport::Http(_) => {
             "check the server's `url`, and that what answers there speaks MCP over streamable HTTP"
         }

@@ -1,5 +1,6 @@
 //! Why a server's tools cannot be had, in words that a person can act upon; and the codes of failed calls.
 
+use super::http::OauthError;
 use crate::queue::QueueError;
 
 /// The server reported that the call failed.
@@ -62,6 +63,11 @@ pub enum McpError {
     },
     #[error("the MCP server {server:?} is bound to a queue that does not exist: {source}")]
     Queue { server: String, source: QueueError },
+    #[error("there is no login to the MCP server {server:?}: {source}")]
+    Login {
+        server: String,
+        source: Box<OauthError>,
+    },
     #[error("the MCP servers were stopped")]
     Stopped,
 }

@@ -4,6 +4,7 @@
 //! Memory is bounded by a few messages and time by whoever waits: dropping the transport ends everything
 //! that is under way, and cancelling a request ends its exchange.
 
+mod auth;
 mod body;
 mod client;
 mod exchange;
@@ -21,7 +22,11 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+pub use self::auth::{
+    Grant, LoggedIn, Oauth, OauthError, OauthSettings, learn_logins, login, logout,
+};
 use self::client::Caller;
+pub use self::client::check_url;
 use self::exchange::Exchanges;
 pub(super) use self::fault::HttpFault;
 use super::child::Born;

@@ -8,6 +8,7 @@ use rmcp::service::ServiceError;
 use serde_json::Value;
 
 use super::error::McpError;
+use super::http::HttpFault;
 use super::link::Link;
 use super::name::shown_name;
 use super::settings::{McpServer, is_all};
@@ -70,6 +71,9 @@ async fn page(link: &Link, cursor: Option<String>) -> Result<Value, String> {
             error.message,
             link.remarks()
         )),
+        Err(ServiceError::TransportSend(error)) if error.error.is::<HttpFault>() => {
+            Err(error.error.to_string())
+        }
         Err(_) => {
             let last_words = link.last_words().await;
             Err(format!("ended before it listed its tools: it {last_words}"))

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::McpError;
+use super::http::Oauth;
 use crate::sandbox::Sandbox;
 
 /// A server and which of its tools may be used.
@@ -57,6 +58,8 @@ pub struct HttpEndpoint {
     pub url: String,
     /// Sent with every request, as they are.
     pub headers: BTreeMap<String, String>,
+    /// How tokens are had. Without it a server that demands one is refused.
+    pub oauth: Option<Arc<Oauth>>,
 }
 
 /// The command that is a server.
@@ -146,6 +149,7 @@ impl fmt::Debug for HttpEndpoint {
         f.debug_struct("HttpEndpoint")
             .field("url", &self.shown_url())
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("oauth", &self.oauth)
             .finish()
     }
 }
@@ -227,7 +231,15 @@ mod tests {
         for url in ["https://a:hunter2@h/mcp", "https://h/mcp?key=hunter2"] {
             let url = url.into();
             let headers = BTreeMap::from([("Authorization".into(), "hunter2".into())]);
-            let server = McpServer::http("s", HttpEndpoint { url, headers });
+            let oauth = None;
+            let server = McpServer::http(
+                "s",
+                HttpEndpoint {
+                    url,
+                    headers,
+                    oauth,
+                },
+            );
             let shown = format!("{server:?} {}", server.address());
             assert!(shown.contains("Authorization"), "{shown}");
             assert!(!shown.contains("hunter2"), "{shown}");

@@ -31,7 +31,7 @@ const METADATA_V4: [Ipv4Addr; 2] = [
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
 /// Whether a request to `host` may go to an address that its name was resolved to.
-pub(super) fn may_reach(host: &str, reach: Reach, address: IpAddr) -> bool {
+pub(crate) fn may_reach(host: &str, reach: Reach, address: IpAddr) -> bool {
     let is_local_name = is_local_name(host);
     match kind(address) {
         Kind::Public => !is_local_name,

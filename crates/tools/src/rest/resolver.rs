@@ -29,10 +29,10 @@ pub fn system_lookup() -> NameLookup {
 }
 
 /// Resolves the one host that a person named.
-pub(super) struct JudgingResolver {
-    pub(super) host: String,
-    pub(super) reach: Reach,
-    pub(super) lookup: NameLookup,
+pub(crate) struct JudgingResolver {
+    pub(crate) host: String,
+    pub(crate) reach: Reach,
+    pub(crate) lookup: NameLookup,
 }
 
 /// The name leads to no address that may be reached.

@@ -92,7 +92,7 @@ fn start_and_reap(mut command: Command, program: &OsString) -> Ending {
     }
 }
 
-fn ending_of(status: WaitStatus) -> Ending {
+pub(super) fn ending_of(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ending::Exit(code),
         (None, Some(signal)) => Ending::Signal(signal),

@@ -5,12 +5,15 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bonded_kernel::SandboxLevel;
 use rustix::process::{getpid, getuid};
 use tokio::process::Command;
 
 use super::enter::{SUPERVISE, WORD};
+use super::light::LightLauncher;
 use super::order::{Order, Walls};
 use super::scratch::{Ending, Scratch, tmp};
+use super::stand_in::StandIn;
 use super::supervisor::THIS_PROGRAM;
 use super::{Found, Sandbox, environment, git, secret_places};
 
@@ -25,14 +28,24 @@ pub enum Launcher {
     None,
     /// The program that runs now.
     Itself,
+    /// The small program that was found beside it, or where that will not do, itself.
+    Light(LightLauncher),
     Program(PathBuf),
 }
 
 impl Launcher {
+    /// The program that runs now, or the small one beside it. Called when the program begins: what changes in its
+    /// directory afterwards is not trusted.
+    pub fn own() -> Self {
+        let program = std::env::current_exe().ok();
+        let light = program.and_then(|program| LightLauncher::beside(&program));
+        light.map_or(Self::Itself, Self::Light)
+    }
+
     pub(super) fn program(&self) -> Option<&Path> {
         match self {
             Self::None => None,
-            Self::Itself => Some(Path::new(THIS_PROGRAM)),
+            Self::Itself | Self::Light(_) => Some(Path::new(THIS_PROGRAM)),
             Self::Program(path) => Some(path),
         }
     }
@@ -43,6 +56,7 @@ impl Launcher {
 pub struct Confined {
     pub command: Command,
     scratch: Scratch,
+    _stand_in: Option<StandIn>,
     /// Whether its launcher ends it when we end.
     pub dies_with_us: bool,
 }
@@ -80,7 +94,8 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
         check_program(program, cwd, &path)?;
         let scratch = Scratch::make()?;
-        let mut command = match self.launcher.program() {
+        let stand_in = self.stand_in()?;
+        let mut command = match &self.found().launcher {
             None => Command::new(program),
             Some(launcher) => {
                 let order = serde_json::to_string(&self.order(&scratch))?;
@@ -93,10 +108,21 @@ impl Sandbox {
         let mut confined = Confined {
             command,
             scratch,
+            _stand_in: stand_in,
             dies_with_us: self.launcher != Launcher::None,
         };
         confined.set_environment(environment::handed_on(ours, &self.policy.env_pass));
         Ok(confined)
+    }
+
+    /// Where a mount can cover it, there is a `.git` to cover while the command runs.
+    fn stand_in(&self) -> io::Result<Option<StandIn>> {
+        let level = self.policy.level;
+        let is_covered = self.found().means.walls(level) != Walls::None;
+        match is_covered && level == SandboxLevel::WorkspaceWrite {
+            true => StandIn::in_dir(&self.workdir),
+            false => Ok(None),
+        }
     }
 
     fn order(&self, scratch: &Scratch) -> Order {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::enter::{PROBE, WORD};
 use super::launch::Launcher;
+use super::light::LightLauncher;
 use super::order::Walls;
 use super::supervisor::THIS_PROGRAM;
 use super::{SandboxError, bubblewrap, files, namespaces, syscalls};
@@ -28,7 +30,13 @@ pub struct Means {
     pub seccomp: Result<(), String>,
     /// Whether there is a launcher at all.
     pub launcher: Result<(), String>,
+    /// Of the launcher.
+    #[serde(default)]
+    pub version: String,
 }
+
+/// Of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Means {
     fn without_launcher(why: String) -> Self {
@@ -39,7 +47,13 @@ impl Means {
             landlock: 0,
             seccomp: Err(why.clone()),
             launcher: Err(why),
+            version: VERSION.into(),
         }
+    }
+
+    /// Whether a launcher that was found beside this program does all that this program does.
+    fn will_do(&self) -> bool {
+        self.version == VERSION && self.launcher.is_ok() && self.namespaces.is_ok()
     }
 
     pub(super) fn walls(&self, level: SandboxLevel) -> Walls {
@@ -107,18 +121,51 @@ impl Means {
     }
 }
 
-/// Asks once for each launcher.
-pub(super) fn means(launcher: &Launcher) -> Arc<Means> {
-    static KNOWN: Mutex<BTreeMap<Launcher, Arc<Means>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let means = known.entry(launcher.clone());
-    means.or_insert_with(|| Arc::new(ask(launcher))).clone()
+/// What a launcher found, and the program that it is.
+#[derive(Clone, Debug)]
+pub(super) struct Looked {
+    pub(super) means: Arc<Means>,
+    pub(super) program: Option<PathBuf>,
 }
 
-fn ask(launcher: &Launcher) -> Means {
-    let Some(program) = launcher.program() else {
-        return Means::without_launcher("this program cannot start itself as one".into());
+/// Asks once for each launcher.
+pub(super) fn look(launcher: &Launcher) -> Looked {
+    static KNOWN: Mutex<BTreeMap<Launcher, Looked>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let looked = known.entry(launcher.clone());
+    looked.or_insert_with(|| look_anew(launcher)).clone()
+}
+
+fn look_anew(launcher: &Launcher) -> Looked {
+    let light = match launcher {
+        Launcher::Light(light) => look_at_light(light),
+        Launcher::None | Launcher::Itself | Launcher::Program(_) => None,
     };
+    light.unwrap_or_else(|| Looked {
+        means: Arc::new(match launcher.program() {
+            Some(program) => ask(program),
+            None => Means::without_launcher("this program cannot start itself as one".into()),
+        }),
+        program: launcher.program().map(Path::to_owned),
+    })
+}
+
+fn look_at_light(light: &LightLauncher) -> Option<Looked> {
+    let copy = light.copy().ok()?;
+    let path = copy.path();
+    let means = Arc::new(ask(&path));
+    let looked = Looked {
+        means,
+        program: Some(path),
+    };
+    looked.means.will_do().then(|| {
+        // It is executed for as long as this process lives.
+        std::mem::forget(copy);
+        looked
+    })
+}
+
+fn ask(program: &Path) -> Means {
     let mut child = Command::new(program);
     child.args([WORD, PROBE]).env_clear().stdin(Stdio::null());
     let answer = child.stderr(Stdio::null()).output();
@@ -154,6 +201,7 @@ pub(super) fn answer() -> ExitCode {
         landlock: files::version(),
         seccomp: syscalls::deny(true),
         launcher: Ok(()),
+        version: VERSION.into(),
     };
     let text = serde_json::to_string(&means).unwrap_or_default();
     let told = std::io::stdout().write_all(text.as_bytes());

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 
 use bonded_kernel::SandboxLevel;
+use fork::{Fork, fork};
 use rustix::fs::{AtFlags, Mode, OFlags, open, unlinkat};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{
-    Signal, getpgrp, getpid, getppid, kill_process_group, set_parent_process_death_signal,
+    Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, getppid, kill_process,
+    kill_process_group, set_parent_process_death_signal, waitpid,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
@@ -21,7 +22,8 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 use super::enter::{INSIDE, WORD, failed};
 use super::order::{Order, Walls};
 use super::scratch::Ending;
-use super::{bubblewrap, limits, mounts, namespaces};
+use super::stand_in::{self, GIT};
+use super::{bubblewrap, inside, limits, mounts, namespaces};
 
 /// Itself, even where its file was replaced meanwhile.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -32,12 +34,11 @@ pub(super) fn run(
     args: &[OsString],
 ) -> Result<ExitCode, String> {
     let mut woken = watch_signals().map_err(failed("watch signals"))?;
-    let remains = Remains::of(&order.scratch).map_err(failed("open its directory"))?;
+    let remains = Remains::of(&order).map_err(failed("open its directory"))?;
     let parent = order.parent;
     if order.walls == Walls::Namespaces {
         namespaces::leave(order.network)?;
         mounts::arrange(&order)?;
-        namespaces::hand_rights_on()?;
     }
     // Told after the namespaces were made: a change of rights forgets it.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(failed("watch its parent"))?;
@@ -45,30 +46,53 @@ pub(super) fn run(
         return Err("whoever wanted the command is gone".into());
     }
     order.parent = getpid().as_raw_pid();
-    let mut child = next_stage(&order, program)?;
-    child.args(args);
-    let child = child.spawn();
-    let child = child.map_err(failed(&format!("start {}", program.display())))?;
+    let child = match next_stage(&order, program, args)? {
+        Next::Started(child) => child,
+        Next::IsThis => {
+            // What belongs to the first stage is out of the second one's reach.
+            drop((woken, remains));
+            return inside::run(&order, program, args);
+        }
+    };
     let let_go = let_go_of_streams();
     let status = wait(child, &mut woken, parent, &remains)?;
     let_go.map_err(failed("let go of the command's streams"))?;
     Ok(end_like(status, &order))
 }
 
-/// What comes next: the second stage, or where nothing is to be restricted, the command itself.
-fn next_stage(order: &Order, program: &OsString) -> Result<Command, String> {
+enum Next {
+    Started(Pid),
+    /// This process is the second stage.
+    IsThis,
+}
+
+/// Starts what comes next: the second stage, or where nothing is to be restricted, the command itself.
+fn next_stage(order: &Order, program: &OsString, args: &[OsString]) -> Result<Next, String> {
     let is_plain = order.walls == Walls::None && !order.landlock && !order.seccomp;
-    if order.level == SandboxLevel::Full || is_plain {
+    let mut command = if order.level == SandboxLevel::Full || is_plain {
         limits::set(&order.limits, false)?;
-        return Ok(Command::new(program));
-    }
-    let mut stage = match order.walls {
-        Walls::Bubblewrap => bubblewrap::command(order)?,
-        Walls::Namespaces | Walls::None => Command::new(THIS_PROGRAM),
+        Command::new(program)
+    } else if order.walls == Walls::Bubblewrap {
+        let text = serde_json::to_string(order).map_err(failed("pass its orders on"))?;
+        let mut stage = bubblewrap::command(order)?;
+        stage.args([WORD, INSIDE, &text]).arg(program);
+        stage
+    } else {
+        // This process has one thread, so that its copy is whole. To start the program anew would take longer than
+        // all the rest.
+        return match fork().map_err(failed("start its second stage"))? {
+            Fork::Child => Ok(Next::IsThis),
+            Fork::Parent(pid) => started(pid),
+        };
     };
-    let text = serde_json::to_string(order).map_err(failed("pass its orders on"))?;
-    stage.args([WORD, INSIDE, &text]).arg(program);
-    Ok(stage)
+    let child = command.args(args).spawn();
+    let child = child.map_err(failed(&format!("start {}", program.display())))?;
+    started(child.id().cast_signed())
+}
+
+fn started(pid: i32) -> Result<Next, String> {
+    let pid = Pid::from_raw(pid).ok_or("what it started has no number")?;
+    Ok(Next::Started(pid))
 }
 
 /// A pipe that has something to read after any of the signals that matter here. The requests to end are
@@ -82,24 +106,25 @@ fn watch_signals() -> std::io::Result<UnixStream> {
 }
 
 fn is_orphan(parent: i32) -> bool {
-    getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent)
+    getppid().map(Pid::as_raw_pid) != Some(parent)
 }
 
 fn wait(
-    mut child: Child,
+    child: Pid,
     woken: &mut UnixStream,
     parent: i32,
     remains: &Remains,
-) -> Result<ExitStatus, String> {
+) -> Result<WaitStatus, String> {
     let mut signals = [0; 64];
     loop {
-        if let Some(status) = child.try_wait().map_err(failed("wait"))? {
+        let ended = waitpid(Some(child), WaitOptions::NOHANG).map_err(failed("wait"))?;
+        if let Some((_, status)) = ended {
             return Ok(status);
         }
         if is_orphan(parent) {
             // Nobody else is left to clean up.
-            let _ = child.kill();
-            let _ = child.wait();
+            let _ = kill_process(child, Signal::KILL);
+            let _ = waitpid(Some(child), WaitOptions::empty());
             remains.remove();
             let _ = kill_process_group(getpgrp(), Signal::KILL);
         }
@@ -108,20 +133,24 @@ fn wait(
     }
 }
 
-/// The directory that whoever wanted the command would have removed.
+/// What whoever wanted the command would have removed. Directories are opened before the namespaces are made: inside,
+/// all around is read-only.
 struct Remains {
     scratch: PathBuf,
-    /// Opened before the namespaces were made: inside, all around the directory is read-only.
     above: OwnedFd,
+    git: PathBuf,
+    workdir: OwnedFd,
 }
 
 impl Remains {
-    fn of(scratch: &Path) -> rustix::io::Result<Self> {
-        let above = scratch.parent().unwrap_or(Path::new("/"));
+    fn of(order: &Order) -> rustix::io::Result<Self> {
+        let above = order.scratch.parent().unwrap_or(Path::new("/"));
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         Ok(Self {
-            scratch: scratch.to_owned(),
+            scratch: order.scratch.clone(),
             above: open(above, flags, Mode::empty())?,
+            git: order.workdir.join(GIT),
+            workdir: open(&order.workdir, flags, Mode::empty())?,
         })
     }
 
@@ -131,6 +160,9 @@ impl Remains {
         let _ = unmount(&self.scratch, UnmountFlags::DETACH);
         let name = self.scratch.file_name().unwrap_or_default();
         let _ = unlinkat(&self.above, name, AtFlags::REMOVEDIR);
+        // What is mounted here cannot be removed.
+        let _ = unmount(&self.git, UnmountFlags::DETACH);
+        stand_in::remove_unused(&self.workdir);
     }
 }
 
@@ -144,17 +176,12 @@ pub(super) fn let_go_of_streams() -> std::io::Result<()> {
 }
 
 /// Ends this process as the command ended: with its code, or by its signal.
-fn end_like(status: ExitStatus, order: &Order) -> ExitCode {
-    let seen = match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exit(code),
-        (None, Some(signal)) => Ending::Signal(signal),
-        (None, None) => Ending::Exit(1),
-    };
+fn end_like(status: WaitStatus, order: &Order) -> ExitCode {
     let told = match order.walls {
         Walls::None => None,
         Walls::Namespaces | Walls::Bubblewrap => Ending::read(&order.scratch),
     };
-    match told.unwrap_or(seen) {
+    match told.unwrap_or_else(|| inside::ending_of(status)) {
         Ending::Exit(code) => ExitCode::from((code & 0xff) as u8),
         Ending::Fault(_) => ExitCode::from(127),
         Ending::Signal(signal) => {

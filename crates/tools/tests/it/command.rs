@@ -164,6 +164,57 @@ async fn output_of_any_bytes_fits_the_cap_as_whole_json() {
 }
 
 #[tokio::test]
+async fn a_long_output_is_kept_whole_where_the_model_can_read_on_in_it() {
+    let mut world = World::new();
+    world.limits.tool_output_bytes_max = 1000;
+    world.kept_bytes_max = Some(1 << 20);
+    let arguments = json!({ "command": "seq 20000; echo ä€ >&2" });
+    let output = world.call("run", arguments).await;
+    assert!(output.text.len() <= 1000, "{}", output.text.len());
+    assert!(
+        output.text.contains("Read on with tool_output"),
+        "{}",
+        output.text
+    );
+    let whole = output.original.expect("it is kept");
+    assert_eq!(output.cut_from_bytes, Some(whole.len() as u64));
+    let ran: Value = serde_json::from_str(&whole).expect("it is JSON");
+    let lines: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(
+        (&ran["stdout"], &ran["stderr"], &ran["truncated"]),
+        (&json!(lines), &json!("ä€\n"), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn of_an_output_that_is_too_long_to_be_kept_the_beginning_and_the_end_are() {
+    let mut world = World::new();
+    world.kept_bytes_max = Some(100_000);
+    let command = "echo first; yes ä€ | head -c 3000000; echo; echo last";
+    let output = world.call("run", json!({ "command": command })).await;
+    let kept = output.original.expect("it is kept");
+    assert!(
+        (50_000..=100_000).contains(&kept.len()),
+        "{} bytes",
+        kept.len()
+    );
+    let ran: Value = serde_json::from_str(&kept).expect("it is whole JSON");
+    let shown = ran["stdout"].as_str().expect("a text");
+    assert!(shown.starts_with("first\n") && shown.ends_with("last\n"));
+    assert_eq!(ran["truncated"], true);
+}
+
+#[tokio::test]
+async fn an_output_that_fits_is_shown_as_it_is_whether_the_model_could_read_on_or_not() {
+    let mut world = World::new();
+    for kept_bytes_max in [None, Some(1 << 20)] {
+        world.kept_bytes_max = kept_bytes_max;
+        let ran = world.ok("run", json!({ "command": "seq 100" })).await;
+        assert_eq!(ran["truncated"], false);
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_runs_too_long_is_killed_with_all_its_children() {
     for own_limit in [true, false] {
         let mut world = World::new();

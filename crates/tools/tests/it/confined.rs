@@ -1,7 +1,7 @@
 //! What a command inside the sandbox still can do, how its end is told, and that nothing outlives it.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use bonded_tools::Sandbox;
 use bonded_tools::sandbox::{Launcher, ProcessLimits, SandboxError, SandboxLevel, SandboxPolicy};
 use serde_json::json;
 
-use crate::scene::{Means, Scene, answer, answering};
+use crate::scene::{Means, Scene, answer, answering, has_bubblewrap};
 use crate::world::{World, launcher, make_fifo};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ async fn ordinary_work_goes_on_inside() {
         Means::Bubblewrap,
         Means::LandlockAndSeccomp,
     ] {
-        if means == Means::Bubblewrap && !Path::new("/usr/bin/bwrap").exists() {
+        if means == Means::Bubblewrap && !has_bubblewrap() {
             continue;
         }
         let scene = scene(SandboxLevel::WorkspaceWrite, means);
@@ -199,6 +199,10 @@ async fn commands_die_with_this_process_even_if_it_is_killed() {
         let begun = Instant::now();
         while around.path().read_dir().expect("it is there").count() > 0 {
             assert!(begun.elapsed() < PATIENCE, "something is left at {level}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        while temp.path().join(".git").exists() {
+            assert!(begun.elapsed() < PATIENCE, "a stand-in is left at {level}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -5,6 +5,7 @@ mod confined;
 mod edit;
 mod escape;
 mod find;
+mod git;
 mod limit;
 mod mcp;
 mod queue;

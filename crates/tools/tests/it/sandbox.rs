@@ -1,11 +1,9 @@
 //! Escape attempts. Each of them succeeds without the sandbox, and is refused inside, in every way that
 //! this machine has to build one.
 
-use std::path::Path;
-
 use bonded_tools::sandbox::{ProcessLimits, SandboxLevel};
 
-use crate::scene::{Means, Scene};
+use crate::scene::{Means, Scene, has_bubblewrap};
 
 /// What shows that an attempt succeeded.
 enum Sign {
@@ -203,7 +201,7 @@ async fn no_attempt_but_the_known_ones_succeeds_without_namespaces() {
 
 #[tokio::test]
 async fn no_attempt_succeeds_where_bubblewrap_makes_the_namespaces() {
-    if Path::new("/usr/bin/bwrap").exists() {
+    if has_bubblewrap() {
         check_refused(SandboxLevel::WorkspaceWrite, Means::Bubblewrap).await;
     }
 }

@@ -1,5 +1,6 @@
 //! A working directory with things around it that an escape could reach.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -30,6 +31,21 @@ impl Means {
         };
         answering(&answer(bubblewrap, 7), place)
     }
+}
+
+/// Whether bubblewrap is here. A test that does without it says so; `cargo xtask test` does not let it.
+pub(crate) fn has_bubblewrap() -> bool {
+    if Path::new("/usr/bin/bwrap").exists() {
+        return true;
+    }
+    let why = "bubblewrap is not installed, so that what holds with it is not tested";
+    assert!(
+        std::env::var_os("BONDED_XTASK").is_none(),
+        "{why}: install the package `bubblewrap`"
+    );
+    // Past the test harness, which would keep it to itself.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+    false
 }
 
 /// What the launcher of such a machine says that it found.

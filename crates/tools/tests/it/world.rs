@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Effect, Input, Invocation, Limits, Mask, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId,
-    RunStarted, Target, ToolOutput, start, step,
+    Effect, Input, Invocation, Limits, Mask, Millis, Outcome, OwnTools, Reply, ReplyCall,
+    RunConfig, RunId, RunStarted, Target, ToolOutput, start, step,
 };
 use bonded_tools::sandbox::{Launcher, SandboxPolicy};
 use bonded_tools::{Registry, Sandbox, Tool, Workdir, builtin};
@@ -16,6 +16,8 @@ pub(crate) struct World {
     temp: TempDir,
     pub(crate) registry: Registry,
     pub(crate) limits: Limits,
+    /// How much is kept of an output that is cut, where the model can read on in it.
+    pub(crate) kept_bytes_max: Option<u64>,
 }
 
 impl World {
@@ -40,6 +42,7 @@ impl World {
             temp,
             registry: Registry::new(tools).expect("the specs are usable"),
             limits: Limits::default(),
+            kept_bytes_max: None,
         }
     }
 
@@ -76,6 +79,10 @@ impl World {
     pub(crate) fn invocation(&self, tool: &str, arguments: &Value) -> Invocation {
         let config = RunConfig {
             limits: self.limits.clone(),
+            own_tools: OwnTools {
+                output_kept_bytes_max: self.kept_bytes_max,
+                ..OwnTools::default()
+            },
             ..RunConfig::new(
                 self.path("").display().to_string(),
                 vec![Target::new("script", "none", "none")],

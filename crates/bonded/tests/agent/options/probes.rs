@@ -498,3 +498,54 @@ pub(super) fn of_the_sandbox() -> Vec<Probe> {
         },
     ]
 }
+
+/// An agent whose first turn shows a limit of its processes.
+fn limited(name: &str) -> World {
+    let words = name.split(' ').count() + 1;
+    running(&format!(
+        "grep '^{name} ' /proc/self/limits | tr -s ' ' | cut -d ' ' -f {words}"
+    ))
+}
+
+/// What the processes of commands may use.
+pub(super) fn of_processes() -> Vec<Probe> {
+    let line = |number: u64| json!(format!("{number}\n"));
+    vec![
+        Probe {
+            stage: || limited("Max cpu time"),
+            ..probe(
+                "sandboxCpuMs",
+                ("4001", "9000"),
+                (line(5), line(3600)),
+                printed,
+            )
+        },
+        Probe {
+            stage: || limited("Max data size"),
+            ..probe(
+                "sandboxMemoryBytes",
+                ("1073741824", "2147483648"),
+                (line(1 << 30), line(16 << 30)),
+                printed,
+            )
+        },
+        Probe {
+            stage: || limited("Max processes"),
+            ..probe(
+                "sandboxProcesses",
+                ("500", "600"),
+                (line(500), line(4096)),
+                printed,
+            )
+        },
+        Probe {
+            stage: || limited("Max file size"),
+            ..probe(
+                "sandboxFileBytes",
+                ("1048576", "2097152"),
+                (line(1 << 20), line(8 << 30)),
+                printed,
+            )
+        },
+    ]
+}

@@ -57,6 +57,14 @@ const fn process(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow
     }
 }
 
+/// A limit of the processes that tools start: whoever runs an agent sets it, not the agent.
+const fn limit(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+    OptionRow {
+        overridable: true,
+        ..process(key, flag, kind)
+    }
+}
+
 /// A flag that is off unless it is given.
 const fn switch(key: &'static str, flag: &'static str, help: &'static str) -> OptionRow {
     process(key, flag, Kind::Flag).with(&[], Some("false"), help)
@@ -104,6 +112,10 @@ const COUNT_OR_NONE: Kind = whole_or_none(1, BITS_32);
 const BYTES: Kind = whole(1, TERA);
 const TOKENS: Kind = whole(0, TERA);
 const WINDOW: Kind = whole_or_none(1, TERA);
+/// With less no command starts, nor can its end be told.
+const PROCESS_MEMORY: Kind = whole(16 << 20, TERA);
+const PROCESSES: Kind = whole(4, BITS_32);
+const FILE_BYTES: Kind = whole(4096, TERA);
 
 const fn real(min: f64, max: f64) -> Kind {
     Kind::Real { min, max }
@@ -358,6 +370,31 @@ pub const TABLE: &[OptionRow] = &[
             "variables that commands get besides the harmless ones",
         )
     },
+    limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).with(
+        &["defaults.sandboxCpuMs"],
+        Some("3600000"),
+        "milliseconds of the processor for each process of a command, in whole seconds",
+    ),
+    limit(
+        "sandboxMemoryBytes",
+        "--sandbox-memory-bytes",
+        PROCESS_MEMORY,
+    )
+    .with(
+        &["defaults.sandboxMemoryBytes"],
+        Some("17179869184"),
+        "memory for each process of a command",
+    ),
+    limit("sandboxProcesses", "--sandbox-processes", PROCESSES).with(
+        &["defaults.sandboxProcesses"],
+        Some("4096"),
+        "processes and threads of a command at the same time",
+    ),
+    limit("sandboxFileBytes", "--sandbox-file-bytes", FILE_BYTES).with(
+        &["defaults.sandboxFileBytes"],
+        Some("8589934592"),
+        "the largest file that a command may write",
+    ),
     process("format", "--format", FORMAT).with(
         &["defaults.outputFormat"],
         None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Permission, Rule, SandboxConfig, SandboxLevel};
+use bonded_kernel::{Permission, ProcessLimits, Rule, SandboxConfig, SandboxLevel};
 
 use super::Source;
 use super::kind::Parsed;
@@ -221,7 +221,13 @@ impl Values {
             required: self.flag("sandboxRequired"),
             network: self.flag("sandboxNetwork"),
             env: self.list("sandboxEnv"),
-            ..SandboxConfig::default()
+            limits: ProcessLimits {
+                // The system counts seconds.
+                cpu_s: self.count("sandboxCpuMs").div_ceil(1000),
+                memory_bytes: self.count("sandboxMemoryBytes"),
+                processes: self.count("sandboxProcesses"),
+                file_bytes: self.count("sandboxFileBytes"),
+            },
         }
     }
 

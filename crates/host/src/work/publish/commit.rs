@@ -198,7 +198,8 @@ impl CommitPlan {
             let grep = format!("--grep={}", self.trailer);
             let mut command = git.command(["rev-list", "-n1", "--fixed-strings", &grep, &tip]);
             if let Some(parent) = &self.parent {
-                command = command.arg(format!("^{parent}"));
+                // It may be gone, if history was rewritten meanwhile.
+                command = command.arg("--ignore-missing").arg(format!("^{parent}"));
             }
             let found = command.line(&mut io::empty())?;
             if !found.is_empty() {

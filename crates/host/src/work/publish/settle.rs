@@ -256,7 +256,7 @@ pub(super) fn undo(
     foreign: &[TreePath],
 ) -> Result<Vec<TreePath>, Failed> {
     settle.sweep(&journal.changes)?;
-    settle.stage.drop_all().map_err(|source| Failed {
+    settle.stage.empty().map_err(|source| Failed {
         at: "the staged files".to_owned(),
         source,
     })?;

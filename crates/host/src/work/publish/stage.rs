@@ -41,9 +41,10 @@ struct Made {
 }
 
 impl<'a> Stage<'a> {
-    /// Begins with nothing: what an earlier process left is removed.
+    /// Begins with nothing staged: what an earlier process left is removed. The directory stays while there is a
+    /// journal, to keep other stores from a tree that is half published.
     pub(super) fn cleared(writer: Writer<'a>, journal: &'a Path) -> Result<Self, PublishError> {
-        let stage = Self {
+        let mut stage = Self {
             writer,
             journal,
             made: None,
@@ -51,11 +52,11 @@ impl<'a> Stage<'a> {
         };
         for (above, name) in stage.places().map_err(|source| stage.failed(source))? {
             let directory = openat(&above, name, directory_flags(), Mode::empty());
-            match directory {
-                Ok(directory) => stage.clear(&Made {
+            match directory.map(Arc::new) {
+                Ok(directory) => stage.clear(Made {
                     above,
                     name,
-                    directory: Arc::new(directory),
+                    directory,
                 })?,
                 Err(Errno::NOENT) => {}
                 Err(Errno::NOTDIR | Errno::LOOP) => return Err(stage.taken(name)),
@@ -82,48 +83,66 @@ impl<'a> Stage<'a> {
         Ok(places)
     }
 
-    fn clear(&self, made: &Made) -> Result<(), PublishError> {
+    fn clear(&mut self, made: Made) -> Result<(), PublishError> {
+        self.refuse_anothers(&made)?;
+        let is_under_way = self.journal.exists();
+        let cleared = match is_under_way {
+            true => self.remove_staged(&made),
+            false => self.remove(&made),
+        };
+        cleared.map_err(|source| self.failed(source))?;
+        self.made = is_under_way.then_some(made);
+        Ok(())
+    }
+
+    fn refuse_anothers(&self, made: &Made) -> Result<(), PublishError> {
         let owner = present(readlinkat(&made.directory, OWNER, vec![]));
         let owner = owner.map_err(|errno| self.failed(errno.into()))?;
         let names = names(&made.directory).map_err(|source| self.failed(source))?;
-        let is_own =
-            |name: &Vec<u8>| name == OWNER.as_bytes() || name.iter().all(u8::is_ascii_digit);
+        let is_own = |name: &Vec<u8>| name == OWNER.as_bytes() || is_staged(name);
         if (owner.is_none() && !names.is_empty()) || !names.iter().all(is_own) {
             return Err(self.taken(made.name));
         }
         let owner = owner.map(|owner| PathBuf::from(os_string(owner.into_bytes())));
-        if let Some(owner) = owner
-            && owner != self.journal
-            && owner.exists()
-        {
-            return Err(PublishError::OtherStore {
-                tree: self.writer.root.path().to_owned(),
-                journal: owner,
-            });
+        match owner {
+            Some(journal) if journal != self.journal && journal.exists() => {
+                let tree = self.writer.root.path().to_owned();
+                Err(PublishError::OtherStore { tree, journal })
+            }
+            _ => Ok(()),
         }
-        self.remove(made, names)
-            .map_err(|source| self.failed(source))
     }
 
-    fn remove(&self, made: &Made, names: Vec<Vec<u8>>) -> io::Result<()> {
-        let (owner, staged): (Vec<_>, Vec<_>) =
-            names.into_iter().partition(|name| name == OWNER.as_bytes());
-        for name in staged.into_iter().chain(owner) {
+    fn remove_staged(&self, made: &Made) -> io::Result<()> {
+        for name in names(&made.directory)?.into_iter().filter(is_staged) {
             self.writer.faults.before(Operation::RemoveFile)?;
             unlinkat(&made.directory, name, AtFlags::empty())?;
         }
+        Ok(())
+    }
+
+    /// Whose it is stands there until it is empty.
+    fn remove(&self, made: &Made) -> io::Result<()> {
+        self.remove_staged(made)?;
+        self.writer.faults.before(Operation::RemoveFile)?;
+        present(unlinkat(&made.directory, OWNER, AtFlags::empty()))?;
         self.writer.faults.before(Operation::RemoveDirectory)?;
         unlinkat(&made.above, made.name, AtFlags::REMOVEDIR)?;
         Ok(fsync(&made.above)?)
     }
 
+    /// Takes away what is staged.
+    pub(super) fn empty(&mut self) -> io::Result<()> {
+        self.staged.clear();
+        self.made
+            .as_ref()
+            .map_or(Ok(()), |made| self.remove_staged(made))
+    }
+
     /// Takes away what is staged, and the directory.
     pub(super) fn drop_all(&mut self) -> io::Result<()> {
         self.staged.clear();
-        match self.made.take() {
-            Some(made) => self.remove(&made, names(&made.directory)?),
-            None => Ok(()),
-        }
+        self.made.take().map_or(Ok(()), |made| self.remove(&made))
     }
 
     /// Stages what a change puts at its path; a directory needs nothing.
@@ -143,13 +162,14 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    /// Makes the directory durable with what is in it. It is there even where nothing is staged.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        if let Some(made) = &self.made {
-            self.writer.faults.before(Operation::Sync)?;
-            fsync(&made.directory)?;
-            fsync(&made.above)?;
-        }
-        Ok(())
+        let directory = self.directory()?;
+        self.writer.faults.before(Operation::Sync)?;
+        fsync(&directory)?;
+        self.made
+            .as_ref()
+            .map_or(Ok(()), |made| Ok(fsync(&made.above)?))
     }
 
     pub(super) fn writer(&self) -> Writer<'a> {
@@ -226,6 +246,10 @@ impl<'a> Stage<'a> {
             source,
         }
     }
+}
+
+fn is_staged(name: &Vec<u8>) -> bool {
+    name.iter().all(u8::is_ascii_digit)
 }
 
 fn directory_flags() -> OFlags {

@@ -1,7 +1,7 @@
 //! New files and links, as they are to be at their paths, under other names.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::os::fd::OwnedFd;
 
 use bonded_kernel::Hash;
@@ -12,6 +12,8 @@ use super::Contents;
 use super::faults::{Faults, Operation};
 use super::root::{Root, mode_of, present};
 
+/// Enough for the hash to be fast.
+const READ_BYTES: usize = 256 * 1024;
 const SET_GROUP: u32 = 0o2000;
 
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +57,9 @@ impl Writer<'_> {
 
     fn fill(&self, mut file: File, bytes: u64, content: Hash) -> io::Result<File> {
         let mut hasher = blake3::Hasher::new();
-        let mut reader = self.contents.read(&content)?;
         // One more than there should be, to see what is too long.
-        let mut reader = (&mut reader).take(bytes.saturating_add(1));
+        let reader = self.contents.read(&content)?.take(bytes.saturating_add(1));
+        let mut reader = BufReader::with_capacity(READ_BYTES, reader);
         let copied = io::copy(&mut reader, &mut Both(&mut file, &mut hasher))?;
         if copied != bytes || Hash::from(hasher) != content {
             let message = format!("the kept content {content} is damaged");

@@ -1,10 +1,10 @@
 //! JUnit's XML: each test case, and what stands in it.
 
-use super::Counts;
+use super::TestCounts;
 
-/// Counts the test cases of a document; nothing where there is none.
-pub(super) fn counts(output: &str) -> Option<Counts> {
-    let mut counts: Option<Counts> = None;
+/// TestCounts the test cases of a document; nothing where there is none.
+pub(super) fn counts(output: &str) -> Option<TestCounts> {
+    let mut counts: Option<TestCounts> = None;
     let mut case: Option<Case> = None;
     for tag in Tags(output) {
         match tag.name {
@@ -35,7 +35,7 @@ enum Case {
     Skipped,
 }
 
-fn close(counts: &mut Option<Counts>, case: Option<Case>) {
+fn close(counts: &mut Option<TestCounts>, case: Option<Case>) {
     let (Some(counts), Some(case)) = (counts, case) else {
         return;
     };

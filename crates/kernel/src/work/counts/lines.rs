@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use super::{Counts, Runner};
+use super::{Runner, TestCounts};
 
 /// What a line says, and who wrote it.
-pub(super) fn read(line: &str) -> Option<(Runner, Counts)> {
+pub(super) fn read(line: &str) -> Option<(Runner, TestCounts)> {
     let text = line.trim_start();
-    let readers: [(Runner, fn(&str) -> Option<Counts>); 9] = [
+    let readers: [(Runner, fn(&str) -> Option<TestCounts>); 9] = [
         (Runner::Cargo, cargo),
         (Runner::Nextest, nextest),
         (Runner::Pytest, pytest),
@@ -25,27 +25,27 @@ pub(super) fn read(line: &str) -> Option<(Runner, Counts)> {
 }
 
 /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s`
-fn cargo(line: &str) -> Option<Counts> {
+fn cargo(line: &str) -> Option<TestCounts> {
     let (_, figures) = line.strip_prefix("test result: ")?.split_once(". ")?;
     tally(figures.split(';'))
 }
 
 /// `Summary [   0.012s] 3 tests run: 2 passed (1 slow), 1 failed, 0 skipped`
-fn nextest(line: &str) -> Option<Counts> {
+fn nextest(line: &str) -> Option<TestCounts> {
     let line = line.strip_prefix("Summary [")?;
     let (_, figures) = line.split_once(" run: ")?;
     tally(figures.split(','))
 }
 
 /// `==== 3 passed, 1 failed, 2 skipped in 0.12s ====`, the bars left out with `-q`.
-fn pytest(line: &str) -> Option<Counts> {
+fn pytest(line: &str) -> Option<TestCounts> {
     let line = line.trim_matches(['=', ' ']);
     let (figures, time) = line.rsplit_once(" in ")?;
     let time = time.split(' ').next().unwrap_or_default();
     let seconds = time.strip_suffix('s')?;
     seconds.parse::<f64>().ok()?;
     if figures == "no tests ran" {
-        return Some(Counts::default());
+        return Some(TestCounts::default());
     }
     let is_figure = |piece: &str| figure(piece).is_some();
     let are_figures = figures.split(", ").all(is_figure);
@@ -54,19 +54,19 @@ fn pytest(line: &str) -> Option<Counts> {
 
 /// `Ran 3 tests in 0.001s`, and then perhaps `FAILED (failures=1, errors=1, skipped=1)`. What was run is taken as
 /// passed until the rest is known.
-fn unittest(line: &str) -> Option<Counts> {
+fn unittest(line: &str) -> Option<TestCounts> {
     if let Some(ran) = line.strip_prefix("Ran ") {
         let (count, rest) = figure(ran)?;
         let passed = count;
-        return (rest.starts_with("test") && rest.contains(" in ")).then_some(Counts {
+        return (rest.starts_with("test") && rest.contains(" in ")).then_some(TestCounts {
             passed,
-            ..Counts::default()
+            ..TestCounts::default()
         });
     }
     let figures = line
         .strip_prefix("FAILED (")
         .or(line.strip_prefix("OK ("))?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     for piece in figures.strip_suffix(')')?.split(", ") {
         let (word, count) = piece.split_once('=')?;
         let count = count.parse().ok()?;
@@ -82,7 +82,7 @@ fn unittest(line: &str) -> Option<Counts> {
 }
 
 /// `--- PASS: TestX (0.00s)`, or an event of `-json`. Without either, go does not say how many ran.
-fn go(line: &str) -> Option<Counts> {
+fn go(line: &str) -> Option<TestCounts> {
     if line.starts_with("{\"") {
         return go_event(line);
     }
@@ -95,7 +95,7 @@ fn go(line: &str) -> Option<Counts> {
     })
 }
 
-fn go_event(line: &str) -> Option<Counts> {
+fn go_event(line: &str) -> Option<TestCounts> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Event<'a> {
@@ -111,8 +111,8 @@ fn go_event(line: &str) -> Option<Counts> {
     is_named.then(|| go_count(&event.action))?
 }
 
-fn go_count(action: &str) -> Option<Counts> {
-    let mut counts = Counts::default();
+fn go_count(action: &str) -> Option<TestCounts> {
+    let mut counts = TestCounts::default();
     match action {
         "pass" => counts.passed = 1,
         "fail" => counts.failed = 1,
@@ -123,24 +123,24 @@ fn go_count(action: &str) -> Option<Counts> {
 }
 
 /// `Tests:       1 failed, 2 skipped, 3 passed, 6 total`
-fn jest(line: &str) -> Option<Counts> {
+fn jest(line: &str) -> Option<TestCounts> {
     let figures = line.strip_prefix("Tests:")?;
     let (_, total) = figures.rsplit_once(' ')?;
     (total == "total").then(|| tally(figures.split(',')).unwrap_or_default())
 }
 
 /// `Tests  1 failed | 3 passed | 2 skipped (6)`
-fn vitest(line: &str) -> Option<Counts> {
+fn vitest(line: &str) -> Option<TestCounts> {
     let figures = line.strip_prefix("Tests  ")?;
     if figures.trim() == "no tests" {
-        return Some(Counts::default());
+        return Some(TestCounts::default());
     }
     figures.strip_suffix(')')?;
     tally(figures.split('|'))
 }
 
 /// `# pass 4` in TAP, `ℹ pass 4` for people: one figure in a line.
-fn node(line: &str) -> Option<Counts> {
+fn node(line: &str) -> Option<TestCounts> {
     let mut words = line
         .strip_prefix("# ")
         .or(line.strip_prefix("ℹ "))?
@@ -152,7 +152,7 @@ fn node(line: &str) -> Option<Counts> {
 }
 
 /// `ok 1 - it works`, `not ok 2 - it does not`, `ok 3 - it waits # SKIP later`
-fn tap(line: &str) -> Option<Counts> {
+fn tap(line: &str) -> Option<TestCounts> {
     let (is_ok, rest) = match line.strip_prefix("not ok ") {
         Some(rest) => (false, rest),
         None => (true, line.strip_prefix("ok ")?),
@@ -172,7 +172,7 @@ fn tap(line: &str) -> Option<Counts> {
 }
 
 /// `3 passing (5ms)`, `1 failing`, `2 pending`: one figure in a line.
-fn mocha(line: &str) -> Option<Counts> {
+fn mocha(line: &str) -> Option<TestCounts> {
     let (count, rest) = figure(line)?;
     let mut words = rest.split(' ');
     let word = words.next()?;
@@ -189,16 +189,16 @@ fn figure(piece: &str) -> Option<(u64, &str)> {
 }
 
 /// Adds up what is known among figures; nothing where nothing is.
-fn tally<'a>(pieces: impl Iterator<Item = &'a str>) -> Option<Counts> {
+fn tally<'a>(pieces: impl Iterator<Item = &'a str>) -> Option<TestCounts> {
     let known = pieces.filter_map(|piece| {
         let (count, what) = figure(piece)?;
         counted(what.split(' ').next().unwrap_or_default(), count)
     });
-    known.reduce(Counts::plus)
+    known.reduce(TestCounts::plus)
 }
 
-fn counted(word: &str, count: u64) -> Option<Counts> {
-    let mut counts = Counts::default();
+fn counted(word: &str, count: u64) -> Option<TestCounts> {
+    let mut counts = TestCounts::default();
     let slot = match word {
         "passed" | "pass" | "passing" | "xpassed" => &mut counts.passed,
         // nextest has `exec failed` and `timed out` besides.

@@ -67,66 +67,91 @@ pub(super) fn open_sealed<T: DeserializeOwned>(text: &str) -> Result<T, ReceiptF
 }
 
 fn contradiction(receipt: &Receipt) -> Option<&'static str> {
-    let outcome = &receipt.outcome;
-    let changes = outcome.deltas.changes();
-    let metrics = &outcome.metrics;
-    let counted = Footprint {
+    let broken = |rules: &[Rule]| rules.iter().find(|rule| !(rule.holds)(receipt)).copied();
+    let of_status: &[Rule] = match receipt.outcome.status {
+        WorkStatus::Success => &OF_SUCCESS,
+        _ => &OF_OTHERS,
+    };
+    let broken = broken(&OF_ALL).or_else(|| broken(of_status));
+    broken.map(|rule| rule.otherwise)
+}
+
+/// What must hold, and what is said where it does not.
+#[derive(Clone, Copy)]
+struct Rule {
+    holds: fn(&Receipt) -> bool,
+    otherwise: &'static str,
+}
+
+const OF_ALL: [Rule; 5] = [
+    Rule {
+        holds: |it| it.content_hash == it.outcome.deltas.content_hash(it.outcome.before_hash),
+        otherwise: "content_hash is not that of the deltas",
+    },
+    Rule {
+        holds: |it| it.admission == it.outcome.admission(),
+        otherwise: "the admission is not that of the outcome",
+    },
+    Rule {
+        holds: |it| it.outcome.artifacts == artifacts(it.outcome.deltas.changes()),
+        otherwise: "the artifacts are not those of the deltas",
+    },
+    Rule {
+        holds: |it| it.outcome.tool_trace.len() as u64 == it.outcome.metrics.tool_ops_count,
+        otherwise: "tool_ops_count is not the length of the tool trace",
+    },
+    Rule {
+        holds: |it| it.previous_receipt_hash.is_none() == (it.chain_index == 0),
+        otherwise: "only the first of a chain has none before it",
+    },
+];
+
+const OF_SUCCESS: [Rule; 5] = [
+    Rule {
+        holds: |it| counted(it) == footprint(it),
+        otherwise: "the metrics are not those of the deltas",
+    },
+    Rule {
+        holds: |it| within(&counted(it), &it.outcome.work_item.constraints).is_ok(),
+        otherwise: "it is a success beyond its limits",
+    },
+    Rule {
+        holds: |it| it.outcome.denial_reason.is_none() && it.outcome.error.is_none(),
+        otherwise: "it is a success with an error",
+    },
+    Rule {
+        holds: |it| it.outcome.work_item.test_command.is_none() || it.outcome.tests.is_some(),
+        otherwise: "it is a success and its tests were not run",
+    },
+    Rule {
+        holds: |it| {
+            let tests = it.outcome.tests.as_ref();
+            tests.is_none_or(|tests| tests.judge(&it.outcome.work_item).is_ok())
+        },
+        otherwise: "it is a success and its tests are not passed",
+    },
+];
+
+const OF_OTHERS: [Rule; 1] = [Rule {
+    holds: |it| {
+        let outcome = &it.outcome;
+        outcome.deltas.is_empty()
+            && outcome.before_hash == outcome.after_hash
+            && outcome.tree_before == outcome.tree_after
+    },
+    otherwise: "it is no success and yet the tree changed",
+}];
+
+fn counted(receipt: &Receipt) -> Footprint {
+    let metrics = &receipt.outcome.metrics;
+    Footprint {
         files_touched: metrics.files_touched,
         tool_ops: metrics.tool_ops_count,
         delta_size: metrics.delta_size,
-    };
-    let is_success = outcome.status == WorkStatus::Success;
-    let own_artifacts = artifacts(changes.iter().copied());
-    let is_unchanged = changes.is_empty()
-        && outcome.before_hash == outcome.after_hash
-        && outcome.tree_before == outcome.tree_after;
-    let rules = [
-        (
-            outcome.content_hash == outcome.deltas.content_hash(outcome.before_hash),
-            "content_hash is not that of the deltas",
-        ),
-        (
-            outcome.artifacts == own_artifacts,
-            "the artifacts are not those of the deltas",
-        ),
-        (
-            outcome.tool_trace.len() as u64 == metrics.tool_ops_count,
-            "tool_ops_count is not the length of the tool trace",
-        ),
-        (
-            !is_success || counted == Footprint::new(changes, metrics.tool_ops_count),
-            "the metrics are not those of the deltas",
-        ),
-        (
-            !is_success || within(&counted, &outcome.work_item.constraints).is_ok(),
-            "it is a success beyond its limits",
-        ),
-        (
-            !is_success || outcome.denial_reason.is_none() && outcome.error.is_none(),
-            "it is a success with an error",
-        ),
-        (
-            is_success || is_unchanged,
-            "it is no success and yet the tree changed",
-        ),
-        (
-            receipt.previous_receipt_hash.is_none() == (receipt.chain_index == 0),
-            "only the first of a chain has none before it",
-        ),
-        (
-            outcome
-                .tests
-                .as_ref()
-                .is_none_or(|tests| !is_success || tests.judge(&outcome.work_item).is_ok()),
-            "it is a success and its tests are not passed",
-        ),
-        (
-            !is_success || outcome.work_item.test_command.is_none() || outcome.tests.is_some(),
-            "it is a success and its tests were not run",
-        ),
-    ];
-    rules
-        .iter()
-        .find(|(holds, _)| !holds)
-        .map(|(_, what)| *what)
+    }
+}
+
+fn footprint(receipt: &Receipt) -> Footprint {
+    let outcome = &receipt.outcome;
+    Footprint::new(outcome.deltas.changes(), outcome.metrics.tool_ops_count)
 }

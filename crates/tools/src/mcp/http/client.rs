@@ -1,15 +1,22 @@
 //! The HTTP client of one server: where it goes, and what it sends with every request.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, ClientBuilder, Url, redirect, retry};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, ClientBuilder, Request, Response, Url, redirect, retry};
 
+use super::auth::{Oauth, Remedies, bearer};
+use super::fault::HttpFault;
 use crate::mcp::error::McpError;
 use crate::mcp::settings::HttpEndpoint;
+use crate::rest::JudgingResolver;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long one question to somebody whom a server has named may take.
+const JUDGED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Common servers close an idle connection after five seconds; one that is given up before that is never
 /// used at the moment in which it is closed.
@@ -29,9 +36,12 @@ const RESERVED: [&str; 7] = [
 /// Where requests go, and with what.
 #[derive(Debug)]
 pub(super) struct Caller {
+    /// What a person calls the server.
+    pub(super) name: String,
     pub(super) client: Client,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
+    pub(super) oauth: Option<Arc<Oauth>>,
 }
 
 impl Caller {
@@ -40,20 +50,57 @@ impl Caller {
             server: server.into(),
             why,
         };
-        let url: Url = endpoint
-            .url
-            .parse()
-            .map_err(|error| bad_url(format!("{error}")))?;
+        let url = address(&endpoint.url).map_err(bad_url)?;
         let client = match url.scheme() {
-            "http" => plain(),
             "https" => with_certificates(is_loopback(&url)),
-            other => return Err(bad_url(format!("the scheme is {other:?}"))),
+            _ => plain(),
         };
         Ok(Self {
+            name: server.into(),
             client: client.map_err(bad_url)?,
             url,
             headers: headers(server, endpoint)?,
+            oauth: endpoint.oauth.clone(),
         })
+    }
+}
+
+/// Whether requests can be sent to an address. The error says why not, without the address: it may hold a key.
+pub fn check_url(url: &str) -> Result<(), String> {
+    address(url).map(drop)
+}
+
+fn address(url: &str) -> Result<Url, String> {
+    let url: Url = url
+        .parse()
+        .map_err(|error| format!("it is not a URL: {error}"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(url),
+        other => Err(format!("the scheme is {other:?}")),
+    }
+}
+
+impl Caller {
+    /// Sends a request with the token that there is. One that is refused for its token has done nothing, so
+    /// it is sent again with another.
+    pub(super) async fn send(&self, request: Request) -> Result<Response, HttpFault> {
+        let Some(oauth) = &self.oauth else {
+            return Ok(self.client.execute(request).await?);
+        };
+        let mut done = Remedies::default();
+        loop {
+            let token = oauth.token(&self.url).await;
+            let mut sent = request.try_clone().expect("its body is no stream");
+            if let Some(bearer) = token.as_deref().and_then(bearer) {
+                sent.headers_mut().insert(AUTHORIZATION, bearer);
+            }
+            let response = self.client.execute(sent).await?;
+            let remedy = oauth.remedy(&self.name, &self.url, &response, token, done);
+            match remedy.await? {
+                Some(remedies) => done = remedies,
+                None => return Ok(response),
+            }
+        }
     }
 }
 
@@ -80,7 +127,7 @@ fn headers(server: &str, endpoint: &HttpEndpoint) -> Result<HeaderMap, McpError>
     Ok(headers)
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -101,13 +148,33 @@ fn common() -> ClientBuilder {
 
 /// For `http:`: no certificates are read, and no proxy is used.
 fn plain() -> Result<Client, String> {
+    let client = without_certificates(common())?.no_proxy();
+    client.build().map_err(|error| error.to_string())
+}
+
+fn without_certificates(client: ClientBuilder) -> Result<ClientBuilder, String> {
     let provider = rustls::crypto::ring::default_provider();
     let no_roots = rustls::ClientConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    let client = common().tls_backend_preconfigured(no_roots).no_proxy();
+    Ok(client.tls_backend_preconfigured(no_roots))
+}
+
+/// For an address that a server has named. No proxy: it would look up the name by itself, out of our sight.
+pub(super) fn judged(url: &Url, resolver: JudgingResolver) -> Result<Client, String> {
+    let client = common()
+        .no_proxy()
+        .timeout(JUDGED_TIMEOUT)
+        .dns_resolver(Arc::new(resolver));
+    let client = match url.scheme() {
+        "https" => {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            client.https_only(true)
+        }
+        _ => without_certificates(client)?,
+    };
     client.build().map_err(|error| error.to_string())
 }
 
@@ -154,6 +221,7 @@ mod tests {
             let endpoint = HttpEndpoint {
                 url: url.into(),
                 headers: BTreeMap::from([(header.into(), value.into())]),
+                oauth: None,
             };
             let error = Caller::new("s", &endpoint).expect_err("it is unusable");
             let error = error.to_string();

@@ -224,7 +224,7 @@ impl Exchanges {
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(body),
             None => request,
         };
-        Ok(request.send().await?)
+        self.caller.send(request.build()?).await
     }
 
     /// Hands a message on, and waits until there is room for it.

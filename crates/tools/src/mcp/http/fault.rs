@@ -12,10 +12,22 @@ pub(in crate::mcp) enum HttpFault {
     #[error("has forgotten the session")]
     SessionLost,
     #[error(
-        "demands authorisation (HTTP {status}); OAuth is not supported: get a token and put it into the \
-         server's `secretHeaders`, for example as Authorization"
+        "demands authorisation (HTTP {status}): put a token that is good into the server's \
+         `secretHeaders`, for example as Authorization, or leave that header out and use OAuth"
     )]
     Unauthorised { status: u16 },
+    #[error(
+        "demands a login (HTTP 401){over}: run `bonded login {server}`, or get a token and put it into the \
+         server's `secretHeaders`, for example as Authorization"
+    )]
+    LoginNeeded { server: String, over: String },
+    #[error(
+        "demands more access than was granted (HTTP 403): run `bonded login {server} --scope '{scope}'`, or \
+         write the scopes into its `oauth`"
+    )]
+    ScopeMissing { server: String, scope: String },
+    #[error("demands a token, and none was granted: {why}")]
+    NotGranted { why: String },
     #[error("refused the request with HTTP {status}{words}")]
     Refused { status: u16, words: String },
     #[error("failed with HTTP {status}{words}")]
@@ -46,6 +58,9 @@ impl HttpFault {
             Self::Unreachable { .. }
             | Self::SessionLost
             | Self::Unauthorised { .. }
+            | Self::LoginNeeded { .. }
+            | Self::ScopeMissing { .. }
+            | Self::NotGranted { .. }
             | Self::Refused { .. }
             | Self::Redirected { .. } => false,
             Self::Broken { .. }

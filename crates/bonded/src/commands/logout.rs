@@ -1,0 +1,18 @@
+//! `bonded logout`: forgets the login to a server.
+
+use std::process::ExitCode;
+
+use super::login::find;
+use crate::args::LogoutArgs;
+use crate::error::CliError;
+use crate::output;
+
+pub(crate) async fn logout(args: &LogoutArgs) -> Result<ExitCode, CliError> {
+    let found = find(&args.place, &args.server, &[])?;
+    let server = &args.server;
+    output::stderr(&match found.logout().await? {
+        true => format!("logged out of {server}"),
+        false => format!("there was no login to {server}"),
+    });
+    Ok(ExitCode::SUCCESS)
+}

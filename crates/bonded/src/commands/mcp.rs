@@ -1,0 +1,36 @@
+//! `bonded mcp`: agents as tools of an MCP client that has started this program.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use bonded_host::CancellationToken;
+
+use super::serve::Prepared;
+use crate::args::McpArgs;
+use crate::error::CliError;
+use crate::mcp::Offer;
+use crate::mcp::layer::stdio;
+use crate::serve::Server;
+use crate::signals::{Stopping, stop_on_signal};
+
+/// The client decides when it is over, so runs are not waited for.
+const STOPPING: Stopping = Stopping {
+    told: "cancelling the runs under way; press Ctrl-C again to stop at once",
+    exit_code: 1,
+};
+
+pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let prepared = Prepared::new(&args.served, store, || Ok(()))?;
+    let end_runs = CancellationToken::new();
+    let (host, tools) = (prepared.host, prepared.tools);
+    let server = Server::new(prepared.settings, host, tools.clone(), end_runs.clone());
+    let runs = server.runs.clone();
+    let offer = Arc::new(Offer::new(server));
+    let stop = stop_on_signal(STOPPING);
+    stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;
+    end_runs.cancel();
+    runs.ended().await;
+    tools.stop().await;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,12 @@
+//! Agents as tools of MCP clients, and runs as resources.
+//!
+//! A call becomes a run exactly as a question to the OpenAI-compatible server does; only what a client sees of it
+//! is made here.
+
+mod call;
+pub(crate) mod layer;
+mod offer;
+mod resources;
+mod tools;
+
+pub(crate) use offer::Offer;

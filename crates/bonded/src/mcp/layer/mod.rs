@@ -1,0 +1,17 @@
+//! The Model Context Protocol as a server speaks it: messages, the greeting, requests under way, sessions, and two
+//! transports. It knows neither agents nor runs: what it serves is behind [`Served`].
+
+mod events;
+mod fault;
+pub(crate) mod http;
+mod lifecycle;
+mod message;
+mod origin;
+mod served;
+mod session;
+mod sessions;
+mod standard_headers;
+pub(crate) mod stdio;
+
+pub(crate) use fault::Fault;
+pub(crate) use served::{About, Asked, Peer, Served};

@@ -1,0 +1,181 @@
+//! The sessions of a server that many clients reach.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bonded_host::Host;
+use bonded_kernel::Hash;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::served::Outbox;
+use super::session::Session;
+
+const SESSIONS_MAX: usize = 1024;
+/// A client that has asked nothing for so long must say hello again.
+const IDLE_MAX: Duration = Duration::from_secs(3600);
+/// How many news may wait for a client that does not listen.
+const NEWS_MAX: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<BTreeMap<String, Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    session: Arc<Session>,
+    listening: Arc<Listening>,
+    used: Instant,
+}
+
+/// The news of a session. One listener at a time has them.
+#[derive(Debug)]
+pub(super) struct Listening(Mutex<Option<mpsc::Receiver<Value>>>);
+
+impl Listening {
+    pub(super) fn begin(&self) -> Option<mpsc::Receiver<Value>> {
+        lock(&self.0).take()
+    }
+
+    pub(super) fn end(&self, news: mpsc::Receiver<Value>) {
+        *lock(&self.0) = Some(news);
+    }
+
+    fn is_free(&self) -> bool {
+        lock(&self.0).is_some()
+    }
+}
+
+/// A client that is not known yet, and the news for it.
+pub(super) fn stranger(caller: Hash) -> (Arc<Session>, mpsc::Receiver<Value>) {
+    let (news, receiver): (Outbox, _) = mpsc::channel(NEWS_MAX);
+    (Session::new(caller, news), receiver)
+}
+
+impl Sessions {
+    /// Keeps a session under a new id; `None` if there are too many that are used.
+    pub(super) fn keep(
+        &self,
+        session: Arc<Session>,
+        news: mpsc::Receiver<Value>,
+    ) -> Option<String> {
+        let mut kept = lock(&self.0);
+        forget_idle(&mut kept, IDLE_MAX);
+        if kept.len() >= SESSIONS_MAX {
+            forget_oldest(&mut kept);
+        }
+        if kept.len() >= SESSIONS_MAX {
+            return None;
+        }
+        let id = Host::draw_id().to_string();
+        let listening = Arc::new(Listening(Mutex::new(Some(news))));
+        let used = Instant::now();
+        kept.insert(
+            id.clone(),
+            Kept {
+                session,
+                listening,
+                used,
+            },
+        );
+        Some(id)
+    }
+
+    /// Finds a session of this caller's.
+    pub(super) fn find(&self, id: &str, caller: Hash) -> Option<(Arc<Session>, Arc<Listening>)> {
+        let mut kept = lock(&self.0);
+        forget_idle(&mut kept, IDLE_MAX);
+        let found = kept.get_mut(id);
+        let found = found.filter(|kept| kept.session.caller == caller)?;
+        found.used = Instant::now();
+        Some((found.session.clone(), found.listening.clone()))
+    }
+
+    /// Ends a session of this caller's; says whether there was one.
+    pub(super) fn end(&self, id: &str, caller: Hash) -> bool {
+        let mut kept = lock(&self.0);
+        let is_theirs = kept.get(id).is_some_and(|it| it.session.caller == caller);
+        if is_theirs && let Some(kept) = kept.remove(id) {
+            kept.session.end();
+        }
+        is_theirs
+    }
+}
+
+impl Kept {
+    fn is_unused(&self) -> bool {
+        self.session.is_idle() && self.listening.is_free()
+    }
+}
+
+fn forget_idle(kept: &mut BTreeMap<String, Kept>, idle_max: Duration) {
+    kept.retain(|_, kept| {
+        let stays = !kept.is_unused() || kept.used.elapsed() < idle_max;
+        if !stays {
+            kept.session.end();
+        }
+        stays
+    });
+}
+
+fn forget_oldest(kept: &mut BTreeMap<String, Kept>) {
+    let unused = kept.iter().filter(|(_, kept)| kept.is_unused());
+    let oldest = unused.min_by_key(|(_, kept)| kept.used);
+    if let Some(id) = oldest.map(|(id, _)| id.clone())
+        && let Some(kept) = kept.remove(&id)
+    {
+        kept.session.end();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(sessions: &Sessions, caller: Hash) -> Option<String> {
+        let (session, news) = stranger(caller);
+        sessions.keep(session, news)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_its_callers_until_it_is_idle_for_too_long() {
+        let sessions = Sessions::default();
+        let (own, other) = (Hash::of(b"own"), Hash::of(b"other"));
+        let id = keep(&sessions, own).expect("there is room");
+        assert!(sessions.find(&id, other).is_none());
+        assert!(!sessions.end(&id, other));
+        tokio::time::advance(IDLE_MAX - Duration::from_secs(1)).await;
+        let (session, listening) = sessions.find(&id, own).expect("it was not idle for long");
+        let news = listening.begin().expect("nobody listens");
+        tokio::time::advance(IDLE_MAX * 2).await;
+        assert!(sessions.find(&id, own).is_some(), "somebody listens");
+        listening.end(news);
+        tokio::time::advance(IDLE_MAX).await;
+        assert!(sessions.find(&id, own).is_none());
+        assert!(session.over().is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_that_nobody_uses_makes_room_for_a_new_one() {
+        let sessions = Sessions::default();
+        let caller = Hash::ZERO;
+        let ids: Vec<String> = (0..SESSIONS_MAX)
+            .map(|_| keep(&sessions, caller).expect("there is room"))
+            .collect();
+        let held: Vec<_> = ids[..SESSIONS_MAX - 1]
+            .iter()
+            .map(|id| sessions.find(id, caller).expect("it is there").1.begin())
+            .collect();
+        let last = keep(&sessions, caller).expect("one is not used");
+        assert!(sessions.find(&ids[SESSIONS_MAX - 1], caller).is_none());
+        let (_, listening) = sessions.find(&last, caller).expect("it is there");
+        let news = listening.begin();
+        assert!(news.is_some() && keep(&sessions, caller).is_none());
+        drop(held);
+    }
+}

@@ -1,0 +1,41 @@
+//! The headers that repeat what a request says, since 2026-07-28: whatever stands between may go by them, so they
+//! must be true.
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+use super::fault::{Fault, HEADER_MISMATCH};
+use super::lifecycle::INLINE;
+use super::message::Request;
+
+pub(super) const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// Compares the headers of a request that stands for itself with its body.
+pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Fault> {
+    same(headers, VERSION, INLINE)?;
+    same(headers, METHOD, &request.method)?;
+    let named = match request.method.as_str() {
+        "tools/call" | "prompts/get" => request.params.get("name"),
+        "resources/read" => request.params.get("uri"),
+        _ => None,
+    };
+    match named.and_then(Value::as_str) {
+        // What a header cannot hold is sent encoded; the body is what counts.
+        Some(name) if name.bytes().all(|byte| (0x20..0x7f).contains(&byte)) => {
+            same(headers, NAME, name)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), Fault> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().map(|value| value.as_bytes());
+    if value == Some(expected.as_bytes()) && values.next().is_none() {
+        return Ok(());
+    }
+    let message = format!("the header {name} must be {expected:?}, as the request says");
+    Err(Fault::new(HEADER_MISMATCH, message))
+}

@@ -1,0 +1,88 @@
+//! What MCP clients are offered.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::layer::{About, Asked, Fault, Peer, Served};
+use super::resources::{self, Resource};
+use super::{call, tools};
+use crate::serve::Server;
+
+const INSTRUCTIONS: &str = "Each tool is an agent: it works on what it is asked until it reports. A result names its \
+    run in _meta as bonded/run; bonded://runs/ID is what that run did.";
+
+/// The agents of a server, and the runs of its store.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    server: Arc<Server>,
+}
+
+impl Offer {
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        Self { server }
+    }
+
+    async fn asked(&self, asked: &Asked, peer: Peer) -> Result<Value, Fault> {
+        let server = &self.server;
+        match asked.method.as_str() {
+            "tools/list" => tools::list(&server.models, asked),
+            "tools/call" => call::call(server, asked, &peer).await,
+            "resources/list" => resources::list(&*server.runs.store(), asked).await,
+            "resources/templates/list" => Ok(resources::templates()),
+            "resources/read" => {
+                let uri = asked.text("uri")?;
+                resources::read(&*server.runs.store(), uri).await
+            }
+            method => Err(Fault::unknown_method(method)),
+        }
+    }
+}
+
+impl Served for Offer {
+    fn about(&self) -> About {
+        About {
+            name: "bonded",
+            version: env!("CARGO_PKG_VERSION"),
+            instructions: INSTRUCTIONS.into(),
+            capabilities: json!({ "tools": {}, "resources": { "subscribe": true } }),
+        }
+    }
+
+    fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>> {
+        Box::pin(self.asked(asked, peer))
+    }
+
+    fn mark<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>> {
+        Box::pin(async move {
+            let store = self.server.runs.store();
+            let Some(Resource::Run { run, .. }) = Resource::of(uri) else {
+                let message = "only a run can be watched: bonded://runs/ID";
+                return Err(Fault::invalid_params(message));
+            };
+            let head = store.head(&run).await.map_err(resources::unreadable)?;
+            let head = head.ok_or_else(|| Fault::unknown_resource(uri))?;
+            Ok(head.seq)
+        })
+    }
+
+    fn changed<'a>(&'a self, uri: &'a str, mark: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>> {
+        Box::pin(async move {
+            let store = self.server.runs.store();
+            let Some(Resource::Run { run, .. }) = Resource::of(uri) else {
+                return Ok(None);
+            };
+            if resources::has_ended(&*store, &run, mark).await? {
+                return Ok(None);
+            }
+            let changed = store.changed(&run, mark).await;
+            changed.map_err(resources::unreadable)?;
+            let entries = store
+                .load(&run, mark)
+                .await
+                .map_err(resources::unreadable)?;
+            Ok(entries.last().map(|last| last.seq))
+        })
+    }
+}

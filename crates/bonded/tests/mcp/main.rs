@@ -1,0 +1,38 @@
+//! Agents as tools of MCP clients: the real program over stdio and HTTP, official clients, and the public
+//! conformance suite, which wants tools of its own: it is answered by the program's protocol layer with those.
+
+#[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "agents report where other runs call done")]
+mod place;
+
+#[path = "../serve/http.rs"]
+#[expect(dead_code, reason = "errors have codes of their own here")]
+mod http;
+#[path = "../serve/served.rs"]
+#[expect(dead_code, reason = "nobody chats here")]
+mod served;
+
+#[path = "../../src/serve/connection.rs"]
+#[expect(dead_code, reason = "the suite's connections are not waited for")]
+mod connection;
+#[path = "../../src/mcp/layer/mod.rs"]
+#[expect(
+    dead_code,
+    reason = "the suite speaks HTTP only, and nobody gives it keys"
+)]
+mod layer;
+#[path = "../../src/loopback.rs"]
+mod loopback;
+#[path = "../../src/serve/stall.rs"]
+mod stall;
+
+mod calls;
+mod clients;
+mod conformance;
+mod endings;
+mod fixture;
+mod hostile;
+mod installed;
+mod resources;
+mod talk;
+mod web;

@@ -1,0 +1,114 @@
+//! Logins to servers: who has them, who makes them and who ends them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_tools::mcp::{self, HttpEndpoint, LoggedIn, McpTransport, Oauth};
+
+use super::AgentError;
+use super::tools::settings;
+use crate::config::{Config, Environment, McpServer, McpTransport as Reached};
+use crate::secrets::Secrets;
+
+/// Where tokens are kept, and who must know them so that nobody sees them.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    dir: Option<PathBuf>,
+    secrets: Arc<Secrets>,
+}
+
+impl Tokens {
+    /// What is kept already is a secret, also if it is a file that somebody reads.
+    pub(super) fn new(dir: Option<PathBuf>, environment: &Environment) -> Self {
+        let secrets = environment.secrets().clone();
+        if let Some(dir) = &dir {
+            mcp::learn_logins(dir, |name, value| secrets.learn_key(name, value));
+        }
+        Self { dir, secrets }
+    }
+
+    /// How tokens of a server are had. One whose token is given by hand gets no other.
+    pub(super) fn oauth(&self, server: &McpServer) -> Option<Oauth> {
+        let Reached::Http(endpoint) = &server.transport else {
+            return None;
+        };
+        if endpoint.has_authorization() {
+            return None;
+        }
+        let oauth = Oauth::new(endpoint.oauth.clone().unwrap_or_default());
+        let oauth = match &self.dir {
+            Some(dir) => oauth.keeping(dir.clone()),
+            None => oauth,
+        };
+        let secrets = Arc::clone(&self.secrets);
+        Some(oauth.learning(move |name, value| secrets.learn_key(name, value)))
+    }
+}
+
+/// A server of the configuration to log in to, or out of.
+#[derive(Debug)]
+pub struct LoginPlace {
+    name: String,
+    endpoint: HttpEndpoint,
+    oauth: Oauth,
+}
+
+impl LoginPlace {
+    /// `token_dir` is where runs look for logins; `scopes`, if there are any, are asked for instead of those
+    /// of the configuration.
+    pub fn find(
+        config: &Config,
+        environment: &Environment,
+        name: &str,
+        token_dir: &Path,
+        scopes: &[String],
+    ) -> Result<Self, AgentError> {
+        let tokens = Tokens::new(Some(token_dir.to_owned()), environment);
+        let mut server = config.mcp_server(name)?;
+        if let Some(McpServer {
+            transport: Reached::Http(endpoint),
+            ..
+        }) = &mut server
+            && !scopes.is_empty()
+        {
+            let oauth = endpoint.oauth.get_or_insert_default();
+            oauth.scopes = scopes.to_vec();
+        }
+        if let Some(server) = server
+            && let Some(oauth) = tokens.oauth(&server)
+            && let McpTransport::Http(endpoint) = settings(server, None)?.transport
+        {
+            let name = name.into();
+            return Ok(Self {
+                name,
+                endpoint,
+                oauth,
+            });
+        }
+        Err(AgentError::NoLogin {
+            name: name.into(),
+            servers: config.mcp_server_names().join(", "),
+        })
+    }
+
+    /// Logs in. A person is told where to go, and has ten minutes.
+    pub async fn login(
+        self,
+        visit: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<LoggedIn, AgentError> {
+        let endpoint = HttpEndpoint {
+            oauth: Some(Arc::new(self.oauth.attended(visit))),
+            ..self.endpoint
+        };
+        Ok(Box::pin(mcp::login(&self.name, &endpoint)).await?)
+    }
+
+    /// Forgets the login. Whether there was one.
+    pub async fn logout(self) -> Result<bool, AgentError> {
+        let endpoint = HttpEndpoint {
+            oauth: Some(Arc::new(self.oauth)),
+            ..self.endpoint
+        };
+        Ok(mcp::logout(&self.name, &endpoint).await?)
+    }
+}
