@@ -14,12 +14,14 @@ mod login;
 mod logout;
 mod mcp;
 mod replay;
+mod replay_receipt;
 mod resume;
 mod run;
 pub(crate) mod runs;
 mod serve;
 mod show;
 mod verify;
+mod verify_receipt;
 pub(crate) mod work;
 
 use std::ffi::OsString;

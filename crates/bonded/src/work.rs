@@ -84,7 +84,8 @@ impl Site<'_> {
 
     fn entered(&self) -> Result<(), String> {
         let nowhere = || Err("the process has no mounts of its own".to_owned());
-        self.ground.map_or_else(nowhere, |ground| ground.entered.clone())
+        self.ground
+            .map_or_else(nowhere, |ground| ground.entered.clone())
     }
 
     fn announce(&self, order: &WorkOrder<'_>, staff: &CommandLineStaff) {

@@ -74,11 +74,15 @@ fn read_plan(file: &Path) -> Result<String, CliError> {
     let limit = PLAN_BYTES_MAX as u64 + 1;
     let read = match file == Path::new("-") {
         true => std::io::stdin().take(limit).read_to_end(&mut bytes),
-        false => std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes)),
+        false => {
+            std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        }
     };
     read.map_err(|error| unreadable(error.to_string()))?;
     if bytes.len() > PLAN_BYTES_MAX {
-        return Err(unreadable(format!("it is larger than {PLAN_BYTES_MAX} bytes")));
+        return Err(unreadable(format!(
+            "it is larger than {PLAN_BYTES_MAX} bytes"
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
@@ -101,7 +105,8 @@ fn interrupted(workshop: &Workshop, named: &str, root: PathBuf) -> Result<PlanRe
         Some(record) => Ok(record),
         None if named.is_empty() => {
             let message = format!("no plan on {} was interrupted", root.display());
-            Err(unknown(message).hint("name the tree with --repo, or start a plan: bonded work PLAN"))
+            Err(unknown(message)
+                .hint("name the tree with --repo, or start a plan: bonded work PLAN"))
         }
         None => Err(unknown(format!("there is no plan {named} in this store"))),
     }

@@ -40,7 +40,11 @@ mod tests {
 
     #[test]
     fn cells_stand_under_their_titles_and_no_line_ends_in_spaces() {
-        let titles = [("A", Side::Left), ("NUMBER", Side::Right), ("B", Side::Left)];
+        let titles = [
+            ("A", Side::Left),
+            ("NUMBER", Side::Right),
+            ("B", Side::Left),
+        ];
         let rows = [["äöü", "7", "x"], ["a", "1234567", ""]];
         let rows = rows.map(|row| row.map(String::from));
         let expected = "A     NUMBER  B\näöü        7  x\na    1234567";

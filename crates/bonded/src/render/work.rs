@@ -37,7 +37,10 @@ fn planned(level: usize, item: &WorkItem) -> [String; 9] {
         limits.max_delta_size.to_string(),
         text::duration(limits.timeout_ms),
         or_dash(after.join(", ")),
-        or_dash(text::brief(item.test_command.as_deref().unwrap_or_default(), 60)),
+        or_dash(text::brief(
+            item.test_command.as_deref().unwrap_or_default(),
+            60,
+        )),
     ]
 }
 
@@ -92,7 +95,11 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
             before,
         } => {
             let before = before.to_string();
-            format!("level {level}: {} from state {}", counted(*items, "item"), &before[..12])
+            format!(
+                "level {level}: {} from state {}",
+                counted(*items, "item"),
+                &before[..12]
+            )
         }
         WorkNews::ItemBegun(item) => format!("  {}  begins ({})", item.id, item.agent_id),
         // What did not fail may still clash with another when it is published.
@@ -103,7 +110,10 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
                 "" => String::new(),
                 why => format!(": {}", text::brief(why, 200)),
             };
-            let files = counted(result.artifact_hashes.len() + result.deleted_files.len(), "file");
+            let files = counted(
+                result.artifact_hashes.len() + result.deleted_files.len(),
+                "file",
+            );
             format!("  {}  {} ({files}){why}", item.id, result.status.as_str())
         }
     })

@@ -31,7 +31,8 @@ pub(crate) async fn check(
     let file = args.plan.as_deref().unwrap_or(Path::new("-"));
     let value = parse_plan(&record.plan).map_err(|bad| {
         let message = format!("{}: {bad}", file.display());
-        CliError::new(Code::BadPlan, message).hint("a plan is JSON or YAML; see `bonded explain bad-plan`")
+        CliError::new(Code::BadPlan, message)
+            .hint("a plan is JSON or YAML; see `bonded explain bad-plan`")
     })?;
     let mut missing = known_missing(record);
     let deadline = tokio::time::Instant::now() + Duration::from_millis(args.wait_ms);
@@ -46,7 +47,9 @@ pub(crate) async fn check(
         let awaited: Option<BTreeSet<ItemId>> = faults.iter().map(awaited).collect();
         match awaited.filter(|_| args.wait_ms > 0) {
             None => return Err(bad_plan(file, &record.plan, &faults)),
-            Some(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(LOOK_AFTER).await,
+            Some(_) if tokio::time::Instant::now() < deadline => {
+                tokio::time::sleep(LOOK_AFTER).await
+            }
             Some(awaited) => missing.extend(awaited),
         }
     }
@@ -96,6 +99,10 @@ fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
-    let message = format!("{} is not a plan that can be worked off; nothing was run\n  {}", file.display(), lines.join("\n  "));
+    let message = format!(
+        "{} is not a plan that can be worked off; nothing was run\n  {}",
+        file.display(),
+        lines.join("\n  ")
+    );
     CliError::new(Code::BadPlan, message)
 }

@@ -34,11 +34,16 @@ impl CommandLineStaff {
             match said.split_once('=') {
                 Some((id, file)) => {
                     let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
-                    if of_one.insert(id, prepare(args, root, Some(file))?).is_some() {
+                    if of_one
+                        .insert(id, prepare(args, root, Some(file))?)
+                        .is_some()
+                    {
                         return Err(usage(&format!("{id} is given two agents")));
                     }
                 }
-                None if of_all.is_some() => return Err(usage("two agents are given for all items")),
+                None if of_all.is_some() => {
+                    return Err(usage("two agents are given for all items"));
+                }
                 None => of_all = Some(prepare(args, root, Some(said))?),
             }
         }
@@ -52,8 +57,9 @@ impl CommandLineStaff {
         };
         for id in asked {
             staff.who(id).ok_or_else(|| {
-                usage(&format!("nobody is named for {id}"))
-                    .hint(format!("name somebody: --agent {id}=FILE.ai, or --agent FILE.ai for all"))
+                usage(&format!("nobody is named for {id}")).hint(format!(
+                    "name somebody: --agent {id}=FILE.ai, or --agent FILE.ai for all"
+                ))
             })?;
         }
         Ok(staff)
@@ -80,7 +86,9 @@ impl Staff for CommandLineStaff {
             .who(item.agent_id)
             .ok_or_else(|| format!("nobody is named for {}", item.agent_id))?;
         let text = goal_text(item);
-        prepared.check(&text).map_err(|error| error.message().to_owned())?;
+        prepared
+            .check(&text)
+            .map_err(|error| error.message().to_owned())?;
         let mut goal = prepared.checked_goal(text);
         goal.config.dir = dir.to_string_lossy().into_owned();
         let mut workplace = prepared.workplace.clone();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs, missing_outputs, prompt_of,
-    tool_trace,
+    Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs,
+    missing_outputs, prompt_of, tool_trace,
 };
 use bonded_kernel::{Entry, Millis, Run, RunConfig, RunId, TerminationKind};
 use tokio_util::sync::CancellationToken;
@@ -75,10 +75,7 @@ async fn execute(
         guard: guard.clone(),
     });
     let config = assigned.goal.config.clone();
-    let driven = assigned
-        .host
-        .run_as(id.clone(), assigned.goal, stop)
-        .await;
+    let driven = assigned.host.run_as(id.clone(), assigned.goal, stop).await;
     assigned.tools.stop().await;
     let run = match driven {
         Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),
@@ -153,7 +150,11 @@ impl Judging<'_> {
             prompt: prompt_of(own),
             ..Outcome::failed("")
         };
-        let verdict = match self.admitted(stopped.or_else(|| touches_git(changed.git)), &capsule, &after) {
+        let verdict = match self.admitted(
+            stopped.or_else(|| touches_git(changed.git)),
+            &capsule,
+            &after,
+        ) {
             Ok(()) => self.tested(&capsule, config).await?,
             Err(verdict) => verdict,
         };
@@ -187,7 +188,12 @@ impl Judging<'_> {
         match kind {
             TerminationKind::Done => {}
             TerminationKind::TimedOut => return Err(Verdict::OutOfTime(None)),
-            kind => return Err(Verdict::Failed(format!("{}: {reason}", kind.as_str()), None)),
+            kind => {
+                return Err(Verdict::Failed(
+                    format!("{}: {reason}", kind.as_str()),
+                    None,
+                ));
+            }
         }
         let before = |content: &_| self.level.admitted_before(content);
         admit(self.item, capsule, before).map_err(|denial| Verdict::Denied(denial.to_string()))?;

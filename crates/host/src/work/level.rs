@@ -89,7 +89,9 @@ impl Level<'_> {
         {
             return Ok((copy, last));
         }
-        let copy = self.copies.make(self.order.checkpoints, self.frozen, name)?;
+        let copy = self
+            .copies
+            .make(self.order.checkpoints, self.frozen, name)?;
         Ok((copy, run))
     }
 

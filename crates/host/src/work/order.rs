@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{ItemId, WorkItem, WorkPlan, RunResult, WorkStatus};
+use bonded_kernel::work::{ItemId, RunResult, WorkItem, WorkPlan, WorkStatus};
 use bonded_kernel::{Hash, RunId};
 use bonded_state::Store;
 use futures_util::{StreamExt as _, stream};
@@ -105,10 +105,7 @@ pub enum WorkEnd {
 
 /// Works a plan off. Whoever calls it holds the tree's lock. An
 /// error leaves the tree as it was or as the next recovery makes it, and the plan can be resumed.
-pub async fn work(
-    order: &WorkOrder<'_>,
-    cancel: &CancellationToken,
-) -> Result<WorkEnd, WorkError> {
+pub async fn work(order: &WorkOrder<'_>, cancel: &CancellationToken) -> Result<WorkEnd, WorkError> {
     if order.commit {
         // Whether there could be commits at all is known before anything runs.
         CommitPlan::new(&order.root, "", "", 0)?;
@@ -120,7 +117,16 @@ pub async fn work(
     let copies = open_copies(order)?;
     let mut results = BTreeMap::new();
     for (number, items) in order.plan.levels().into_iter().enumerate() {
-        match work_level(order, &copies, &mut sealer, &results, (number, &items), cancel).await? {
+        match work_level(
+            order,
+            &copies,
+            &mut sealer,
+            &results,
+            (number, &items),
+            cancel,
+        )
+        .await?
+        {
             LevelEnd::Sealed(sealed) => results.extend(sealed),
             LevelEnd::Waits(runs) => return Ok(WorkEnd::Waits(runs)),
         }
@@ -138,7 +144,12 @@ fn open_copies(order: &WorkOrder<'_>) -> Result<Copies, WorkError> {
         matches!(record, Ok(Ok(Some(record))) if !record.has_ended(&order.workshop))
     };
     let all = order.workshop.copies_dir();
-    Ok(Copies::open_to_stay(&all, order.id.as_str(), order.isolation, &needed)?)
+    Ok(Copies::open_to_stay(
+        &all,
+        order.id.as_str(),
+        order.isolation,
+        &needed,
+    )?)
 }
 
 enum LevelEnd {

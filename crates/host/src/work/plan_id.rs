@@ -55,7 +55,8 @@ impl PlanId {
                 format!("{}.{}{number}", self.0, &name[..32])
             }
         };
-        RunId::new(&id).expect("a plan's id begins with a digit or letter, and the rest is of both ids")
+        RunId::new(&id)
+            .expect("a plan's id begins with a digit or letter, and the rest is of both ids")
     }
 }
 

@@ -22,7 +22,10 @@ impl fmt::Display for Recovered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let item = &self.item;
         match self.foreign.as_slice() {
-            [] => write!(f, "item {item} was being published when a process died: it is published now"),
+            [] => write!(
+                f,
+                "item {item} was being published when a process died: it is published now"
+            ),
             [path, ..] => write!(
                 f,
                 "item {item} was being published when a process died, and {path} was changed since: it is undone"

@@ -108,7 +108,10 @@ impl<'a> Sealer<'a> {
             self.last_level.as_ref(),
             self.order.clock.now(),
         );
-        write_durably(&self.order.level_receipt(level), receipt.to_json().as_bytes())?;
+        write_durably(
+            &self.order.level_receipt(level),
+            receipt.to_json().as_bytes(),
+        )?;
         self.last_level = Some(receipt);
         Ok(results)
     }
@@ -197,7 +200,12 @@ impl Sealer<'_> {
         let title = item.description.lines().next().unwrap_or_default();
         let hash = receipt.receipt_hash.to_string();
         let seconds = receipt.sealed_at.0 / 1000;
-        Ok(Some(CommitPlan::new(&self.order.root, title, &hash, seconds)?))
+        Ok(Some(CommitPlan::new(
+            &self.order.root,
+            title,
+            &hash,
+            seconds,
+        )?))
     }
 
     fn denied(&self, base: ItemOutcome, denial: Denial, test_output: Option<String>) -> Papers {

@@ -17,11 +17,12 @@ mod stamp;
 mod stat_cache;
 mod tree_file;
 
-pub use checkpoints::{Checkpoints, Frozen};
+pub use checkpoints::{Checkpoints, Frozen, tree_of};
 pub use copies::{Changed, Copies, TreeCopy};
 pub use error::TreeError;
 pub use isolation::{Isolation, Isolations, enter};
 pub use namespace::enter_namespace;
 pub use objects::Content;
+pub(crate) use removal::remove_tree;
 pub use repository::check_repository;
 pub use tree_file::{read_tree, write_tree};

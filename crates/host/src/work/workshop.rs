@@ -25,8 +25,13 @@ impl Workshop {
         &self.dir
     }
 
+    /// What no command may see.
+    pub fn keys_dir(&self) -> PathBuf {
+        self.dir.join("keys")
+    }
+
     pub fn key_file(&self) -> PathBuf {
-        self.dir.join("keys").join("ed25519.key")
+        self.keys_dir().join("ed25519.key")
     }
 
     /// What is known about one tree. `root` is absolute and without links.

@@ -127,6 +127,16 @@ fn as_path(bytes: Box<[u8]>) -> PathBuf {
     OsString::from_vec(bytes.into()).into()
 }
 
+/// The state of a tree that nobody writes to just now; nothing of it is kept.
+pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
+    let pass = Pass::new(root, Extent::WithoutGit, None)?;
+    let passed = pass.run(&StatCache::new(0, vec![]));
+    passed.tree.map_err(|fault| match fault {
+        PassFault::Changed(path) => TreeError::Busy { path },
+        PassFault::Refused(error) => error,
+    })
+}
+
 impl Contents for Checkpoints {
     fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
         match self.objects.read(*content) {

@@ -15,7 +15,7 @@ const OWNER: u32 = 0o700;
 
 /// Removes a directory, also one that is deeper than a path is long or that its owner may not write. One that is
 /// not there is removed already.
-pub(super) fn remove_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     let root = match open(CWD, path) {
         Ok(root) => root,
         Err(Errno::NOENT) => return Ok(()),
