@@ -9,6 +9,7 @@ use bonded_host::agent_file::IncludePolicy;
 use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
 use bonded_host::sandbox::{Launcher, OnShortfall};
+use bonded_host::work::Workshop;
 use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
@@ -88,11 +89,7 @@ pub(crate) fn host(
     let keyring = Keyring::new(environment.clone());
     let token_dir = settings::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
-        .confined(Confinement {
-            launcher: Launcher::own(),
-            hidden_paths: store.files().into_iter().chain(token_dir.clone()).collect(),
-            on_shortfall: Some(warn_once()),
-        })
+        .confined(confinement(&*store))
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if let Some(token_dir) = token_dir {
         tools = tools.logged_in(token_dir);
@@ -124,6 +121,26 @@ pub(crate) fn host(
         live: None,
     };
     (host, tools)
+}
+
+/// What holds for every command that a run of this store starts.
+pub(crate) fn confinement(store: &dyn Store) -> Confinement {
+    Confinement {
+        launcher: Launcher::own(),
+        hidden_paths: hidden_paths(store),
+        on_shortfall: Some(warn_once()),
+    }
+}
+
+/// The store, the tokens of logins, and the key that receipts are signed with.
+fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
+    let files = store.files();
+    let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
+    files
+        .into_iter()
+        .chain(settings::token_dir())
+        .chain(keys)
+        .collect()
 }
 
 /// What a machine lacks is the same for every run.

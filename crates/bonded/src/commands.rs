@@ -14,12 +14,15 @@ mod login;
 mod logout;
 mod mcp;
 mod replay;
+mod replay_receipt;
 mod resume;
 mod run;
 pub(crate) mod runs;
 mod serve;
 mod show;
 mod verify;
+mod verify_receipt;
+pub(crate) mod work;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -27,6 +30,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use self::work::Ground;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Code};
 use crate::output;
@@ -37,12 +41,17 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         Ok(cli) => cli,
         Err(error) => return Ok(usage(&error)),
     };
+    // Before there are threads.
+    let ground = match &cli.command {
+        Command::Work(args) => Some(Ground::enter(args)),
+        _ => None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Code::Internal, format!("cannot start: {error}")))?;
     let store = cli.store.as_deref();
-    runtime.block_on(command(&cli.command, store))
+    runtime.block_on(command(&cli.command, store, ground.as_ref()))
 }
 
 /// `bonded FILE.ai …` runs the agent: so that an agent file with `#!/usr/bin/env bonded` is a program.
@@ -58,8 +67,13 @@ fn with_agent_file(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
-async fn command(command: &Command, store: Option<&Path>) -> Result<ExitCode, CliError> {
+async fn command(
+    command: &Command,
+    store: Option<&Path>,
+    ground: Option<&Ground>,
+) -> Result<ExitCode, CliError> {
     match command {
+        Command::Work(args) => Box::pin(work::work(args, store, ground)).await,
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,

@@ -4,6 +4,9 @@ use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
 use bonded_host::config::Problems;
 use bonded_host::config::options::OptionError;
+use bonded_host::work::WorkError;
+use bonded_host::work::lock::LockError;
+use bonded_host::work::tree::TreeError;
 use bonded_host::{HostError, ProviderError};
 use bonded_kernel::BadRunId;
 use bonded_state::StoreError;
@@ -23,7 +26,10 @@ pub(crate) enum Code {
     NoSuchTurn,
     NothingWaits,
     NoPrice,
+    UnknownPlan,
+    BadPlan,
     Workdir,
+    Tree,
     AgentFile,
     Config,
     UnknownTool,
@@ -31,6 +37,8 @@ pub(crate) enum Code {
     ToolServer,
     Sandbox,
     Listen,
+    TreeFailed,
+    TreeBusy,
     RunHeld,
     TakenOver,
     StoreMissing,
@@ -43,13 +51,14 @@ pub(crate) enum Code {
     StoreIo,
     BrokenLog,
     ReplayDiffers,
+    BadReceipt,
     RunFailed,
     AwaitingReview,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 35] = [
+    pub(crate) const ALL: [Self; 41] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -62,7 +71,10 @@ impl Code {
         Self::NoSuchTurn,
         Self::NothingWaits,
         Self::NoPrice,
+        Self::UnknownPlan,
+        Self::BadPlan,
         Self::Workdir,
+        Self::Tree,
         Self::AgentFile,
         Self::Config,
         Self::UnknownTool,
@@ -70,6 +82,8 @@ impl Code {
         Self::ToolServer,
         Self::Sandbox,
         Self::Listen,
+        Self::TreeFailed,
+        Self::TreeBusy,
         Self::RunHeld,
         Self::TakenOver,
         Self::StoreMissing,
@@ -82,6 +96,7 @@ impl Code {
         Self::StoreIo,
         Self::BrokenLog,
         Self::ReplayDiffers,
+        Self::BadReceipt,
         Self::RunFailed,
         Self::AwaitingReview,
         Self::Internal,
@@ -111,7 +126,10 @@ impl Code {
             Self::NoSuchTurn => page!("no-such-turn", 4),
             Self::NothingWaits => page!("nothing-waits", 4),
             Self::NoPrice => page!("no-price", 4),
+            Self::UnknownPlan => page!("unknown-plan", 4),
+            Self::BadPlan => page!("bad-plan", 4),
             Self::Workdir => page!("workdir", 4),
+            Self::Tree => page!("tree", 4),
             Self::AgentFile => page!("agent-file", 4),
             Self::Config => page!("config", 4),
             Self::UnknownTool => page!("unknown-tool", 4),
@@ -119,6 +137,8 @@ impl Code {
             Self::ToolServer => page!("tool-server", 3),
             Self::Sandbox => page!("sandbox", 3),
             Self::Listen => page!("listen", 3),
+            Self::TreeFailed => page!("tree-failed", 3),
+            Self::TreeBusy => page!("tree-busy", 3),
             Self::RunHeld => page!("run-held", 3),
             Self::TakenOver => page!("taken-over", 3),
             Self::StoreMissing => page!("store-missing", 4),
@@ -131,6 +151,7 @@ impl Code {
             Self::StoreIo => page!("store-io", 3),
             Self::BrokenLog => page!("broken-log", 1),
             Self::ReplayDiffers => page!("replay-differs", 1),
+            Self::BadReceipt => page!("bad-receipt", 1),
             Self::RunFailed => page!("run-failed", 1),
             Self::AwaitingReview => page!("awaiting-review", 6),
             Self::Internal => page!("internal", 3),
@@ -246,6 +267,48 @@ impl From<HostError> for CliError {
             HostError::Catalog { .. }
             | HostError::NotDurable { .. }
             | HostError::Panicked { .. } => Code::Internal,
+        };
+        Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<WorkError> for CliError {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Host(error) => error.into(),
+            WorkError::Tree(error) => error.into(),
+            WorkError::Sandbox { .. } => Self::new(Code::Sandbox, with_causes(&error)),
+            WorkError::Publish(_)
+            | WorkError::Commit(_)
+            | WorkError::Key(_)
+            | WorkError::Io(_)
+            | WorkError::NoLog
+            | WorkError::CopyDiffers { .. } => Self::new(Code::TreeFailed, with_causes(&error)),
+        }
+    }
+}
+
+impl From<TreeError> for CliError {
+    fn from(error: TreeError) -> Self {
+        let code = match error {
+            TreeError::NoDirectory { .. } => Code::Workdir,
+            TreeError::Bare { .. }
+            | TreeError::InTheMiddle { .. }
+            | TreeError::Mount { .. }
+            | TreeError::KeptInside { .. } => Code::Tree,
+            TreeError::Busy { .. } => Code::TreeBusy,
+            _ => Code::TreeFailed,
+        };
+        Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<LockError> for CliError {
+    fn from(error: LockError) -> Self {
+        let code = match error {
+            LockError::Busy { .. } | LockError::BusyAbove { .. } => Code::TreeBusy,
+            LockError::Unusable { .. } => Code::Workdir,
+            LockError::NoLocks { .. } => Code::TreeFailed,
         };
         Self::new(code, with_causes(&error))
     }

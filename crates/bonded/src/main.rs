@@ -19,12 +19,16 @@ mod settings;
 mod signals;
 mod snapshot;
 mod traced;
+mod work;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Commands are started through this program: that comes before anything else is set up.
     if let Some(code) = bonded_host::sandbox::enter(std::env::args_os()) {
+        return code;
+    }
+    if let Some(code) = bonded_host::work::tree::enter(std::env::args_os()) {
         return code;
     }
     bonded_host::sandbox::hide_memory();

@@ -74,17 +74,17 @@ fn begin(entries: &[Entry]) -> Result<(Run, usize), AuditFault> {
     Ok((run, computed.entries().len()))
 }
 
-/// The replies that a log holds, in the order in which they came. What failed before one of them is left out.
-pub fn recorded_replies(entries: &[Entry]) -> Vec<Reply> {
-    let reply = |at: usize| match &entries[at].event {
+/// The reply that an entry of a log holds, as the provider gave it.
+pub fn recorded_reply(log: &[Entry], at: usize) -> Option<Reply> {
+    let rest = log.get(at..)?;
+    match &rest.first()?.event {
         Event::DecisionMade(decision) => {
-            let calls = as_written(&decision.calls, &entries[at..]);
-            Some(recorded_reply(&decision.answer, &calls))
+            let calls = as_written(&decision.calls, rest);
+            Some(reply_of(&decision.answer, &calls))
         }
-        Event::ReplyRejected { answer, calls, .. } => Some(recorded_reply(answer, calls)),
+        Event::ReplyRejected { answer, calls, .. } => Some(reply_of(answer, calls)),
         _ => None,
-    };
-    (0..entries.len()).filter_map(reply).collect()
+    }
 }
 
 fn compare(step: u64, recorded: &[Entry], computed: &[Entry]) -> Result<(), AuditFault> {
@@ -117,20 +117,14 @@ fn describe(entry: &Entry) -> String {
 /// What must have come in for the log to go on with these entries.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
+    if let Some(reply) = recorded_reply(rest, 0) {
+        return Input::Reply {
+            turn,
+            attempt,
+            reply: Box::new(reply),
+        };
+    }
     match &rest[0].event {
-        Event::DecisionMade(decision) => Input::Reply {
-            turn,
-            attempt,
-            reply: Box::new(recorded_reply(
-                &decision.answer,
-                &as_written(&decision.calls, rest),
-            )),
-        },
-        Event::ReplyRejected { answer, calls, .. } => Input::Reply {
-            turn,
-            attempt,
-            reply: Box::new(recorded_reply(answer, calls)),
-        },
         Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
             stopping_input(rest)
         }
@@ -177,6 +171,8 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         },
         Event::RunEnded(_) => stopping_input(rest),
         Event::RunStarted(_)
+        | Event::DecisionMade(_)
+        | Event::ReplyRejected { .. }
         | Event::AttemptStarted { .. }
         | Event::TurnFailed { .. }
         | Event::CallRepaired { .. }
@@ -202,7 +198,7 @@ fn as_written(calls: &[Call], rest: &[Entry]) -> Vec<Call> {
     calls
 }
 
-fn recorded_reply(answer: &Answer, calls: &[Call]) -> Reply {
+fn reply_of(answer: &Answer, calls: &[Call]) -> Reply {
     // Calls that were written as tags stand in the text, those of a batch in its arguments.
     let native = calls.iter().filter(|call| call.is_native());
     let has_calls = native.clone().count() > 0;

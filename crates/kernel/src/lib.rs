@@ -46,7 +46,7 @@ mod tool;
 pub mod work;
 
 pub use agent::{AgentConfig, Encoding, SubAgent};
-pub use audit::{Audit, AuditFault, Divergence, audit, recorded_replies};
+pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
     Dialect, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice, Vocabulary,
     Window,

@@ -6,13 +6,17 @@ use std::process::ExitCode;
 use bonded_kernel::{Audit, AuditFault, Divergence, RunId, audit};
 use serde_json::json;
 
+use super::replay_receipt;
 use crate::args::ReplayArgs;
 use crate::error::{CliError, Code};
 use crate::{output, settings};
 
 pub(crate) async fn replay(args: &ReplayArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    if let Some(receipt) = &args.receipt {
+        return replay_receipt::replay(args, receipt, store).await;
+    }
     let store = settings::open_existing_store(store)?;
-    let id = settings::find_run(&*store, &args.run).await?;
+    let id = settings::find_run(&*store, args.run.as_deref().unwrap_or_default()).await?;
     let entries = store.load(&id, 0).await?;
     match audit(&entries) {
         Ok(audit) => {

@@ -9,6 +9,7 @@ use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code};
+use crate::render::table::{self, Side};
 use crate::render::{json, text};
 use crate::{output, settings};
 
@@ -91,29 +92,17 @@ async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Opt
     with_status
 }
 
-/// Columns as wide as their widest cell; only the last may hold anything, so it needs no padding.
 fn table(listed: &[(Listed, Option<Status>)]) -> String {
-    let header = [
-        "RUN", "STATUS", "STARTED", "TURNS", "TOKENS", "COST", "GOAL",
-    ]
-    .map(String::from);
-    let rows: Vec<_> = std::iter::once(header)
-        .chain(listed.iter().map(|(one, status)| row(one, *status)))
-        .collect();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    };
-    let widths: [usize; 6] = std::array::from_fn(width);
-    let lines = rows
-        .iter()
-        .map(|[run, status, started, turns, tokens, cost, goal]| {
-            let [a, b, c, d, e, f] = widths;
-            format!(
-                "{run:a$}  {status:b$}  {started:c$}  {turns:>d$}  {tokens:>e$}  {cost:>f$}  {goal}"
-            )
-        });
-    lines.collect::<Vec<_>>().join("\n")
+    let titles = [
+        ("RUN", Side::Left),
+        ("STATUS", Side::Left),
+        ("STARTED", Side::Left),
+        ("TURNS", Side::Right),
+        ("TOKENS", Side::Right),
+        ("COST", Side::Right),
+        ("GOAL", Side::Left),
+    ];
+    table::table(titles, listed.iter().map(|(one, status)| row(one, *status)))
 }
 
 fn row(one: &Listed, status: Option<Status>) -> [String; 7] {

@@ -1,4 +1,4 @@
-//! `bonded verify`: the chain of a log, proved whole.
+//! `bonded verify`: the chain of a log, proved whole; or receipts.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,16 +7,23 @@ use bonded_kernel::{Run, RunId};
 use bonded_state::{ListFilter, Store};
 use serde_json::json;
 
+use super::verify_receipt;
 use crate::args::VerifyArgs;
 use crate::error::{CliError, Code};
 use crate::{output, settings};
 
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    if verify_receipt::is_meant(args) {
+        return verify_receipt::verify(args);
+    }
     let store = settings::open_existing_store(store)?;
-    let runs = match &args.run {
-        Some(named) => vec![settings::find_run(&*store, named).await?],
-        None => all(&*store).await?,
-    };
+    let mut runs = vec![];
+    for named in &args.named {
+        runs.push(settings::find_run(&*store, named).await?);
+    }
+    if args.all {
+        runs = all(&*store).await?;
+    }
     let (host, _) = settings::host(store);
     let mut broken = 0;
     for id in &runs {

@@ -1,0 +1,128 @@
+//! `bonded work`: a plan of work items.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bonded_host::work::tree::enter_namespace;
+use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Workshop};
+use bonded_host::{Clock as _, SystemClock};
+use clap::Parser as _;
+
+use crate::args::{Cli, Command, WorkArgs};
+use crate::error::{CliError, Code};
+use crate::settings;
+use crate::work::Site;
+
+/// A process whose file systems are its own: copies of trees are mounted there, and seen by nobody else. It must be
+/// made while the process has one thread.
+pub(crate) struct Ground {
+    pub(crate) entered: Result<(), String>,
+}
+
+impl Ground {
+    pub(crate) fn enter(args: &WorkArgs) -> Self {
+        let entered = match args.dry_run {
+            true => Err("nothing runs".to_owned()),
+            false => enter_namespace(),
+        };
+        Self { entered }
+    }
+}
+
+pub(crate) async fn work(
+    args: &WorkArgs,
+    store: Option<&Path>,
+    ground: Option<&Ground>,
+) -> Result<ExitCode, CliError> {
+    let store_file = settings::store_path(store)?;
+    let workshop = Workshop::beside(&std::path::absolute(&store_file).unwrap_or(store_file));
+    let root = PathBuf::from(settings::working_directory(args.repo.as_deref())?);
+    let site = Site {
+        store,
+        ground,
+        workshop,
+        json: args.json,
+    };
+    if let Some(named) = &args.resume {
+        let record = interrupted(&site.workshop, named, root)?;
+        let args = arguments_of(&record)?;
+        return site.work(&args, record).await;
+    }
+    let record = PlanRecord {
+        id: PlanId::draw(),
+        dir: std::env::current_dir().unwrap_or_else(|_| root.clone()),
+        arguments: std::env::args_os()
+            .skip(1)
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        plan: read_plan(args.plan.as_deref().unwrap_or(Path::new("-")))?,
+        started_at: SystemClock::new().now(),
+        missing: vec![],
+        root,
+    };
+    site.work(args, record).await
+}
+
+/// The text of a plan, bounded.
+fn read_plan(file: &Path) -> Result<String, CliError> {
+    let unreadable = |why: String| {
+        let message = format!("the plan {} cannot be read: {why}", file.display());
+        CliError::new(Code::BadPlan, message)
+    };
+    let mut bytes = vec![];
+    let limit = PLAN_BYTES_MAX as u64 + 1;
+    let read = match file == Path::new("-") {
+        true => std::io::stdin().take(limit).read_to_end(&mut bytes),
+        false => {
+            std::fs::File::open(file).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        }
+    };
+    read.map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() > PLAN_BYTES_MAX {
+        return Err(unreadable(format!(
+            "it is larger than {PLAN_BYTES_MAX} bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        unreadable(format!("it is not UTF-8 (at byte {})", good + 1))
+    })
+}
+
+/// The plan that is meant by `--resume`.
+fn interrupted(workshop: &Workshop, named: &str, root: PathBuf) -> Result<PlanRecord, CliError> {
+    let unknown = |message: String| CliError::new(Code::UnknownPlan, message);
+    let found = match named {
+        "" => PlanRecord::last_open(workshop, &root),
+        id => {
+            let id = PlanId::new(id).map_err(|error| unknown(error.to_string()))?;
+            PlanRecord::read(workshop, &id)
+        }
+    };
+    let found = found.map_err(|error| unknown(format!("the plan cannot be read: {error}")))?;
+    match found {
+        Some(record) => Ok(record),
+        None if named.is_empty() => {
+            let message = format!("no plan on {} was interrupted", root.display());
+            Err(unknown(message)
+                .hint("name the tree with --repo, or start a plan: bonded work PLAN"))
+        }
+        None => Err(unknown(format!("there is no plan {named} in this store"))),
+    }
+}
+
+/// What the plan was started with. Names of files are meant from where it was started.
+fn arguments_of(record: &PlanRecord) -> Result<WorkArgs, CliError> {
+    let gone = |why: String| {
+        let message = format!("plan {} cannot be resumed: {why}", record.id);
+        CliError::new(Code::UnknownPlan, message)
+    };
+    std::env::set_current_dir(&record.dir)
+        .map_err(|error| gone(format!("{}: {error}", record.dir.display())))?;
+    let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Command::Work(args)) => Ok(*args),
+        _ => Err(gone("its arguments are not understood any more".into())),
+    }
+}

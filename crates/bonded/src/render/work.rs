@@ -1,0 +1,132 @@
+//! Plans and what became of them, for people.
+
+use bonded_host::work::WorkNews;
+use bonded_kernel::work::{RunResult, WorkItem, WorkPlan, WorkStatus};
+
+use super::table::{Side, table};
+use super::text;
+
+/// The levels and limits of a plan that is not run.
+pub(crate) fn levels(plan: &WorkPlan) -> String {
+    let titles = [
+        ("LEVEL", Side::Right),
+        ("ITEM", Side::Left),
+        ("AGENT", Side::Left),
+        ("FILES", Side::Right),
+        ("OPS", Side::Right),
+        ("DELTA", Side::Right),
+        ("TIME", Side::Right),
+        ("AFTER", Side::Left),
+        ("TESTS", Side::Left),
+    ];
+    let levels = plan.levels();
+    let numbered = levels.iter().enumerate();
+    let rows = numbered.flat_map(|(level, items)| items.iter().map(move |item| (level, item)));
+    table(titles, rows.map(|(level, item)| planned(level, item)))
+}
+
+fn planned(level: usize, item: &WorkItem) -> [String; 9] {
+    let limits = item.constraints;
+    let after: Vec<&str> = item.dependencies.iter().map(|id| id.as_str()).collect();
+    [
+        level.to_string(),
+        item.id.to_string(),
+        item.agent_id.to_string(),
+        limits.max_files.to_string(),
+        limits.max_tool_ops.to_string(),
+        limits.max_delta_size.to_string(),
+        text::duration(limits.timeout_ms),
+        or_dash(after.join(", ")),
+        or_dash(text::brief(
+            item.test_command.as_deref().unwrap_or_default(),
+            60,
+        )),
+    ]
+}
+
+/// What became of the items.
+pub(crate) fn results(results: &[RunResult]) -> String {
+    let titles = [
+        ("ITEM", Side::Left),
+        ("STATUS", Side::Left),
+        ("FILES", Side::Right),
+        ("OPS", Side::Right),
+        ("DELTA", Side::Right),
+        ("TESTS", Side::Right),
+        ("TIME", Side::Right),
+        ("WHY", Side::Left),
+    ];
+    table(titles, results.iter().map(result))
+}
+
+fn result(result: &RunResult) -> [String; 8] {
+    let metrics = result.metrics;
+    [
+        result.work_item_id.to_string(),
+        result.status.as_str().to_owned(),
+        metrics.files_touched.to_string(),
+        metrics.tool_ops_count.to_string(),
+        metrics.delta_size.to_string(),
+        or_dash(tests(result)),
+        text::duration(metrics.execution_time_ms),
+        text::brief(why(result), 200),
+    ]
+}
+
+fn tests(result: &RunResult) -> String {
+    match (result.metrics.tests_passed, result.metrics.tests_failed) {
+        (Some(passed), failed) => format!("{passed}/{}", passed + failed.unwrap_or(0)),
+        _ => String::new(),
+    }
+}
+
+fn why(result: &RunResult) -> &str {
+    let reason = result.denial_reason.as_deref();
+    reason.or(result.error.as_deref()).unwrap_or_default()
+}
+
+/// One line for each thing that happens.
+pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
+    Some(match news {
+        WorkNews::Recovered(recovered) => recovered.to_string(),
+        WorkNews::LevelBegun {
+            level,
+            items,
+            before,
+        } => {
+            let before = before.to_string();
+            format!(
+                "level {level}: {} from state {}",
+                counted(*items, "item"),
+                &before[..12]
+            )
+        }
+        WorkNews::ItemBegun(item) => format!("  {}  begins ({})", item.id, item.agent_id),
+        // What did not fail may still clash with another when it is published.
+        WorkNews::ItemEnded(item, WorkStatus::Success) => format!("  {}  ready", item.id),
+        WorkNews::ItemEnded(..) => return None,
+        WorkNews::ItemSealed(item, result) => {
+            let why = match why(result) {
+                "" => String::new(),
+                why => format!(": {}", text::brief(why, 200)),
+            };
+            let files = counted(
+                result.artifact_hashes.len() + result.deleted_files.len(),
+                "file",
+            );
+            format!("  {}  {} ({files}){why}", item.id, result.status.as_str())
+        }
+    })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn or_dash(text: String) -> String {
+    match text.is_empty() {
+        true => "-".into(),
+        false => text,
+    }
+}

@@ -1,0 +1,147 @@
+//! Working a plan off: what the command line says, made into an order.
+
+mod plan;
+mod staff;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use bonded_host::SystemClock;
+use bonded_host::work::lock::TreeLock;
+use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
+use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
+use bonded_kernel::work::{RunResult, WorkPlan, WorkStatus};
+use serde_json::Value;
+
+use crate::args::WorkArgs;
+use crate::commands::work::Ground;
+use crate::error::{CliError, Code};
+use crate::render::work as render;
+use crate::{agents, output, settings, signals};
+use plan::check;
+use staff::CommandLineStaff;
+
+/// Where a plan is worked off.
+pub(crate) struct Site<'a> {
+    pub(crate) store: Option<&'a Path>,
+    pub(crate) ground: Option<&'a Ground>,
+    pub(crate) workshop: Workshop,
+    pub(crate) json: bool,
+}
+
+impl Site<'_> {
+    /// Checks everything, then works the plan off.
+    pub(crate) async fn work(
+        &self,
+        args: &WorkArgs,
+        mut record: PlanRecord,
+    ) -> Result<ExitCode, CliError> {
+        let checked = check(args, &self.workshop, &record).await?;
+        if args.dry_run {
+            output::stdout(&render::levels(&checked.plan));
+            return Ok(ExitCode::SUCCESS);
+        }
+        check_repository(&record.root)?;
+        record.missing = checked.missing.iter().map(ToString::to_string).collect();
+        let store = settings::open_store(self.store)?;
+        let asked = checked.plan.items().iter().map(|item| item.agent_id);
+        let staff = CommandLineStaff::new(args, &record.root, store.clone(), asked)?;
+        let _lock = TreeLock::acquire(&record.root)?;
+        let checkpoints = Checkpoints::open(self.workshop.dir())?;
+        let copies = self.workshop.copies_dir();
+        let isolations = Isolations::here(&self.entered(), &record.root, &copies);
+        let watch = |news: work::WorkNews<'_>| {
+            if let Some(line) = render::news(&news).filter(|_| !staff.is_quiet()) {
+                output::stderr(&line);
+            }
+        };
+        let order = WorkOrder {
+            id: record.id.clone(),
+            root: record.root.clone(),
+            plan: checked.plan,
+            workshop: self.workshop.clone(),
+            checkpoints: &checkpoints,
+            confinement: agents::confinement(&*store),
+            store,
+            clock: Arc::new(SystemClock::new()),
+            staff: &staff,
+            isolation: isolations.best(),
+            program: std::env::current_exe().unwrap_or_else(|_| "bonded".into()),
+            store_file: settings::store_path(self.store)?,
+            jobs: args.jobs.into(),
+            commit: args.commit,
+            again: args.again,
+            missing: checked.missing,
+            watch: &watch,
+        };
+        self.announce(&order, &staff);
+        record.write(&self.workshop).map_err(WorkError::from)?;
+        let cancel = signals::cancel_on_signal();
+        let end = work::work(&order, &cancel).await?;
+        self.conclude(&record, &order.plan, end)
+    }
+
+    fn entered(&self) -> Result<(), String> {
+        let nowhere = || Err("the process has no mounts of its own".to_owned());
+        self.ground
+            .map_or_else(nowhere, |ground| ground.entered.clone())
+    }
+
+    fn announce(&self, order: &WorkOrder<'_>, staff: &CommandLineStaff) {
+        if staff.is_quiet() {
+            return;
+        }
+        for warning in staff.warnings() {
+            output::stderr(&format!("warning: {warning}"));
+        }
+        output::stderr(&format!(
+            "plan {}: {} items in {} levels on {} ({})",
+            order.id,
+            order.plan.items().len(),
+            order.plan.levels().len(),
+            order.root.display(),
+            order.isolation,
+        ));
+    }
+
+    fn conclude(
+        &self,
+        record: &PlanRecord,
+        plan: &WorkPlan,
+        end: WorkEnd,
+    ) -> Result<ExitCode, CliError> {
+        let results = match end {
+            WorkEnd::Done(results) => results,
+            WorkEnd::Waits(runs) => {
+                for run in runs {
+                    output::stderr(&format!(
+                        "run {run} waits for a person: `bonded approve {run} --no-resume` or `bonded deny \
+                         {run} --no-resume`, then `bonded work --resume {}`",
+                        record.id
+                    ));
+                }
+                return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
+            }
+        };
+        record.end(&self.workshop).map_err(WorkError::from)?;
+        output::stdout(&match self.json {
+            true => as_json(plan, &results).to_string(),
+            false => render::results(&results),
+        });
+        let succeeded = |it: &RunResult| it.status == WorkStatus::Success;
+        match results.iter().all(succeeded) {
+            true => Ok(ExitCode::SUCCESS),
+            false => Ok(ExitCode::from(Code::RunFailed.exit_code())),
+        }
+    }
+}
+
+/// In the shape of the plan: one object for one item, else an array.
+fn as_json(plan: &WorkPlan, results: &[RunResult]) -> Value {
+    let value = |result| serde_json::to_value(result).unwrap_or_default();
+    match results {
+        [one] if plan.is_single() => value(one),
+        several => several.iter().map(value).collect(),
+    }
+}

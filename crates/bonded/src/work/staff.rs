@@ -1,0 +1,115 @@
+//! Who works on the items of a plan: the agents and models that the command line names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bonded_host::work::{Assigned, Staff, goal_text};
+use bonded_kernel::work::{AgentId, WorkItem};
+use bonded_state::Store;
+
+use crate::agents::{self, Shown};
+use crate::args::WorkArgs;
+use crate::error::{CliError, Code};
+use crate::settings::{self, Prepared, Wanted};
+
+/// One agent for all items, or one for each `agent_id` that the plan speaks of.
+pub(crate) struct CommandLineStaff {
+    store: Arc<dyn Store>,
+    of_all: Option<Prepared>,
+    of_one: BTreeMap<AgentId, Prepared>,
+}
+
+impl CommandLineStaff {
+    /// Every agent and model is looked at before anything runs.
+    pub(crate) fn new(
+        args: &WorkArgs,
+        root: &Path,
+        store: Arc<dyn Store>,
+        asked: impl Iterator<Item = AgentId>,
+    ) -> Result<Self, CliError> {
+        let mut of_all = None;
+        let mut of_one = BTreeMap::new();
+        for said in &args.agent_files {
+            match said.split_once('=') {
+                Some((id, file)) => {
+                    let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
+                    if of_one
+                        .insert(id, prepare(args, root, Some(file))?)
+                        .is_some()
+                    {
+                        return Err(usage(&format!("{id} is given two agents")));
+                    }
+                }
+                None if of_all.is_some() => {
+                    return Err(usage("two agents are given for all items"));
+                }
+                None => of_all = Some(prepare(args, root, Some(said))?),
+            }
+        }
+        if args.agent_files.is_empty() {
+            of_all = Some(prepare(args, root, None)?);
+        }
+        let staff = Self {
+            store,
+            of_all,
+            of_one,
+        };
+        for id in asked {
+            staff.who(id).ok_or_else(|| {
+                usage(&format!("nobody is named for {id}")).hint(format!(
+                    "name somebody: --agent {id}=FILE.ai, or --agent FILE.ai for all"
+                ))
+            })?;
+        }
+        Ok(staff)
+    }
+
+    fn who(&self, id: AgentId) -> Option<&Prepared> {
+        self.of_one.get(&id).or(self.of_all.as_ref())
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        let mut all = self.of_all.iter().chain(self.of_one.values());
+        all.any(|prepared| prepared.options.quiet)
+    }
+
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
+        let all = self.of_all.iter().chain(self.of_one.values());
+        all.flat_map(|prepared| &prepared.warnings)
+    }
+}
+
+impl Staff for CommandLineStaff {
+    fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assigned, String> {
+        let prepared = self
+            .who(item.agent_id)
+            .ok_or_else(|| format!("nobody is named for {}", item.agent_id))?;
+        let text = goal_text(item);
+        prepared
+            .check(&text)
+            .map_err(|error| error.message().to_owned())?;
+        let mut goal = prepared.checked_goal(text);
+        goal.config.dir = dir.to_string_lossy().into_owned();
+        let mut workplace = prepared.workplace.clone();
+        workplace.dir = dir.to_owned();
+        let shown = Shown::of(&prepared.options);
+        let (host, tools) = agents::host(self.store.clone(), workplace, shown);
+        Ok(Assigned { host, goal, tools })
+    }
+}
+
+fn prepare(args: &WorkArgs, root: &Path, agent: Option<&str>) -> Result<Prepared, CliError> {
+    settings::prepare(&Wanted {
+        dir: Some(root),
+        agent_file: agent.map(Path::new),
+        system: args.system.as_deref(),
+        agent: &args.agent,
+        model: &args.model,
+        limits: &args.limits,
+    })
+}
+
+fn usage(message: &str) -> CliError {
+    CliError::new(Code::Usage, message)
+}

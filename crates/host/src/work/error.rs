@@ -1,0 +1,54 @@
+//! Why a plan cannot go on.
+
+use std::io;
+
+use bonded_kernel::work::TreePath;
+use bonded_state::StoreError;
+use bonded_tools::sandbox::SandboxError;
+
+use super::key::KeyError;
+use super::publish::{CommitError, PublishError};
+use super::tree::TreeError;
+use crate::error::HostError;
+
+/// What stops a plan. Nothing of it is lost: it can be resumed.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    #[error(transparent)]
+    Host(#[from] HostError),
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Sandbox { source: SandboxError },
+    #[error("what is kept of the plan cannot be read or written: {0}")]
+    Io(#[from] io::Error),
+    #[error("the log of an item's run is not one")]
+    NoLog,
+    #[error("the copy of the tree is not what its changes say{}", named(.path))]
+    CopyDiffers { path: Option<TreePath> },
+}
+
+fn named(path: &Option<TreePath>) -> String {
+    match path {
+        Some(path) => format!(": {path}"),
+        None => String::new(),
+    }
+}
+
+impl From<serde_json::Error> for WorkError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+impl From<StoreError> for WorkError {
+    fn from(error: StoreError) -> Self {
+        Self::Host(error.into())
+    }
+}

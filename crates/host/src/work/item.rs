@@ -1,0 +1,269 @@
+//! One item: from the level's common state to what came of it in its copy of the tree.
+
+use std::sync::Arc;
+
+use bonded_kernel::work::{
+    Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs,
+    missing_outputs, prompt_of, tool_trace,
+};
+use bonded_kernel::{Entry, Millis, Run, RunConfig, RunId, TerminationKind};
+use tokio_util::sync::CancellationToken;
+
+use super::error::WorkError;
+use super::guard::{Guard, GuardedTools};
+use super::level::Level;
+use super::outcome::{Outcome, Tests};
+use super::tests::{Tested, run_tests};
+use super::tree::TreeCopy;
+use crate::error::HostError;
+
+/// What came of an item.
+pub(super) enum Worked {
+    Ended(Box<Outcome>),
+    /// A call of its run waits for a person.
+    Waits(RunId),
+}
+
+/// Works one item off in its own copy, up to the point where it could be published.
+pub(super) async fn work_item(
+    level: &Level<'_>,
+    item: &WorkItem,
+    cancel: &CancellationToken,
+) -> Result<Worked, WorkError> {
+    let item_dir = level.item_dir(item);
+    if let Some(outcome) = Outcome::read(&item_dir)? {
+        return Ok(Worked::Ended(Box::new(outcome)));
+    }
+    let outcome = match begin(level, item) {
+        Err(outcome) => outcome,
+        Ok(()) => match execute(level, item, cancel).await? {
+            Worked::Ended(outcome) => outcome,
+            waits @ Worked::Waits(_) => return Ok(waits),
+        },
+    };
+    outcome.write(&item_dir)?;
+    Ok(Worked::Ended(outcome))
+}
+
+/// Whether the item can begin at all.
+fn begin(level: &Level<'_>, item: &WorkItem) -> Result<(), Box<Outcome>> {
+    let why = level.blocked(item);
+    let why = why.or_else(|| missing_inputs(item, level.before()));
+    match why {
+        None => Ok(()),
+        Some(why) => Err(Box::new(Outcome::failed(why))),
+    }
+}
+
+async fn execute(
+    level: &Level<'_>,
+    item: &WorkItem,
+    cancel: &CancellationToken,
+) -> Result<Worked, WorkError> {
+    let started = level.now();
+    let (copy, id) = level.place_for(item).await?;
+    let copy = Arc::new(copy);
+    let mut assigned = match level.assign(item, copy.path()) {
+        Ok(assigned) => assigned,
+        Err(why) => return Ok(failed(why)),
+    };
+    limit_time(&mut assigned.goal.config, item);
+    let stop = cancel.child_token();
+    let guard = Arc::new(guard(item, &copy, &level.logs(&id).await?, &stop));
+    assigned.host.tools = Arc::new(GuardedTools {
+        tools: assigned.host.tools.clone(),
+        guard: guard.clone(),
+    });
+    let config = assigned.goal.config.clone();
+    let driven = assigned.host.run_as(id.clone(), assigned.goal, stop).await;
+    assigned.tools.stop().await;
+    let run = match driven {
+        Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),
+        Ok(run) => run,
+        Err(error @ HostError::Store(_)) => return Err(error.into()),
+        Err(error) => return Ok(failed(error.to_string())),
+    };
+    let judging = Judging {
+        level,
+        item,
+        copy: &copy,
+        run: &run,
+        started,
+    };
+    let outcome = judging.judge(guard.denial(), &config).await?;
+    Ok(Worked::Ended(Box::new(outcome)))
+}
+
+fn failed(why: impl Into<String>) -> Worked {
+    Worked::Ended(Box::new(Outcome::failed(why)))
+}
+
+fn limit_time(config: &mut RunConfig, item: &WorkItem) {
+    let limit = item.constraints.timeout_ms;
+    let own = config.limits.elapsed_ms_max.unwrap_or(limit);
+    config.limits.elapsed_ms_max = Some(own.min(limit));
+}
+
+/// What the run did before this process took it up counts.
+fn guard(
+    item: &WorkItem,
+    copy: &Arc<TreeCopy>,
+    logs: &[Vec<Entry>],
+    stop: &CancellationToken,
+) -> Guard {
+    let done: usize = logs.iter().map(|log| tool_trace(log).len()).sum();
+    let copy = copy.clone();
+    Guard::new(item.clone(), done as u64, stop.clone(), move || {
+        copy.changes().map(|changed| changed.changes)
+    })
+}
+
+fn touches_git(paths: Vec<TreePath>) -> Option<Denial> {
+    let invariant = Invariant::GitUntouched;
+    (!paths.is_empty()).then_some(Denial::Invariant { invariant, paths })
+}
+
+/// What is looked at when an item's run has ended.
+struct Judging<'a> {
+    level: &'a Level<'a>,
+    item: &'a WorkItem,
+    copy: &'a TreeCopy,
+    run: &'a Run,
+    started: Millis,
+}
+
+impl Judging<'_> {
+    async fn judge(
+        &self,
+        stopped: Option<Denial>,
+        config: &RunConfig,
+    ) -> Result<Outcome, WorkError> {
+        let logs = self.level.logs(self.run.id()).await?;
+        let changed = self.copy.changes()?;
+        let changes = changed.changes;
+        let after = self.level.after(&changes)?;
+        let (own, children) = logs.split_first().ok_or(WorkError::NoLog)?;
+        let children: Vec<&[Entry]> = children.iter().map(Vec::as_slice).collect();
+        let capsule = Capsule::seal(own, &children, self.level.before(), &after)
+            .map_err(|_| WorkError::NoLog)?;
+        let mut outcome = Outcome {
+            prompt: prompt_of(own),
+            ..Outcome::failed("")
+        };
+        let verdict = match self.admitted(
+            stopped.or_else(|| touches_git(changed.git)),
+            &capsule,
+            &after,
+        ) {
+            Ok(()) => self.tested(&capsule, config).await?,
+            Err(verdict) => verdict,
+        };
+        if matches!(verdict, Verdict::Success(_)) {
+            self.level.keep(self.copy, &changes)?;
+        }
+        verdict.write_to(&mut outcome);
+        outcome.capsule = Some(Box::new(capsule));
+        outcome.execution_time_ms = self.elapsed_ms();
+        Ok(outcome)
+    }
+
+    /// A run that was taken up again has used time before.
+    fn elapsed_ms(&self) -> u64 {
+        (self.level.now() - self.started).max(self.run.elapsed_ms())
+    }
+
+    fn admitted(
+        &self,
+        stopped: Option<Denial>,
+        capsule: &Capsule,
+        after: &Tree,
+    ) -> Result<(), Verdict> {
+        if let Some(denial) = stopped {
+            return Err(Verdict::Denied(denial.to_string()));
+        }
+        let termination = self.run.termination();
+        let kind = termination.map_or(TerminationKind::Fatal, |it| it.kind);
+        let reason = termination.map(|it| it.reason().to_string());
+        let reason = reason.unwrap_or_default();
+        match kind {
+            TerminationKind::Done => {}
+            TerminationKind::TimedOut => return Err(Verdict::OutOfTime(None)),
+            kind => {
+                return Err(Verdict::Failed(
+                    format!("{}: {reason}", kind.as_str()),
+                    None,
+                ));
+            }
+        }
+        let before = |content: &_| self.level.admitted_before(content);
+        admit(self.item, capsule, before).map_err(|denial| Verdict::Denied(denial.to_string()))?;
+        match missing_outputs(self.item, after) {
+            None => Ok(()),
+            Some(why) => Err(Verdict::Failed(why, None)),
+        }
+    }
+
+    async fn tested(&self, capsule: &Capsule, config: &RunConfig) -> Result<Verdict, WorkError> {
+        let Some(command) = &self.item.test_command else {
+            return Ok(Verdict::Success(None));
+        };
+        let limit = self.item.constraints.timeout_ms;
+        let left_ms = limit.saturating_sub(self.elapsed_ms());
+        let sandbox = self.level.sandbox(config)?;
+        let dir = self.copy.path();
+        Ok(
+            match run_tests(self.item, command, &sandbox, dir, left_ms).await {
+                Tested::Passed(tests) => self.untouched(capsule, tests)?,
+                Tested::Failed(tests, why) => Verdict::Failed(why, Some(tests)),
+                Tested::OutOfTime(tests) => Verdict::OutOfTime(Some(tests)),
+                Tested::NotStarted(why) => Verdict::Failed(why, None),
+            },
+        )
+    }
+
+    /// What tests leave behind is not published; so they must not have touched what is.
+    fn untouched(&self, capsule: &Capsule, tests: Tests) -> Result<Verdict, WorkError> {
+        let now = self.copy.changes()?.changes;
+        let kept = |change: &&_| now.contains(change);
+        let touched = capsule.deltas.changes().into_iter().find(|it| !kept(it));
+        Ok(match touched {
+            None => Verdict::Success(Some(tests)),
+            Some(change) => {
+                let why = format!("Tests changed what was to be published: {}", change.path);
+                Verdict::Failed(why, Some(tests))
+            }
+        })
+    }
+}
+
+/// What an item came to, with the output of its tests.
+enum Verdict {
+    Success(Option<Tests>),
+    Denied(String),
+    Failed(String, Option<Tests>),
+    OutOfTime(Option<Tests>),
+}
+
+impl Verdict {
+    fn write_to(self, outcome: &mut Outcome) {
+        outcome.error = None;
+        (outcome.status, outcome.tests) = match self {
+            Self::Success(tests) => (WorkStatus::Success, tests),
+            Self::Denied(reason) => {
+                outcome.denial_reason = Some(reason);
+                (WorkStatus::Denied, None)
+            }
+            Self::Failed(why, tests) => {
+                outcome.error = Some(why);
+                (WorkStatus::Failure, tests)
+            }
+            Self::OutOfTime(tests) => {
+                outcome.error = Some(match tests {
+                    None => "Timed out".into(),
+                    Some(_) => "Timed out in the tests".into(),
+                });
+                (WorkStatus::Timeout, tests)
+            }
+        };
+    }
+}

@@ -1,0 +1,103 @@
+//! A level: items that do not wait for each other, each in its own copy of one common state.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::work::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
+use bonded_kernel::{Entry, Hash, Millis, RunConfig, RunId};
+use bonded_tools::Sandbox;
+
+use super::error::WorkError;
+use super::history::History;
+use super::logs;
+use super::order::WorkOrder;
+use super::staff::Assigned;
+use super::tree::{Copies, Frozen, TreeCopy};
+
+/// What the items of a level have in common while they run. Nothing here writes to the tree.
+pub(super) struct Level<'a> {
+    pub(super) order: &'a WorkOrder<'a>,
+    pub(super) frozen: &'a Frozen,
+    pub(super) copies: &'a Copies,
+    pub(super) history: &'a History,
+    /// How the items of earlier levels ended.
+    pub(super) ended: &'a BTreeMap<ItemId, WorkStatus>,
+}
+
+impl Level<'_> {
+    pub(super) fn before(&self) -> &Tree {
+        &self.frozen.tree
+    }
+
+    pub(super) fn after(&self, changes: &[Change]) -> Result<Tree, WorkError> {
+        let after = self.before().with_changes(changes);
+        after.map_err(|clashes| WorkError::CopyDiffers {
+            path: clashes.into_iter().next().map(|clash| clash.path),
+        })
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        self.order.clock.now()
+    }
+
+    pub(super) fn item_dir(&self, item: &WorkItem) -> PathBuf {
+        self.order.workshop.item_dir(&self.order.id, &item.id)
+    }
+
+    pub(super) fn blocked(&self, item: &WorkItem) -> Option<String> {
+        let missing = |id: &&ItemId| self.order.missing.contains(*id);
+        if let Some(id) = item.dependencies.iter().find(missing) {
+            return Some(format!("Blocked by dependency {id}: not ready in time"));
+        }
+        blocked(item, |id| self.ended.get(id).copied())
+    }
+
+    pub(super) fn admitted_before(&self, content: &Hash) -> Option<String> {
+        if self.order.again {
+            return None;
+        }
+        self.history.admitted(content).map(str::to_owned)
+    }
+
+    pub(super) fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assigned, String> {
+        self.order.staff.assign(item, dir)
+    }
+
+    pub(super) fn sandbox(&self, config: &RunConfig) -> Result<Arc<Sandbox>, WorkError> {
+        let sandbox = self.order.confinement.of_commands(config);
+        sandbox.map_err(|source| WorkError::Sandbox { source })
+    }
+
+    pub(super) async fn logs(&self, run: &RunId) -> Result<Vec<Vec<Entry>>, WorkError> {
+        Ok(logs::logs(&*self.order.store, run).await?)
+    }
+
+    /// The item's copy of the tree and the run that works in it: those that another process left, or new ones.
+    pub(super) async fn place_for(&self, item: &WorkItem) -> Result<(TreeCopy, RunId), WorkError> {
+        let name = item.id.as_str();
+        let mut attempt = 1;
+        let mut run = self.order.id.run_of(&item.id, attempt);
+        let mut last = None;
+        while self.order.store.head(&run).await?.is_some() {
+            last = Some(run);
+            attempt += 1;
+            run = self.order.id.run_of(&item.id, attempt);
+        }
+        if let Some(last) = last
+            && let Some(copy) = self.copies.take_up(self.frozen, name)?
+        {
+            return Ok((copy, last));
+        }
+        let copy = self
+            .copies
+            .make(self.order.checkpoints, self.frozen, name)?;
+        Ok((copy, run))
+    }
+
+    /// Keeps what a copy ends with, durably.
+    pub(super) fn keep(&self, copy: &TreeCopy, changes: &[Change]) -> Result<(), WorkError> {
+        copy.keep(self.order.checkpoints, changes)?;
+        Ok(self.order.checkpoints.sync()?)
+    }
+}

@@ -1,0 +1,64 @@
+//! What an item came to in its copy of the tree, before anything is published.
+
+use std::io;
+use std::path::Path;
+
+use bonded_kernel::work::{Capsule, TestReport, WorkStatus};
+use serde::{Deserialize, Serialize};
+
+use super::files::write_durably;
+
+/// How an item ended. Written when it has, so that a restart does not repeat it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Outcome {
+    /// Success means that it may be published.
+    pub(super) status: WorkStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) denial_reason: Option<String>,
+    /// Absent where no run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) capsule: Option<Box<Capsule>>,
+    /// What the run was asked, as one text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tests: Option<Tests>,
+    pub(super) execution_time_ms: u64,
+}
+
+/// What came of an item's tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Tests {
+    pub(super) report: TestReport,
+    /// Of much output the beginning and the end.
+    pub(super) output: String,
+}
+
+impl Outcome {
+    pub(super) fn failed(error: impl Into<String>) -> Self {
+        Self {
+            status: WorkStatus::Failure,
+            error: Some(error.into()),
+            denial_reason: None,
+            capsule: None,
+            prompt: None,
+            tests: None,
+            execution_time_ms: 0,
+        }
+    }
+
+    const FILE: &str = "outcome.json";
+
+    pub(super) fn read(item_dir: &Path) -> io::Result<Option<Self>> {
+        match std::fs::read(item_dir.join(Self::FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(serde_json::from_slice(&read?)?)),
+        }
+    }
+
+    pub(super) fn write(&self, item_dir: &Path) -> io::Result<()> {
+        write_durably(&item_dir.join(Self::FILE), &serde_json::to_vec(self)?)
+    }
+}

@@ -1,0 +1,306 @@
+//! What has ended is published and sealed: one item after the other, in the order of their ids.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bonded_kernel::work::{
+    Capsule, Change, Denial, ItemId, ItemOutcome, LevelReceipt, Receipt, RunResult, Tree, TreePath,
+    WorkItem, WorkStatus,
+};
+
+use super::error::WorkError;
+use super::files::write_durably;
+use super::history::History;
+use super::key::SigningKey;
+use super::order::{WorkNews, WorkOrder};
+use super::outcome::Outcome;
+use super::papers::{Drawn, Papers, Sealed};
+use super::plan_id::PlanId;
+use super::publish::{self, CommitPlan, Publish, PublishError};
+use super::tree::{Checkpoints, Frozen, read_tree, write_tree};
+
+/// Publishes and seals what items came to. It alone writes to the tree.
+pub(super) struct Sealer<'a> {
+    pub(super) order: &'a WorkOrder<'a>,
+    pub(super) checkpoints: &'a Checkpoints,
+    pub(super) history: History,
+    key: SigningKey,
+    last_level: Option<LevelReceipt>,
+}
+
+impl<'a> Sealer<'a> {
+    pub(super) fn open(order: &'a WorkOrder<'a>) -> Result<Self, WorkError> {
+        Ok(Self {
+            order,
+            checkpoints: order.checkpoints,
+            history: History::open(&order.workshop.tree_dir(&order.root))?,
+            key: SigningKey::open_or_create(&order.workshop.key_file())?,
+            last_level: None,
+        })
+    }
+
+    pub(super) fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The common state of a level: the tree as it is, or as it was when the level began.
+    pub(super) fn freeze(&self, level: usize) -> Result<Frozen, WorkError> {
+        let mut frozen = self.checkpoints.freeze(&self.order.root)?;
+        let file = self.order.level_tree(level);
+        if file.exists() {
+            frozen.tree = read_tree(&file)?;
+        } else {
+            write_tree(&frozen.tree, &file)?;
+        }
+        Ok(frozen)
+    }
+
+    /// The results of a level that was sealed whole before.
+    pub(super) fn sealed_before(
+        &mut self,
+        level: usize,
+        items: &[&WorkItem],
+    ) -> Result<Option<BTreeMap<ItemId, RunResult>>, WorkError> {
+        let text = match std::fs::read_to_string(self.order.level_receipt(level)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            read => read?,
+        };
+        self.last_level = serde_json::from_str(&text).ok();
+        let mut results = BTreeMap::new();
+        for item in items {
+            let Some(sealed) = Sealed::read(&self.order.item_dir(&item.id))? else {
+                return Ok(None);
+            };
+            results.insert(item.id.clone(), sealed.result);
+        }
+        Ok(Some(results))
+    }
+
+    /// Seals the items of a level whatever became of them, then the level.
+    pub(super) fn seal_level(
+        &mut self,
+        level: usize,
+        frozen: &Frozen,
+        items: &[&WorkItem],
+        mut outcomes: BTreeMap<ItemId, Outcome>,
+    ) -> Result<BTreeMap<ItemId, RunResult>, WorkError> {
+        self.checkpoints.sync()?;
+        let mut tree = self.checkpoints.freeze(&self.order.root)?.tree;
+        let (mut receipts, mut results) = (vec![], BTreeMap::new());
+        for item in items {
+            let sealed = match Sealed::read(&self.order.item_dir(&item.id))? {
+                Some(sealed) => sealed,
+                None => {
+                    let outcome = outcomes.remove(&item.id);
+                    let outcome = outcome.unwrap_or_else(|| Outcome::failed("nothing came of it"));
+                    self.seal(level, item, outcome, frozen, &mut tree)?
+                }
+            };
+            (self.order.watch)(WorkNews::ItemSealed(item, &sealed.result));
+            receipts.push(*sealed.receipt);
+            results.insert(item.id.clone(), sealed.result);
+        }
+        let receipt = LevelReceipt::seal(
+            self.order.id.to_string(),
+            level as u64,
+            frozen.tree.hash(),
+            &receipts,
+            self.last_level.as_ref(),
+            self.order.clock.now(),
+        );
+        write_durably(
+            &self.order.level_receipt(level),
+            receipt.to_json().as_bytes(),
+        )?;
+        self.last_level = Some(receipt);
+        Ok(results)
+    }
+
+    fn seal(
+        &mut self,
+        level: usize,
+        item: &WorkItem,
+        outcome: Outcome,
+        frozen: &Frozen,
+        tree: &mut Tree,
+    ) -> Result<Sealed, WorkError> {
+        let base = self.item_outcome(level, item, &outcome, frozen, tree);
+        let test_output = outcome.tests.map(|tests| tests.output);
+        let papers = match outcome.capsule {
+            Some(capsule) if outcome.status == WorkStatus::Success => {
+                self.publish(item, base, &capsule, test_output, tree)?
+            }
+            _ => self.papers(base, test_output),
+        };
+        // Writing it again changes nothing.
+        papers.write(&mut self.history)?;
+        Ok(Sealed {
+            receipt: papers.receipt,
+            result: papers.result,
+        })
+    }
+}
+
+/// What becomes of an item whose changes could be published.
+impl Sealer<'_> {
+    fn publish(
+        &mut self,
+        item: &WorkItem,
+        base: ItemOutcome,
+        capsule: &Capsule,
+        test_output: Option<String>,
+        tree: &mut Tree,
+    ) -> Result<Papers, WorkError> {
+        let changes: Vec<Change> = capsule.deltas.changes().into_iter().cloned().collect();
+        let after = match tree.with_changes(&changes) {
+            Ok(after) => after,
+            Err(clashes) => return Ok(self.denied(base, clashes.into(), test_output)),
+        };
+        if changes.is_empty() {
+            let published = base.published(capsule, tree.hash(), after.hash());
+            return Ok(self.papers(published, test_output));
+        }
+        let journal = self.order.journal();
+        let publish = Publish::new(&self.order.root, &journal, self.checkpoints)?;
+        let clashes = publish.check(&changes)?;
+        if !clashes.is_empty() {
+            return Ok(self.denied(base, clashes.into(), test_output));
+        }
+        let published = base.clone().published(capsule, tree.hash(), after.hash());
+        let papers = self.papers(published, test_output.clone());
+        let commit = self.commit_plan(item, &papers.receipt)?;
+        let prepared = match publish.prepare(&changes, serde_json::to_value(&papers)?, commit) {
+            Ok(prepared) => prepared,
+            Err(error @ (PublishError::Untouched { .. } | PublishError::Reserved { .. })) => {
+                return Ok(self.failed(base, error.to_string(), test_output));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let settled = prepared.apply()?;
+        let papers = match settled.outcome() {
+            publish::Outcome::Published { .. } => {
+                *tree = after;
+                papers
+            }
+            publish::Outcome::Undone { foreign } => self.failed(base, undone(foreign), test_output),
+        };
+        papers.write(&mut self.history)?;
+        settled.finish()?;
+        Ok(papers)
+    }
+
+    fn commit_plan(
+        &self,
+        item: &WorkItem,
+        receipt: &Receipt,
+    ) -> Result<Option<CommitPlan>, WorkError> {
+        if !self.order.commit {
+            return Ok(None);
+        }
+        let title = item.description.lines().next().unwrap_or_default();
+        let hash = receipt.receipt_hash.to_string();
+        let seconds = receipt.sealed_at.0 / 1000;
+        Ok(Some(CommitPlan::new(
+            &self.order.root,
+            title,
+            &hash,
+            seconds,
+        )?))
+    }
+
+    fn denied(&self, base: ItemOutcome, denial: Denial, test_output: Option<String>) -> Papers {
+        let outcome = ItemOutcome {
+            status: WorkStatus::Denied,
+            denial_reason: Some(denial.to_string()),
+            ..base
+        };
+        self.papers(outcome, test_output)
+    }
+
+    fn failed(&self, base: ItemOutcome, error: String, test_output: Option<String>) -> Papers {
+        let outcome = ItemOutcome {
+            status: WorkStatus::Failure,
+            error: Some(error),
+            ..base
+        };
+        self.papers(outcome, test_output)
+    }
+}
+
+/// What is written down about an item.
+impl Sealer<'_> {
+    /// What became of an item, with nothing of it published.
+    fn item_outcome(
+        &self,
+        level: usize,
+        item: &WorkItem,
+        outcome: &Outcome,
+        frozen: &Frozen,
+        tree: &Tree,
+    ) -> ItemOutcome {
+        let mut base = ItemOutcome::unpublished(
+            uuid::Uuid::new_v4().to_string(),
+            self.order.id.to_string(),
+            level as u64,
+            item.clone(),
+            outcome.status,
+            tree.hash(),
+        );
+        base.before_hash = frozen.tree.hash();
+        base.after_hash = frozen.tree.hash();
+        base.error = outcome.error.clone();
+        base.denial_reason = outcome.denial_reason.clone();
+        base.versions
+            .insert("bonded".into(), env!("CARGO_PKG_VERSION").into());
+        if let Some(capsule) = &outcome.capsule {
+            let prompt = outcome.prompt.as_deref().unwrap_or_default();
+            base = base.with_run(capsule, sha256(prompt));
+        }
+        if let Some(tests) = &outcome.tests {
+            base = base.with_tests(tests.report.clone());
+        }
+        base.metrics.execution_time_ms = outcome.execution_time_ms;
+        base
+    }
+
+    /// Seals an outcome as the next of the tree's chain.
+    fn papers(&self, outcome: ItemOutcome, test_output: Option<String>) -> Papers {
+        let dir = self.order.item_dir(&outcome.work_item.id);
+        self.papers_in(&dir, &self.order.id, outcome, test_output)
+    }
+
+    pub(super) fn papers_in(
+        &self,
+        dir: &Path,
+        plan: &PlanId,
+        outcome: ItemOutcome,
+        test_output: Option<String>,
+    ) -> Papers {
+        let previous = self.history.last().map(|line| &line.link);
+        let receipt = Receipt::seal(outcome, previous, self.order.clock.now());
+        let drawn = Drawn {
+            dir,
+            root: &self.order.root,
+            plan,
+            key: &self.key,
+            program: &self.order.program,
+            store: &self.order.store_file,
+        };
+        Papers::new(drawn, receipt, test_output)
+    }
+}
+
+/// SHA-256 in hexadecimal digits, as people compare it.
+fn sha256(text: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let digits = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    digits.collect()
+}
+
+pub(super) fn undone(foreign: &[TreePath]) -> String {
+    let paths: Vec<String> = foreign.iter().map(ToString::to_string).collect();
+    format!(
+        "Not published: {} changed by another while it was published",
+        paths.join(", ")
+    )
+}

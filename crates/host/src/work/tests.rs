@@ -1,0 +1,58 @@
+//! The tests of an item.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bonded_kernel::Hash;
+use bonded_kernel::work::{TestReport, WorkItem, test_counts};
+use bonded_tools::Sandbox;
+use bonded_tools::shell::shell;
+
+use super::outcome::Tests;
+
+/// What is kept of the tests' output.
+const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+
+/// How a test command ended.
+pub(super) enum Tested {
+    Passed(Tests),
+    Failed(Tests, String),
+    OutOfTime(Tests),
+    NotStarted(String),
+}
+
+/// Runs an item's tests in its copy of the tree, within the time that is left to it.
+pub(super) async fn run_tests(
+    item: &WorkItem,
+    command: &str,
+    sandbox: &Arc<Sandbox>,
+    dir: &Path,
+    left_ms: u64,
+) -> Tested {
+    let started = Instant::now();
+    let left = Duration::from_millis(left_ms);
+    let end = match shell(sandbox, command, dir, left, OUTPUT_BYTES_MAX).await {
+        Ok(end) => end,
+        Err(error) => return Tested::NotStarted(format!("Tests could not be started: {error}")),
+    };
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let tests = Tests {
+        report: TestReport {
+            command: command.to_owned(),
+            exit_code: end.status.and_then(|status| status.code()),
+            counts: test_counts(&end.output),
+            duration_ms,
+            output_hash: Hash::of(end.output.as_bytes()),
+            output_bytes: end.output_bytes,
+        },
+        output: end.output,
+    };
+    if end.status.is_none() {
+        return Tested::OutOfTime(tests);
+    }
+    match tests.report.judge(item) {
+        Ok(()) => Tested::Passed(tests),
+        Err(fault) => Tested::Failed(tests, fault.to_string()),
+    }
+}

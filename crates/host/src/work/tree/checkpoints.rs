@@ -1,0 +1,170 @@
+//! Trees as they were: frozen, kept, and restored.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::Hash;
+use bonded_kernel::work::Tree;
+
+use super::error::TreeError;
+use super::objects::{Content, Objects};
+use super::pass::{Extent, Pass, PassFault};
+use super::stat_cache::StatCache;
+use crate::work::publish::Contents;
+
+/// How often a tree that changes under the freeze is tried.
+const TRIES: usize = 3;
+
+/// Everything that is kept about trees, in a directory outside of all of them.
+///
+/// [`freeze`](Self::freeze), then [`sync`](Self::sync) before anything is done that cannot be undone without what
+/// was frozen; [`restore`](Self::restore) at any time after that.
+#[derive(Debug)]
+pub struct Checkpoints {
+    dir: PathBuf,
+    objects: Objects,
+}
+
+/// A tree at one moment, with all of its contents kept.
+#[derive(Clone, Debug)]
+pub struct Frozen {
+    pub tree: Tree,
+    /// Without links, absolute.
+    pub root: PathBuf,
+    /// The files that had to be read.
+    pub files_read: usize,
+    /// What is named `.git` in it, which is no part of it.
+    pub git: Vec<PathBuf>,
+    pub(super) stats: Arc<StatCache>,
+}
+
+impl Checkpoints {
+    pub fn open(dir: &Path) -> Result<Self, TreeError> {
+        fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
+        let dir = dir.canonicalize().map_err(TreeError::kept(dir))?;
+        let objects = Objects::open(&dir.join("objects"))?;
+        Ok(Self { dir, objects })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where things about the tree at a root are kept. The root is absolute and without links.
+    pub fn tree_dir(&self, root: &Path) -> PathBuf {
+        let name = Hash::of(root.as_os_str().as_encoded_bytes());
+        self.dir.join("trees").join(name.to_string())
+    }
+
+    /// Takes the tree as it is now, without what is named `.git`. Its contents are kept, and durable after the next
+    /// [`sync`](Self::sync).
+    pub fn freeze(&self, root: &Path) -> Result<Frozen, TreeError> {
+        let root = root.canonicalize().map_err(TreeError::unreadable(root))?;
+        if self.dir.starts_with(&root) {
+            let kept = self.dir.clone();
+            return Err(TreeError::KeptInside { kept, root });
+        }
+        let pass = Pass::new(&root, Extent::WithoutGit, Some(&self.objects))?;
+        let kept_at = self.tree_dir(&root).join("stat-cache");
+        let mut stats = StatCache::load(&kept_at, pass.device(), self.objects.has_all());
+        let mut changed = root.clone();
+        let mut files_read = 0;
+        for _ in 0..TRIES {
+            let passed = pass.run(&stats);
+            files_read += passed.files_read;
+            if !passed.fresh.is_empty() {
+                stats = stats.renewed(passed.fresh);
+                save(&stats, &kept_at)?;
+            }
+            match passed.tree {
+                Ok(tree) => {
+                    return Ok(Frozen {
+                        tree,
+                        root,
+                        files_read,
+                        git: passed.git.into_iter().map(as_path).collect(),
+                        stats: stats.into(),
+                    });
+                }
+                Err(PassFault::Changed(path)) => changed = path,
+                Err(PassFault::Refused(error)) => return Err(error),
+            }
+        }
+        Err(TreeError::Busy { path: changed })
+    }
+
+    /// Returns when every content that was kept before is durable.
+    pub fn sync(&self) -> Result<(), TreeError> {
+        self.objects.sync()
+    }
+
+    /// Keeps a content that is no file's.
+    pub fn put(&self, content: &[u8]) -> Result<Hash, TreeError> {
+        let hash = Hash::of(content);
+        self.objects.put(hash, content)?;
+        Ok(hash)
+    }
+
+    pub fn has(&self, content: Hash) -> bool {
+        self.objects.has(content)
+    }
+
+    /// A content, which is checked while it is read.
+    pub fn read(&self, content: Hash) -> Result<Content, TreeError> {
+        self.objects.read(content)
+    }
+
+    pub(super) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+}
+
+fn as_path(bytes: Box<[u8]>) -> PathBuf {
+    OsString::from_vec(bytes.into()).into()
+}
+
+/// The state of a tree that nobody writes to just now; nothing of it is kept.
+pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
+    let pass = Pass::new(root, Extent::WithoutGit, None)?;
+    let passed = pass.run(&StatCache::new(0, vec![]));
+    passed.tree.map_err(|fault| match fault {
+        PassFault::Changed(path) => TreeError::Busy { path },
+        PassFault::Refused(error) => error,
+    })
+}
+
+impl Contents for Checkpoints {
+    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
+        match self.objects.read(*content) {
+            Ok(content) => Ok(Box::new(content)),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+}
+
+fn save(stats: &StatCache, path: &Path) -> Result<(), TreeError> {
+    let dir = path.parent().expect("it lies in the tree's directory");
+    fs::create_dir_all(dir)
+        .and_then(|()| stats.save(path))
+        .map_err(TreeError::kept(path))
+}
+
+/// Writes a file so that after a crash it is there whole or not at all.
+pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = fs::File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        fs::File::open(dir)?.sync_all()
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

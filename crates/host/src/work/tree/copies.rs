@@ -1,0 +1,378 @@
+//! Isolated copies of a tree, one for each work item.
+
+mod overlay;
+mod whole;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bonded_kernel::Hash;
+use bonded_kernel::work::{Change, Node, Tree, TreePath};
+use rustix::fs::{FlockOperation, flock};
+
+use super::checkpoints::{Checkpoints, Frozen};
+use super::content::{Read, Reader};
+use super::error::TreeError;
+use super::isolation::Isolation;
+use super::namespace::failed;
+use super::pass::{Extent, Pass, PassFault, Passed};
+use super::removal::remove_tree;
+use super::stat_cache::StatCache;
+
+/// Where the copy itself lies.
+const MERGED: &str = "merged";
+/// Longer than a tick of a file system's clock, so that the next change is sure to be seen.
+const SETTLED: Duration = Duration::from_millis(30);
+/// How many paths of git's are named at most.
+const GIT_PATHS_MAX: usize = 100;
+/// Says since which start of the machine a copy is there.
+const BOOT: &str = "boot";
+
+/// The copies that one process makes, in a directory of its own. It is removed with this, unless they are to stay.
+#[derive(Debug)]
+pub struct Copies {
+    dir: PathBuf,
+    isolation: Isolation,
+    /// Whether copies outlive the process, for another that takes them up.
+    stay: bool,
+    /// Locked while the process lives.
+    _lock: File,
+}
+
+impl Copies {
+    /// Makes the directory `name` in the directory `all`, and removes what processes that are gone left there. For
+    /// [`Isolation::Overlay`] the process must have [entered](super::enter_namespace) its own namespace.
+    pub fn open(all: &Path, name: &str, isolation: Isolation) -> Result<Self, TreeError> {
+        Self::open_beside(all, name, isolation, &|_| false)
+    }
+
+    /// The same, for copies that stay until they are removed; those under the names that are `needed` stay too.
+    pub fn open_to_stay(
+        all: &Path,
+        name: &str,
+        isolation: Isolation,
+        needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TreeError> {
+        let needed = |other: &str| other == plain(name) || needed(other);
+        let mut copies = Self::open_beside(all, name, isolation, &needed)?;
+        copies.stay = true;
+        Ok(copies)
+    }
+
+    fn open_beside(
+        all: &Path,
+        name: &str,
+        isolation: Isolation,
+        needed: &dyn Fn(&str) -> bool,
+    ) -> Result<Self, TreeError> {
+        fs::create_dir_all(all).map_err(TreeError::unmade(all))?;
+        remove_leftovers(all, needed).map_err(TreeError::unmade(all))?;
+        let dir = all.join(plain(name));
+        loop {
+            fs::create_dir_all(&dir).map_err(TreeError::unmade(&dir))?;
+            if let Some(lock) = locked(&dir).map_err(TreeError::unmade(&dir))? {
+                return Ok(Self {
+                    dir,
+                    isolation,
+                    stay: false,
+                    _lock: lock,
+                });
+            }
+            if dir.exists() {
+                let why = "another process has copies there; wait for it to end".into();
+                return Err(TreeError::NoCopy { path: dir, why });
+            }
+        }
+    }
+
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Makes a copy of the tree as it was frozen.
+    pub fn make(
+        &self,
+        checkpoints: &Checkpoints,
+        frozen: &Frozen,
+        name: &str,
+    ) -> Result<TreeCopy, TreeError> {
+        let dir = self.dir.join(plain(name));
+        remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
+        let mut copy = self.empty(dir, frozen)?;
+        copy.fill(checkpoints, frozen)?;
+        if self.stay {
+            fs::write(copy.dir.join(BOOT), boot()).map_err(TreeError::unmade(&copy.dir))?;
+        }
+        Ok(copy)
+    }
+
+    /// Takes up a copy that another process left, as it left it. Nothing where there is none, where the machine was
+    /// started anew since, so that not all that was written may be there, or where copies are whole.
+    pub fn take_up(&self, frozen: &Frozen, name: &str) -> Result<Option<TreeCopy>, TreeError> {
+        let dir = self.dir.join(plain(name));
+        let left_at = fs::read(dir.join(BOOT)).unwrap_or_default();
+        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != boot() {
+            return Ok(None);
+        }
+        let copy = self.empty(dir, frozen)?;
+        copy.mount(frozen)?;
+        Ok(Some(copy))
+    }
+
+    fn empty(&self, dir: PathBuf, frozen: &Frozen) -> Result<TreeCopy, TreeError> {
+        let merged = dir.join(MERGED);
+        fs::create_dir_all(&merged).map_err(TreeError::unmade(&merged))?;
+        Ok(TreeCopy {
+            isolation: self.isolation,
+            base: frozen.tree.clone(),
+            known: Mutex::new(StatCache::new(0, vec![])),
+            stays: self.stay,
+            dir,
+            merged,
+        })
+    }
+
+    /// Removes all copies now.
+    pub fn remove(&self) -> Result<(), TreeError> {
+        remove_copies(&self.dir).map_err(TreeError::unmade(&self.dir))
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        if !self.stay {
+            // Whoever comes next removes what is left.
+            let _ = remove_copies(&self.dir);
+        }
+    }
+}
+
+/// Mounts an overlay over a tree, for a trial.
+pub(super) fn try_mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), String> {
+    fs::create_dir(dir).map_err(failed("make a directory"))?;
+    overlay::mount_over(tree, dir, merged)
+}
+
+pub(super) fn unmount(merged: &Path) {
+    overlay::unmount_from(merged);
+}
+
+/// What a work item has instead of the tree. It is removed when it is dropped, unless it is to stay.
+#[derive(Debug)]
+pub struct TreeCopy {
+    isolation: Isolation,
+    dir: PathBuf,
+    merged: PathBuf,
+    /// What it was made of; with what git keeps where that was copied.
+    base: Tree,
+    /// The files that are known already.
+    known: Mutex<StatCache>,
+    stays: bool,
+}
+
+/// What became of a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changed {
+    pub changes: Vec<Change>,
+    /// What was changed of what git keeps, where somebody could. Not all paths are named if there are many.
+    pub git: Vec<TreePath>,
+}
+
+impl TreeCopy {
+    fn fill(&mut self, checkpoints: &Checkpoints, frozen: &Frozen) -> Result<(), TreeError> {
+        if self.isolation == Isolation::Overlay {
+            return self.mount(frozen);
+        }
+        let reflink = self.isolation == Isolation::Reflink;
+        whole::copy(checkpoints, frozen, &self.merged, reflink)?;
+        // Read once as it is: that is what changes are held against.
+        std::thread::sleep(SETTLED);
+        self.base = self.pass()?.tree.map_err(refused)?;
+        Ok(())
+    }
+
+    fn mount(&self, frozen: &Frozen) -> Result<(), TreeError> {
+        let mounted = overlay::mount_over(&frozen.root, &self.dir, &self.merged);
+        mounted.map_err(|why| TreeError::NoCopy {
+            path: self.merged.clone(),
+            why,
+        })
+    }
+
+    /// Where the item works.
+    pub fn path(&self) -> &Path {
+        &self.merged
+    }
+
+    /// What is different now from the tree that was frozen, sorted by path. What was looked at before and is as it
+    /// was is not read again.
+    pub fn changes(&self) -> Result<Changed, TreeError> {
+        let passed = self.pass()?;
+        let tree = passed.tree.map_err(refused)?;
+        let changes = self.base.changes_to(&tree);
+        if self.isolation == Isolation::Overlay {
+            let git = git_paths(&self.dir.join(overlay::UPPER), passed.git);
+            return Ok(Changed { changes, git });
+        }
+        let (git, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_git);
+        let git = git.into_iter().map(|change| change.path);
+        Ok(Changed {
+            changes,
+            git: git.take(GIT_PATHS_MAX).collect(),
+        })
+    }
+
+    fn pass(&self) -> Result<Passed, TreeError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let upper = self.own_files();
+        let pass = match self.isolation {
+            Isolation::Overlay => Pass::new(&upper, Extent::WithoutGit, None)?.over(&self.base),
+            _ => Pass::new(&upper, Extent::Everything, None)?,
+        };
+        let passed = pass.run(&known);
+        *known = known.renewed(passed.fresh.clone());
+        Ok(passed)
+    }
+
+    /// Where what differs from the tree lies.
+    fn own_files(&self) -> PathBuf {
+        match self.isolation {
+            Isolation::Overlay => self.dir.join(overlay::UPPER),
+            _ => self.merged.clone(),
+        }
+    }
+
+    /// Keeps the contents that changes end with.
+    pub fn keep(&self, checkpoints: &Checkpoints, changes: &[Change]) -> Result<(), TreeError> {
+        let root = self.own_files();
+        let dir = File::open(&root).map_err(TreeError::unreadable(&root))?;
+        let mut reader = Reader::new(Some(checkpoints.objects()));
+        for change in changes {
+            let Some(Node::File { bytes, content, .. }) = change.after else {
+                continue;
+            };
+            let path = self.merged.join(as_path(&change.path));
+            match reader.read_beneath(&dir, as_path(&change.path), bytes) {
+                Read::Content(read) if read == content => {}
+                Read::Content(_) | Read::Changed => return Err(TreeError::Busy { path }),
+                Read::Unreadable(source) => return Err(TreeError::Unreadable { path, source }),
+                Read::NotKept(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the copy now, and tells if that fails.
+    pub fn remove(self) -> Result<(), TreeError> {
+        remove_copy(&self.dir).map_err(TreeError::unmade(&self.dir))
+    }
+}
+
+impl Drop for TreeCopy {
+    fn drop(&mut self) {
+        if self.stays {
+            overlay::unmount_from(&self.merged);
+        } else {
+            // Whoever comes next removes what is left.
+            let _ = remove_copy(&self.dir);
+        }
+    }
+}
+
+fn as_path(path: &TreePath) -> &Path {
+    use std::os::unix::ffi::OsStrExt;
+    Path::new(std::ffi::OsStr::from_bytes(path.as_bytes()))
+}
+
+fn is_git(change: &Change) -> bool {
+    change.path.names().any(|name| name == b".git")
+}
+
+fn refused(fault: PassFault) -> TreeError {
+    match fault {
+        PassFault::Changed(path) => TreeError::Busy { path },
+        PassFault::Refused(error) => error,
+    }
+}
+
+/// The files at and below what is named `.git` in the upper directory: whatever is there was changed.
+fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
+    let mut left: Vec<_> = found.into_iter().flat_map(TreePath::new).collect();
+    let mut paths = vec![];
+    while let Some(path) = left.pop() {
+        let full = upper.join(as_path(&path));
+        let entries = match full.symlink_metadata().is_ok_and(|it| it.is_dir()) {
+            true => fs::read_dir(&full).ok(),
+            false => None,
+        };
+        match entries {
+            None => paths.push(path),
+            Some(entries) => left.extend(entries.flatten().filter_map(|entry| {
+                let name = entry.file_name();
+                TreePath::child(Some(&path), name.as_encoded_bytes()).ok()
+            })),
+        }
+        if paths.len() == GIT_PATHS_MAX {
+            break;
+        }
+    }
+    paths.sort_unstable();
+    paths
+}
+
+/// Names the time since the machine was started. Where it cannot be read, no copy is ever taken up.
+fn boot() -> Vec<u8> {
+    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// A name that is safe for a directory; where it is not, one that follows from it.
+fn plain(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    match !name.is_empty() && name.len() <= 100 && name.bytes().all(is_plain) {
+        true => name.to_owned(),
+        false => Hash::of(name.as_bytes()).to_string(),
+    }
+}
+
+/// The lock on a directory, unless another holds it or has removed the directory.
+fn locked(dir: &Path) -> io::Result<Option<File>> {
+    let file = match File::open(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(all)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(needed) {
+            continue;
+        }
+        let dir = entry.path();
+        if let Some(_lock) = locked(&dir)? {
+            remove_copies(&dir)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_copies(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        remove_copy(&entry?.path())?;
+    }
+    remove_tree(dir)
+}
+
+fn remove_copy(dir: &Path) -> io::Result<()> {
+    overlay::unmount_from(&dir.join(MERGED));
+    remove_tree(dir)
+}

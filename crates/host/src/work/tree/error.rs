@@ -1,0 +1,87 @@
+//! Why a tree cannot be frozen, restored or copied.
+
+use std::io;
+use std::path::PathBuf;
+
+use bonded_kernel::Hash;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    #[error("{} cannot be read: {source}; make it readable to you, or move it out of the tree", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{} is not a directory; name the directory that is to be worked on", path.display())]
+    NoDirectory { path: PathBuf },
+    #[error("another file system is mounted at {}; unmount it, or work on a tree without it", path.display())]
+    Mount { path: PathBuf },
+    #[error("{} kept changing while the tree was frozen; end what writes there and start again", path.display())]
+    Busy { path: PathBuf },
+    #[error("the path {} is longer than the system can name; shorten it, or move it out of the tree", path.display())]
+    TooLong { path: PathBuf },
+    #[error(
+        "what is kept about the tree, {}, lies inside the tree {}; put the store elsewhere with --store",
+        kept.display(), root.display()
+    )]
+    KeptInside { kept: PathBuf, root: PathBuf },
+    #[error("{} cannot be written: {source}{}; the tree is untouched", path.display(), hint(source))]
+    Kept { path: PathBuf, source: io::Error },
+    #[error("the content {hash} is not in {}; the checkpoint that names it is lost", dir.display())]
+    Missing { hash: Hash, dir: PathBuf },
+    #[error("{} is damaged: {why}; the checkpoint is lost", path.display())]
+    Damaged { path: PathBuf, why: &'static str },
+    #[error("{} is not empty; a tree is restored into an empty directory", path.display())]
+    NotEmpty { path: PathBuf },
+    #[error("{} cannot be made: {source}{}", path.display(), hint(source))]
+    Unmade { path: PathBuf, source: io::Error },
+    #[error("{} is a device, which cannot be made again; move it out of the tree", path.display())]
+    Device { path: PathBuf },
+    #[error("{} is a bare repository; name a directory with a working tree", path.display())]
+    Bare { path: PathBuf },
+    #[error("{} is in the middle of a {what}; finish it or give it up first ({hint})", path.display())]
+    InTheMiddle {
+        path: PathBuf,
+        what: &'static str,
+        hint: &'static str,
+    },
+    #[error("the isolated copy {} cannot be made: {why}", path.display())]
+    NoCopy { path: PathBuf, why: String },
+}
+
+impl TreeError {
+    /// For what is ours and could not be written or read.
+    pub(super) fn kept<E: Into<io::Error>>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |source| Self::Kept {
+            path,
+            source: source.into(),
+        }
+    }
+
+    /// For what could not be made in a directory that is given to a tree.
+    pub(super) fn unmade<E: Into<io::Error>>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |source| Self::Unmade {
+            path,
+            source: source.into(),
+        }
+    }
+
+    pub(super) fn unreadable<E: Into<io::Error>>(
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |source| Self::Unreadable {
+            path,
+            source: source.into(),
+        }
+    }
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room there and start again"
+        }
+        io::ErrorKind::PermissionDenied => "; make it writable to you",
+        _ => "",
+    }
+}

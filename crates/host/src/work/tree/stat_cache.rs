@@ -1,0 +1,208 @@
+//! Contents that need not be read again, because their files are as they were.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bonded_kernel::Hash;
+
+use super::stamp::Stamp;
+
+const MAGIC: &[u8; 20] = b"bonded stat cache 1\n";
+const RECORD_BYTES: usize = 8 * 4 + 4 + 32;
+const CHECK_BYTES: usize = 32;
+
+/// A file as it was, and what was in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) stamp: Stamp,
+    pub(super) content: Hash,
+}
+
+/// What was found in files, by inode: a file that was moved is known too. Only files whose stamp had settled are
+/// in it.
+#[derive(Debug)]
+pub(super) struct StatCache {
+    /// Inodes are numbers of one file system.
+    device: u64,
+    /// Sorted by inode.
+    records: Vec<Record>,
+    /// Which of them were asked for and found.
+    used: Vec<AtomicBool>,
+}
+
+impl StatCache {
+    pub(super) fn new(device: u64, mut records: Vec<Record>) -> Self {
+        records.sort_by_key(|record| record.stamp.ino);
+        records.dedup_by_key(|record| record.stamp.ino);
+        let used = records.iter().map(|_| AtomicBool::new(false)).collect();
+        Self {
+            device,
+            records,
+            used,
+        }
+    }
+
+    pub(super) fn content(&self, stamp: &Stamp) -> Option<Hash> {
+        let found = self
+            .records
+            .binary_search_by_key(&stamp.ino, |record| record.stamp.ino);
+        let at = found.ok()?;
+        let record = &self.records[at];
+        if record.stamp != *stamp {
+            return None;
+        }
+        self.used[at].store(true, Ordering::Relaxed);
+        Some(record.content)
+    }
+
+    /// What was used of this, and what was found beside it.
+    pub(super) fn renewed(&self, fresh: Vec<Record>) -> Self {
+        let is_used = |at: &usize| self.used[*at].load(Ordering::Relaxed);
+        let old = (0..self.records.len()).filter(is_used);
+        // The fresh ones first: of two with one inode the first stays.
+        let mut records = fresh;
+        records.extend(old.map(|at| self.records[at]));
+        Self::new(self.device, records)
+    }
+
+    /// What was kept for this file system, as far as its contents are there. A cache that is missing or damaged
+    /// is an empty one.
+    pub(super) fn load(path: &Path, device: u64, has: impl Fn(Hash) -> bool) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let mut records = decode(&bytes, device).unwrap_or_default();
+        records.retain(|record| has(record.content));
+        Self::new(device, records)
+    }
+
+    pub(super) fn save(&self, path: &Path) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + self.records.len() * RECORD_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&self.device.to_le_bytes());
+        for Record { stamp, content } in &self.records {
+            bytes.extend_from_slice(&stamp.ino.to_le_bytes());
+            bytes.extend_from_slice(&stamp.bytes.to_le_bytes());
+            bytes.extend_from_slice(&stamp.mtime_ns.to_le_bytes());
+            bytes.extend_from_slice(&stamp.ctime_ns.to_le_bytes());
+            bytes.extend_from_slice(&stamp.mode.to_le_bytes());
+            bytes.extend_from_slice(content.as_bytes());
+        }
+        let check = Hash::of(&bytes);
+        bytes.extend_from_slice(check.as_bytes());
+        // Whoever reads it finds the old one or the new one; it may be lost, so nothing is synced.
+        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+        let written = std::fs::File::create(&temporary)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| std::fs::rename(&temporary, path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+fn decode(bytes: &[u8], device: u64) -> Option<Vec<Record>> {
+    let (body, check) = bytes.split_last_chunk::<CHECK_BYTES>()?;
+    if Hash::of(body).as_bytes() != check {
+        return None;
+    }
+    let body = body.strip_prefix(MAGIC)?;
+    let (kept_for, body) = body.split_first_chunk::<8>()?;
+    if u64::from_le_bytes(*kept_for) != device {
+        return None;
+    }
+    body.chunks_exact(RECORD_BYTES).map(record).collect()
+}
+
+fn record(bytes: &[u8]) -> Option<Record> {
+    let (ino, bytes) = bytes.split_first_chunk()?;
+    let (length, bytes) = bytes.split_first_chunk()?;
+    let (mtime, bytes) = bytes.split_first_chunk()?;
+    let (ctime, bytes) = bytes.split_first_chunk()?;
+    let (mode, bytes) = bytes.split_first_chunk()?;
+    let (content, _) = bytes.split_first_chunk()?;
+    Some(Record {
+        stamp: Stamp {
+            ino: u64::from_le_bytes(*ino),
+            bytes: u64::from_le_bytes(*length),
+            mtime_ns: i64::from_le_bytes(*mtime),
+            ctime_ns: i64::from_le_bytes(*ctime),
+            mode: u32::from_le_bytes(*mode),
+        },
+        content: Hash::from_bytes(*content),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(ino: u64) -> Record {
+        Record {
+            stamp: Stamp {
+                ino,
+                bytes: 3,
+                mtime_ns: -4,
+                ctime_ns: 5,
+                mode: 0o100_644,
+            },
+            content: Hash::of(&ino.to_le_bytes()),
+        }
+    }
+
+    #[test]
+    fn a_cache_is_read_as_it_was_written_and_not_at_all_when_it_was_changed() {
+        let dir = tempfile::tempdir().expect("a directory can be made");
+        let path = dir.path().join("cache");
+        let cache = StatCache::new(7, vec![example(2), example(1)]);
+        cache.save(&path).expect("it can be written");
+        let known = |device, has: bool| {
+            let cache = StatCache::load(&path, device, |_| has);
+            cache.content(&example(2).stamp).is_some()
+        };
+        assert!(known(7, true));
+        assert!(!known(8, true), "of another file system");
+        assert!(!known(7, false), "without its content");
+        let whole = std::fs::read(&path).expect("it is there");
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            assert!(decode(&bytes, 7).is_none_or(|it| it.is_empty()), "{at}");
+            assert!(decode(&whole[..at], 7).is_none(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_every_part_of_its_stamp() {
+        let cache = StatCache::new(7, vec![example(1)]);
+        let changes: [fn(&mut Stamp); 5] = [
+            |stamp| stamp.ino += 1,
+            |stamp| stamp.bytes += 1,
+            |stamp| stamp.mtime_ns += 1,
+            |stamp| stamp.ctime_ns += 1,
+            |stamp| stamp.mode ^= 1,
+        ];
+        assert!(cache.content(&example(1).stamp).is_some());
+        for change in changes {
+            let mut stamp = example(1).stamp;
+            change(&mut stamp);
+            assert!(cache.content(&stamp).is_none(), "{stamp:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_found_again_is_forgotten() {
+        let cache = StatCache::new(7, vec![example(1), example(2)]);
+        assert!(cache.content(&example(1).stamp).is_some());
+        let renewed = cache.renewed(vec![example(3)]);
+        let inodes: Vec<u64> = renewed.records.iter().map(|it| it.stamp.ino).collect();
+        assert_eq!(inodes, [1, 3]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, device: u64) {
+            assert!(decode(&bytes, device).is_none());
+        }
+    }
+}
