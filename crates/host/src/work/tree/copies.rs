@@ -1,18 +1,15 @@
 //! Isolated copies of a tree, one for each work item.
 
 mod overlay;
+mod place;
 mod whole;
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Node, Tree, TreePath};
-use rustix::fs::{FlockOperation, flock};
 
 use super::checkpoints::{Checkpoints, Frozen};
 use super::content::{Read, Reader};
@@ -22,6 +19,7 @@ use super::namespace::failed;
 use super::pass::{Extent, Pass, PassFault, Passed};
 use super::removal::remove_tree;
 use super::stat_cache::StatCache;
+pub(super) use place::OwnPlace;
 
 /// Where the copy itself lies.
 const MERGED: &str = "merged";
@@ -33,10 +31,8 @@ const GIT_PATHS_MAX: usize = 100;
 /// The copies that one process makes, in a directory of its own. It is removed with this.
 #[derive(Debug)]
 pub struct Copies {
-    dir: PathBuf,
+    place: OwnPlace,
     isolation: Isolation,
-    /// Locked while the process lives.
-    _lock: File,
 }
 
 impl Copies {
@@ -44,22 +40,11 @@ impl Copies {
     /// [`Isolation::Overlay`] the process must have [entered](super::enter_namespace) its own namespace.
     pub fn open(all: &Path, name: &str, isolation: Isolation) -> Result<Self, TreeError> {
         fs::create_dir_all(all).map_err(TreeError::unmade(all))?;
-        remove_leftovers(all).map_err(TreeError::unmade(all))?;
-        let dir = all.join(plain(name));
-        loop {
-            fs::create_dir_all(&dir).map_err(TreeError::unmade(&dir))?;
-            if let Some(lock) = locked(&dir).map_err(TreeError::unmade(&dir))? {
-                return Ok(Self {
-                    dir,
-                    isolation,
-                    _lock: lock,
-                });
-            }
-            if dir.exists() {
-                let why = "another process has copies there; wait for it to end".into();
-                return Err(TreeError::NoCopy { path: dir, why });
-            }
-        }
+        place::remove_leftovers(all).map_err(TreeError::unmade(all))?;
+        Ok(Self {
+            place: OwnPlace::make(all, &place::plain(name))?,
+            isolation,
+        })
     }
 
     pub fn isolation(&self) -> Isolation {
@@ -73,7 +58,7 @@ impl Copies {
         frozen: &Frozen,
         name: &str,
     ) -> Result<TreeCopy, TreeError> {
-        let dir = self.dir.join(plain(name));
+        let dir = self.place.path().join(place::plain(name));
         remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
         let merged = dir.join(MERGED);
         fs::create_dir_all(&merged).map_err(TreeError::unmade(&merged))?;
@@ -89,21 +74,11 @@ impl Copies {
     }
 }
 
-impl Drop for Copies {
-    fn drop(&mut self) {
-        // Whoever comes next removes what is left.
-        let _ = remove_copies(&self.dir);
-    }
-}
-
-/// Mounts an overlay over a tree, for a trial.
-pub(super) fn try_mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), String> {
-    fs::create_dir(dir).map_err(failed("make a directory"))?;
-    overlay::mount_over(tree, dir, merged)
-}
-
-pub(super) fn unmount(merged: &Path) {
-    overlay::unmount_from(merged);
+/// Mounts an overlay over a tree in a directory that is not there yet, for a trial.
+pub(super) fn try_mount_over(tree: &Path, dir: &Path) -> Result<(), String> {
+    let merged = dir.join(MERGED);
+    fs::create_dir_all(&merged).map_err(failed("make a directory"))?;
+    overlay::mount_over(tree, dir, &merged)
 }
 
 /// What a work item has instead of the tree. It is removed when it is dropped.
@@ -208,14 +183,14 @@ impl TreeCopy {
 
     /// Removes the copy now, and tells if that fails.
     pub fn remove(self) -> Result<(), TreeError> {
-        remove_copy(&self.dir).map_err(TreeError::unmade(&self.dir))
+        place::remove_copy(&self.dir).map_err(TreeError::unmade(&self.dir))
     }
 }
 
 impl Drop for TreeCopy {
     fn drop(&mut self) {
         // Whoever comes next removes what is left.
-        let _ = remove_copy(&self.dir);
+        let _ = place::remove_copy(&self.dir);
     }
 }
 
@@ -258,48 +233,4 @@ fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
     }
     paths.sort_unstable();
     paths
-}
-
-/// A name that is safe for a directory; where it is not, one that follows from it.
-fn plain(name: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    match !name.is_empty() && name.len() <= 100 && name.bytes().all(is_plain) {
-        true => name.to_owned(),
-        false => Hash::of(name.as_bytes()).to_string(),
-    }
-}
-
-/// The lock on a directory, unless another holds it or has removed the directory.
-fn locked(dir: &Path) -> io::Result<Option<File>> {
-    let file = match File::open(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn remove_leftovers(all: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(all)? {
-        let dir = entry?.path();
-        if let Some(_lock) = locked(&dir)? {
-            remove_copies(&dir)?;
-        }
-    }
-    Ok(())
-}
-
-fn remove_copies(dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        remove_copy(&entry?.path())?;
-    }
-    remove_tree(dir)
-}
-
-fn remove_copy(dir: &Path) -> io::Result<()> {
-    overlay::unmount_from(&dir.join(MERGED));
-    remove_tree(dir)
 }
