@@ -5,6 +5,7 @@
 //! is listed is there, whenever the machine stopped, and a pack without a list is nobody's.
 
 mod content;
+mod id;
 mod index;
 mod key;
 mod pack;
@@ -23,6 +24,7 @@ use bonded_kernel::Hash;
 use super::error::TreeError;
 pub use content::Content;
 pub(super) use content::{PIECE_BYTES, read_piece};
+pub(super) use id::ObjectsId;
 use index::Listed;
 use key::{FirstBytes, Key};
 use pack::Pack;
@@ -38,6 +40,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Objects {
     dir: PathBuf,
+    id: ObjectsId,
     known: Mutex<Known>,
     /// Held shared while a content is written, whole while it is decided what a sync covers.
     writing: RwLock<()>,
@@ -47,6 +50,8 @@ pub(super) struct Objects {
 
 #[derive(Debug, Default)]
 struct Known {
+    /// Lists are read when something is asked for: a freeze of an unchanged tree asks for nothing.
+    is_loaded: bool,
     places: HashMap<Key, Place, BuildHasherDefault<FirstBytes>>,
     /// The packs that are open.
     packs: HashMap<u32, Arc<File>>,
@@ -70,33 +75,39 @@ impl Objects {
     pub(super) fn open(dir: &Path) -> Result<Self, TreeError> {
         fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
         pack::remove_torn(dir).map_err(TreeError::kept(dir))?;
-        let objects = Self {
+        Ok(Self {
             dir: dir.to_owned(),
+            id: id::of(dir)?,
             known: Mutex::default(),
             writing: RwLock::default(),
             syncing: Mutex::default(),
-        };
-        objects.read_lists(&mut objects.known())?;
-        Ok(objects)
+        })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn id(&self) -> ObjectsId {
+        self.id
+    }
+
+    fn known(&self) -> Result<MutexGuard<'_, Known>, TreeError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.is_loaded {
+            self.read_lists(&mut known)?;
+            known.is_loaded = true;
+        }
+        Ok(known)
     }
 
     pub(super) fn has(&self, hash: Hash) -> bool {
-        self.known().places.contains_key(&Key(*hash.as_bytes()))
+        let key = Key(*hash.as_bytes());
+        self.known()
+            .is_ok_and(|known| known.places.contains_key(&key))
     }
 
     /// Whether some content is so long.
     pub(super) fn has_length(&self, bytes: u64) -> bool {
-        self.known().places.values().any(|it| it.bytes == bytes)
-    }
-
-    /// Those of the hashes that there is no content for.
-    pub(super) fn has_all(&self) -> impl Fn(Hash) -> bool {
-        let known = self.known();
-        move |hash| known.places.contains_key(&Key(*hash.as_bytes()))
+        let is_so_long =
+            |known: MutexGuard<'_, Known>| known.places.values().any(|it| it.bytes == bytes);
+        self.known().is_ok_and(is_so_long)
     }
 
     /// Keeps a content. It is durable after the next [`sync`](Self::sync).
@@ -140,13 +151,15 @@ impl Objects {
             offset,
             bytes,
         };
-        self.known().add(hash, place);
+        if let Err(error) = self.known().map(|mut known| known.add(hash, place)) {
+            return Ok(Streamed::Refused(error));
+        }
         Ok(Streamed::Kept(hash))
     }
 
     /// A place for the content, unless it is kept already.
     fn reserve(&self, hash: Hash, bytes: u64) -> Result<Option<(Arc<Pack>, Place)>, TreeError> {
-        let mut known = self.known();
+        let mut known = self.known()?;
         if known.places.contains_key(&Key(*hash.as_bytes())) {
             return Ok(None);
         }
@@ -161,13 +174,15 @@ impl Objects {
     }
 
     fn room(&self, bytes: u64) -> Result<(Arc<Pack>, u64), TreeError> {
-        self.known().room(&self.dir, bytes)
+        self.known()?.room(&self.dir, bytes)
     }
 
     /// A content that others may count on already is not there. Nothing that this process keeps is relied on
     /// from here: the next sync says so, and without one nothing is committed.
     fn fail(&self, path: &Path, source: io::Error) -> TreeError {
-        self.known().failed = Some((path.to_owned(), source.kind()));
+        if let Ok(mut known) = self.known() {
+            known.failed = Some((path.to_owned(), source.kind()));
+        }
         TreeError::kept(path)(source)
     }
 
@@ -176,7 +191,7 @@ impl Objects {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = {
             let _none = self.writing.write().unwrap_or_else(PoisonError::into_inner);
-            self.known().take_unlisted()?
+            self.known()?.take_unlisted()?
         };
         let Some((pack, unlisted)) = taken else {
             return Ok(());
@@ -187,7 +202,7 @@ impl Objects {
 
     /// A content, checked while it is read.
     pub(super) fn read(&self, hash: Hash) -> Result<Content, TreeError> {
-        let mut known = self.known();
+        let mut known = self.known()?;
         let key = Key(*hash.as_bytes());
         if !known.places.contains_key(&key) {
             // Another process may have put it there.
