@@ -18,7 +18,7 @@ const RULE: Change = Change {
 };
 
 /// Cargo tells the packages of two workspaces apart by name and version only, so in a shared target directory
-/// the changed ones need another version, and the changed program another name.
+/// the changed ones need another version, and the changed program another name. It is the only one.
 const APART: [Change; 2] = [
     Change {
         file: "Cargo.toml",
@@ -27,8 +27,8 @@ const APART: [Change; 2] = [
     },
     Change {
         file: "crates/bonded/Cargo.toml",
-        from: "[lints]\n",
-        to: "[[bin]]\nname = \"bonded-changed-rule\"\npath = \"src/main.rs\"\n\n[lints]\n",
+        from: "default-run = \"bonded\"\n",
+        to: "autobins = false\n\n[[bin]]\nname = \"bonded-changed-rule\"\npath = \"src/main.rs\"\n",
     },
 ];
 
