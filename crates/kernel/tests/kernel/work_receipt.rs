@@ -175,7 +175,8 @@ fn what_was_changed_or_written_otherwise_is_no_receipt() {
 fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
     let receipt = good();
     let empty = tree(&[]).hash();
-    let rows: [(fn(&mut Value), &str); 13] = [
+    type Forgery = fn(&mut Value);
+    let rows: [(Forgery, &str); 13] = [
         (|it| it["admission"]["admitted"] = json!(false), "admission"),
         (|it| it["admission"] = Value::Null, "admission"),
         (|it| it["before_hash"] = json!(Hash::ZERO), "content_hash"),
