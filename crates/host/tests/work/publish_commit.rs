@@ -319,18 +319,31 @@ fn no_hook_runs_and_filters_do() {
 fn what_lies_in_a_repository_of_its_own_is_left_out() {
     let world = World::new();
     furnish(&world, &[]);
-    make_nested(&world, "module");
-    world.git(["-c", "advice.addEmbeddedRepo=false", "add", "module"]);
+    for module in ["absent", "module"] {
+        make_nested(&world, module);
+        world.git(["-c", "advice.addEmbeddedRepo=false", "add", module]);
+    }
     first_commit(&world);
+    // As a submodule is before it is fetched.
+    remove(&world.tree, "absent/.git");
     make_nested(&world, "nested");
     let changes = world.changes_of(|copy| {
-        for path in ["nested/file", "module/file", "module/new", "edited"] {
+        for path in [
+            "nested/file",
+            "absent/new",
+            "module/file",
+            "module/new",
+            "edited",
+        ] {
             write(copy, path, "2");
         }
     });
     let done = publish(&world, &changes, &NoFaults).expect("it can be committed");
     let left_out: Vec<_> = done.left_out.iter().map(ToString::to_string).collect();
-    assert_eq!(left_out, ["module/file", "module/new", "nested/file"]);
+    assert_eq!(
+        left_out,
+        ["absent/new", "module/file", "module/new", "nested/file"]
+    );
     assert_eq!(
         world.git(["diff", "--name-only", "HEAD~1", "HEAD"]),
         "edited\n"
