@@ -13,6 +13,7 @@ mod desk;
 mod disk;
 mod faults;
 mod figure;
+mod freeze;
 mod help;
 mod long;
 mod memory;
@@ -33,7 +34,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -44,6 +45,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("help", help::measure),
     ("counting", counting::measure),
     ("tools", tools::measure),
+    ("freeze", freeze::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {

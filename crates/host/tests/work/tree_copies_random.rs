@@ -125,7 +125,7 @@ fn the_changes_of_a_copy_are_those_that_a_look_at_all_of_it_finds() {
             let tree = proptest::collection::vec(edit(), 0..30);
             let edits = proptest::collection::vec(proptest::collection::vec(edit(), 0..12), 1..4);
             let config = Config {
-                cases: 96,
+                cases: 64,
                 failure_persistence: None,
                 ..Config::default()
             };

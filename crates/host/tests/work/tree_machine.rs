@@ -4,13 +4,17 @@ use std::fs;
 use std::path::Path;
 
 use bonded_host::work::tree::{Checkpoints, Isolation, Isolations, TreeError};
-use rustix::mount::{MountFlags, mount, mount_bind, mount_remount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_remount};
 
 use crate::tree_process::{launcher, with_own_mounts, without_rights};
 use crate::tree_world::World;
 
 fn mount_memory(at: &Path, options: &std::ffi::CStr) {
     mount("tmpfs", at, "tmpfs", MountFlags::empty(), options).expect("it can be mounted");
+}
+
+fn unmount(at: &Path) {
+    rustix::mount::unmount(at, UnmountFlags::empty()).expect("nobody uses it");
 }
 
 #[test]
@@ -25,6 +29,7 @@ fn another_file_system_inside_the_tree_is_refused_with_its_name() {
             panic!("{refused:?}");
         };
         assert!(path.ends_with("a/b"), "{path:?}");
+        unmount(&world.path("a/b"));
         // A file that is mounted over another one, from the same file system.
         let world = World::new();
         world.write("a/file", "");
@@ -35,6 +40,7 @@ fn another_file_system_inside_the_tree_is_refused_with_its_name() {
             panic!("{refused:?}");
         };
         assert!(path.ends_with("a/file"), "{path:?}");
+        unmount(&world.path("a/file"));
     });
 }
 
@@ -74,6 +80,8 @@ fn a_full_disk_ends_a_freeze_clearly_and_nothing_half_written_is_used_later() {
         let restored = world.dir.path().join("restored");
         kept.restore(&frozen.tree, &restored).expect("all is there");
         assert_eq!(world.hash_of(&restored), before);
+        drop(kept);
+        unmount(&disk);
     });
 }
 

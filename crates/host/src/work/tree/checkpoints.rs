@@ -1,17 +1,18 @@
 //! Trees as they were: frozen, kept, and restored.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::Hash;
 use bonded_kernel::work::Tree;
 
 use super::error::TreeError;
-use super::objects::{Content, Objects};
+use super::objects::{Content, Objects, ObjectsId};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
 use crate::work::publish::Contents;
@@ -27,6 +28,14 @@ const TRIES: usize = 3;
 pub struct Checkpoints {
     dir: PathBuf,
     objects: Objects,
+    /// What is known of each tree, by the file in which it is kept.
+    known: Mutex<BTreeMap<PathBuf, KnownTree>>,
+}
+
+#[derive(Debug)]
+struct KnownTree {
+    stats: Arc<StatCache>,
+    is_saved: bool,
 }
 
 /// A tree at one moment, with all of its contents kept.
@@ -47,7 +56,11 @@ impl Checkpoints {
         fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
         let dir = dir.canonicalize().map_err(TreeError::kept(dir))?;
         let objects = Objects::open(&dir.join("objects"))?;
-        Ok(Self { dir, objects })
+        Ok(Self {
+            dir,
+            objects,
+            known: Mutex::default(),
+        })
     }
 
     pub fn dir(&self) -> &Path {
@@ -70,15 +83,19 @@ impl Checkpoints {
         }
         let pass = Pass::new(&root, Extent::WithoutGit, Some(&self.objects))?;
         let kept_at = self.tree_dir(&root).join("stat-cache");
-        let mut stats = StatCache::load(&kept_at, pass.device(), self.objects.has_all());
+        let mut stats = self.stats(&kept_at, pass.device());
         let mut changed = root.clone();
         let mut files_read = 0;
         for _ in 0..TRIES {
             let passed = pass.run(&stats);
             files_read += passed.files_read;
             if !passed.fresh.is_empty() {
-                stats = stats.renewed(passed.fresh);
-                save(&stats, &kept_at)?;
+                stats = Arc::new(stats.renewed(passed.fresh));
+                let tree = KnownTree {
+                    stats: stats.clone(),
+                    is_saved: false,
+                };
+                self.known().insert(kept_at.clone(), tree);
             }
             match passed.tree {
                 Ok(tree) => {
@@ -87,7 +104,7 @@ impl Checkpoints {
                         root,
                         files_read,
                         git: passed.git.into_iter().map(as_path).collect(),
-                        stats: stats.into(),
+                        stats,
                     });
                 }
                 Err(PassFault::Changed(path)) => changed = path,
@@ -99,7 +116,29 @@ impl Checkpoints {
 
     /// Returns when every content that was kept before is durable.
     pub fn sync(&self) -> Result<(), TreeError> {
-        self.objects.sync()
+        let unsaved: Vec<_> = self
+            .known()
+            .iter_mut()
+            .filter_map(|(path, tree)| {
+                let was_saved = std::mem::replace(&mut tree.is_saved, true);
+                (!was_saved).then(|| (path.clone(), tree.stats.clone()))
+            })
+            .collect();
+        self.objects.sync()?;
+        for (path, stats) in unsaved {
+            // Without it, files are read again.
+            let _ = save(&stats, &path, self.objects.id());
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, KnownTree>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stats(&self, kept_at: &Path, device: u64) -> Arc<StatCache> {
+        let known = self.known().get(kept_at).map(|tree| tree.stats.clone());
+        known.unwrap_or_else(|| StatCache::load(kept_at, device, self.objects.id()).into())
     }
 
     /// Keeps a content that is no file's.
@@ -123,6 +162,15 @@ impl Checkpoints {
     }
 }
 
+impl Contents for Checkpoints {
+    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
+        match self.objects.read(*content) {
+            Ok(content) => Ok(Box::new(content)),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+}
+
 fn as_path(bytes: Box<[u8]>) -> PathBuf {
     OsString::from_vec(bytes.into()).into()
 }
@@ -137,34 +185,7 @@ pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
     })
 }
 
-impl Contents for Checkpoints {
-    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
-        match self.objects.read(*content) {
-            Ok(content) => Ok(Box::new(content)),
-            Err(error) => Err(io::Error::other(error)),
-        }
-    }
-}
-
-fn save(stats: &StatCache, path: &Path) -> Result<(), TreeError> {
-    let dir = path.parent().expect("it lies in the tree's directory");
-    fs::create_dir_all(dir)
-        .and_then(|()| stats.save(path))
-        .map_err(TreeError::kept(path))
-}
-
-/// Writes a file so that after a crash it is there whole or not at all.
-pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("/"));
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        fs::File::open(dir)?.sync_all()
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    stats.save(path, objects)
 }

@@ -1,18 +1,15 @@
 //! Isolated copies of a tree, one for each work item.
 
 mod overlay;
+mod place;
 mod whole;
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Node, Tree, TreePath};
-use rustix::fs::{FlockOperation, flock};
 
 use super::checkpoints::{Checkpoints, Frozen};
 use super::content::{Read, Reader};
@@ -22,6 +19,7 @@ use super::namespace::failed;
 use super::pass::{Extent, Pass, PassFault, Passed};
 use super::removal::remove_tree;
 use super::stat_cache::StatCache;
+pub(super) use place::OwnPlace;
 
 /// Where the copy itself lies.
 const MERGED: &str = "merged";
@@ -35,12 +33,8 @@ const BOOT: &str = "boot";
 /// The copies that one process makes, in a directory of its own. It is removed with this, unless they are to stay.
 #[derive(Debug)]
 pub struct Copies {
-    dir: PathBuf,
+    place: OwnPlace,
     isolation: Isolation,
-    /// Whether copies outlive the process, for another that takes them up.
-    stay: bool,
-    /// Locked while the process lives.
-    _lock: File,
 }
 
 impl Copies {
@@ -57,9 +51,9 @@ impl Copies {
         isolation: Isolation,
         needed: &dyn Fn(&str) -> bool,
     ) -> Result<Self, TreeError> {
-        let needed = |other: &str| other == plain(name) || needed(other);
+        let needed = |other: &str| other == place::plain(name) || needed(other);
         let mut copies = Self::open_beside(all, name, isolation, &needed)?;
-        copies.stay = true;
+        copies.place.stay();
         Ok(copies)
     }
 
@@ -70,23 +64,11 @@ impl Copies {
         needed: &dyn Fn(&str) -> bool,
     ) -> Result<Self, TreeError> {
         fs::create_dir_all(all).map_err(TreeError::unmade(all))?;
-        remove_leftovers(all, needed).map_err(TreeError::unmade(all))?;
-        let dir = all.join(plain(name));
-        loop {
-            fs::create_dir_all(&dir).map_err(TreeError::unmade(&dir))?;
-            if let Some(lock) = locked(&dir).map_err(TreeError::unmade(&dir))? {
-                return Ok(Self {
-                    dir,
-                    isolation,
-                    stay: false,
-                    _lock: lock,
-                });
-            }
-            if dir.exists() {
-                let why = "another process has copies there; wait for it to end".into();
-                return Err(TreeError::NoCopy { path: dir, why });
-            }
-        }
+        place::remove_leftovers(all, needed).map_err(TreeError::unmade(all))?;
+        Ok(Self {
+            place: OwnPlace::make(all, &place::plain(name))?,
+            isolation,
+        })
     }
 
     pub fn isolation(&self) -> Isolation {
@@ -100,12 +82,12 @@ impl Copies {
         frozen: &Frozen,
         name: &str,
     ) -> Result<TreeCopy, TreeError> {
-        let dir = self.dir.join(plain(name));
+        let dir = self.place.path().join(place::plain(name));
         remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
         let mut copy = self.empty(dir, frozen)?;
         copy.fill(checkpoints, frozen)?;
-        if self.stay {
-            fs::write(copy.dir.join(BOOT), boot()).map_err(TreeError::unmade(&copy.dir))?;
+        if self.place.stays() {
+            fs::write(copy.dir.join(BOOT), place::boot()).map_err(TreeError::unmade(&copy.dir))?;
         }
         Ok(copy)
     }
@@ -113,9 +95,9 @@ impl Copies {
     /// Takes up a copy that another process left, as it left it. Nothing where there is none, where the machine was
     /// started anew since, so that not all that was written may be there, or where copies are whole.
     pub fn take_up(&self, frozen: &Frozen, name: &str) -> Result<Option<TreeCopy>, TreeError> {
-        let dir = self.dir.join(plain(name));
+        let dir = self.place.path().join(place::plain(name));
         let left_at = fs::read(dir.join(BOOT)).unwrap_or_default();
-        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != boot() {
+        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != place::boot() {
             return Ok(None);
         }
         let copy = self.empty(dir, frozen)?;
@@ -130,7 +112,7 @@ impl Copies {
             isolation: self.isolation,
             base: frozen.tree.clone(),
             known: Mutex::new(StatCache::new(0, vec![])),
-            stays: self.stay,
+            stays: self.place.stays(),
             dir,
             merged,
         })
@@ -138,27 +120,15 @@ impl Copies {
 
     /// Removes all copies now.
     pub fn remove(&self) -> Result<(), TreeError> {
-        remove_copies(&self.dir).map_err(TreeError::unmade(&self.dir))
+        self.place.remove()
     }
 }
 
-impl Drop for Copies {
-    fn drop(&mut self) {
-        if !self.stay {
-            // Whoever comes next removes what is left.
-            let _ = remove_copies(&self.dir);
-        }
-    }
-}
-
-/// Mounts an overlay over a tree, for a trial.
-pub(super) fn try_mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), String> {
-    fs::create_dir(dir).map_err(failed("make a directory"))?;
-    overlay::mount_over(tree, dir, merged)
-}
-
-pub(super) fn unmount(merged: &Path) {
-    overlay::unmount_from(merged);
+/// Mounts an overlay over a tree in a directory that is not there yet, for a trial.
+pub(super) fn try_mount_over(tree: &Path, dir: &Path) -> Result<(), String> {
+    let merged = dir.join(MERGED);
+    fs::create_dir_all(&merged).map_err(failed("make a directory"))?;
+    overlay::mount_over(tree, dir, &merged)
 }
 
 /// What a work item has instead of the tree. It is removed when it is dropped, unless it is to stay.
@@ -268,7 +238,7 @@ impl TreeCopy {
 
     /// Removes the copy now, and tells if that fails.
     pub fn remove(self) -> Result<(), TreeError> {
-        remove_copy(&self.dir).map_err(TreeError::unmade(&self.dir))
+        place::remove_copy(&self.dir).map_err(TreeError::unmade(&self.dir))
     }
 }
 
@@ -278,7 +248,7 @@ impl Drop for TreeCopy {
             overlay::unmount_from(&self.merged);
         } else {
             // Whoever comes next removes what is left.
-            let _ = remove_copy(&self.dir);
+            let _ = place::remove_copy(&self.dir);
         }
     }
 }
@@ -322,57 +292,4 @@ fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
     }
     paths.sort_unstable();
     paths
-}
-
-/// Names the time since the machine was started. Where it cannot be read, no copy is ever taken up.
-fn boot() -> Vec<u8> {
-    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
-}
-
-/// A name that is safe for a directory; where it is not, one that follows from it.
-fn plain(name: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    match !name.is_empty() && name.len() <= 100 && name.bytes().all(is_plain) {
-        true => name.to_owned(),
-        false => Hash::of(name.as_bytes()).to_string(),
-    }
-}
-
-/// The lock on a directory, unless another holds it or has removed the directory.
-fn locked(dir: &Path) -> io::Result<Option<File>> {
-    let file = match File::open(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok((file.metadata()?.nlink() > 0).then_some(file)),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io::Result<()> {
-    for entry in fs::read_dir(all)? {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(needed) {
-            continue;
-        }
-        let dir = entry.path();
-        if let Some(_lock) = locked(&dir)? {
-            remove_copies(&dir)?;
-        }
-    }
-    Ok(())
-}
-
-fn remove_copies(dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        remove_copy(&entry?.path())?;
-    }
-    remove_tree(dir)
-}
-
-fn remove_copy(dir: &Path) -> io::Result<()> {
-    overlay::unmount_from(&dir.join(MERGED));
-    remove_tree(dir)
 }

@@ -11,7 +11,7 @@ use rustix::fs::ioctl_ficlone;
 use serde::{Deserialize, Serialize};
 
 use super::checkpoints::Checkpoints;
-use super::copies::Copies;
+use super::copies::{Copies, OwnPlace};
 use super::namespace::{enter_namespace, failed};
 
 /// The hidden words that start this program to try an overlay.
@@ -103,8 +103,8 @@ pub fn enter(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 /// Makes a copy of a small tree and changes it in the ways that need help from the file system; then one of the
 /// tree that is meant.
 fn try_overlay(root: &Path, copies: &Path) -> Result<(), String> {
-    let scratch = Scratch::make(copies)?;
-    let dir = &scratch.0;
+    let place = scratch(copies)?;
+    let dir = &place.path().join("trial");
     let below = dir.join("tree");
     fs::create_dir_all(below.join("dir/inner")).map_err(failed("make a small tree"))?;
     fs::write(below.join("file"), "below").map_err(failed("make a small tree"))?;
@@ -119,9 +119,7 @@ fn try_overlay(root: &Path, copies: &Path) -> Result<(), String> {
     if changed.changes.len() != 3 || fs::read(below.join("file")).is_err() {
         return Err("an overlay does not keep changes as it should".into());
     }
-    let merged = dir.join("merged");
-    fs::create_dir(&merged).map_err(failed("make a directory"))?;
-    super::copies::try_mount_over(root, &dir.join("over"), &merged)
+    super::copies::try_mount_over(root, &place.path().join("over"))
 }
 
 fn change(copy: &Path) -> std::io::Result<()> {
@@ -133,12 +131,12 @@ fn change(copy: &Path) -> std::io::Result<()> {
 
 /// Clones a file of the tree.
 fn try_reflink(root: &Path, copies: &Path) -> Result<(), String> {
-    let scratch = Scratch::make(copies)?;
+    let place = scratch(copies)?;
     let Some(original) = first_file(root) else {
         return Err("the tree has no file to try it with".into());
     };
     let from = File::open(&original).map_err(failed(&format!("open {}", original.display())))?;
-    let to = File::create(scratch.0.join("clone")).map_err(failed("make a file"))?;
+    let to = File::create(place.path().join("clone")).map_err(failed("make a file"))?;
     ioctl_ficlone(&to, &from).map_err(failed("clone a file"))
 }
 
@@ -167,23 +165,8 @@ fn first_file(root: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A directory for trials. It is removed with this.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(copies: &Path) -> Result<Self, String> {
-        let name = format!("trial-{}-{}", std::process::id(), uuid::Uuid::new_v4());
-        let dir = copies.join(name);
-        fs::create_dir_all(&dir).map_err(failed(&format!("make {}", dir.display())))?;
-        let dir = dir.canonicalize();
-        dir.map(Self).map_err(failed("find its directory"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        super::copies::unmount(&self.0.join("merged"));
-        // Whoever comes next removes what is left.
-        let _ = super::removal::remove_tree(&self.0);
-    }
+/// A directory for trials. What is left in it is removed with it, as copies are.
+fn scratch(copies: &Path) -> Result<OwnPlace, String> {
+    let name = format!("trial-{}", uuid::Uuid::new_v4());
+    OwnPlace::make(copies, &name).map_err(|it| it.to_string())
 }

@@ -5,14 +5,13 @@
 //! is listed is there, whenever the machine stopped, and a pack without a list is nobody's.
 
 mod content;
+mod id;
 mod index;
 mod key;
+mod known;
 mod pack;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fs::{self, File};
-use std::hash::BuildHasherDefault;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,10 @@ use bonded_kernel::Hash;
 use super::error::TreeError;
 pub use content::Content;
 pub(super) use content::{PIECE_BYTES, read_piece};
+pub(super) use id::ObjectsId;
 use index::Listed;
-use key::{FirstBytes, Key};
+use key::Key;
+use known::Known;
 use pack::Pack;
 
 /// Where a content lies.
@@ -38,6 +39,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Objects {
     dir: PathBuf,
+    id: ObjectsId,
     known: Mutex<Known>,
     /// Held shared while a content is written, whole while it is decided what a sync covers.
     writing: RwLock<()>,
@@ -45,58 +47,49 @@ pub(super) struct Objects {
     syncing: Mutex<()>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    places: HashMap<Key, Place, BuildHasherDefault<FirstBytes>>,
-    /// The packs that are open.
-    packs: HashMap<u32, Arc<File>>,
-    /// The one that this process writes, once it wrote something.
-    own: Option<Own>,
-    /// Lists that have been read, by pack.
-    read: HashMap<u32, u64>,
-    /// Why nothing can be relied on any more.
-    failed: Option<(PathBuf, io::ErrorKind)>,
-}
-
-#[derive(Debug)]
-struct Own {
-    pack: Arc<Pack>,
-    end: u64,
-    unlisted: Vec<Listed>,
-}
-
 impl Objects {
     /// Packs that a process left behind without a list are removed.
     pub(super) fn open(dir: &Path) -> Result<Self, TreeError> {
         fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
         pack::remove_torn(dir).map_err(TreeError::kept(dir))?;
-        let objects = Self {
+        Ok(Self {
             dir: dir.to_owned(),
+            id: id::of(dir)?,
             known: Mutex::default(),
             writing: RwLock::default(),
             syncing: Mutex::default(),
-        };
-        objects.read_lists(&mut objects.known())?;
-        Ok(objects)
+        })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn id(&self) -> ObjectsId {
+        self.id
+    }
+
+    /// What is known without a look at the lists.
+    fn known_so_far(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn known(&self) -> Result<MutexGuard<'_, Known>, TreeError> {
+        let mut known = self.known_so_far();
+        if !known.is_loaded {
+            self.read_lists(&mut known)?;
+            known.is_loaded = true;
+        }
+        Ok(known)
+    }
+
     pub(super) fn has(&self, hash: Hash) -> bool {
-        self.known().places.contains_key(&Key(*hash.as_bytes()))
+        let key = Key(*hash.as_bytes());
+        self.known()
+            .is_ok_and(|known| known.places.contains_key(&key))
     }
 
     /// Whether some content is so long.
     pub(super) fn has_length(&self, bytes: u64) -> bool {
-        self.known().places.values().any(|it| it.bytes == bytes)
-    }
-
-    /// Those of the hashes that there is no content for.
-    pub(super) fn has_all(&self) -> impl Fn(Hash) -> bool {
-        let known = self.known();
-        move |hash| known.places.contains_key(&Key(*hash.as_bytes()))
+        let is_so_long =
+            |known: MutexGuard<'_, Known>| known.places.values().any(|it| it.bytes == bytes);
+        self.known().is_ok_and(is_so_long)
     }
 
     /// Keeps a content. It is durable after the next [`sync`](Self::sync).
@@ -140,13 +133,15 @@ impl Objects {
             offset,
             bytes,
         };
-        self.known().add(hash, place);
+        if let Err(error) = self.known().map(|mut known| known.add(hash, place)) {
+            return Ok(Streamed::Refused(error));
+        }
         Ok(Streamed::Kept(hash))
     }
 
     /// A place for the content, unless it is kept already.
     fn reserve(&self, hash: Hash, bytes: u64) -> Result<Option<(Arc<Pack>, Place)>, TreeError> {
-        let mut known = self.known();
+        let mut known = self.known()?;
         if known.places.contains_key(&Key(*hash.as_bytes())) {
             return Ok(None);
         }
@@ -161,13 +156,13 @@ impl Objects {
     }
 
     fn room(&self, bytes: u64) -> Result<(Arc<Pack>, u64), TreeError> {
-        self.known().room(&self.dir, bytes)
+        self.known()?.room(&self.dir, bytes)
     }
 
     /// A content that others may count on already is not there. Nothing that this process keeps is relied on
     /// from here: the next sync says so, and without one nothing is committed.
     fn fail(&self, path: &Path, source: io::Error) -> TreeError {
-        self.known().failed = Some((path.to_owned(), source.kind()));
+        self.known_so_far().failed = Some((path.to_owned(), source.kind()));
         TreeError::kept(path)(source)
     }
 
@@ -176,7 +171,7 @@ impl Objects {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = {
             let _none = self.writing.write().unwrap_or_else(PoisonError::into_inner);
-            self.known().take_unlisted()?
+            self.known_so_far().take_unlisted()?
         };
         let Some((pack, unlisted)) = taken else {
             return Ok(());
@@ -187,7 +182,7 @@ impl Objects {
 
     /// A content, checked while it is read.
     pub(super) fn read(&self, hash: Hash) -> Result<Content, TreeError> {
-        let mut known = self.known();
+        let mut known = self.known()?;
         let key = Key(*hash.as_bytes());
         if !known.places.contains_key(&key) {
             // Another process may have put it there.
@@ -247,55 +242,4 @@ pub(super) enum Streamed {
     /// It was longer or shorter than it was said to be.
     OtherLength,
     Refused(TreeError),
-}
-
-impl Known {
-    fn check(&self) -> Result<(), TreeError> {
-        match &self.failed {
-            None => Ok(()),
-            Some((path, kind)) => Err(TreeError::kept(path)(io::Error::from(*kind))),
-        }
-    }
-
-    /// Room at the end of this process's pack.
-    fn room(&mut self, dir: &Path, bytes: u64) -> Result<(Arc<Pack>, u64), TreeError> {
-        self.check()?;
-        if self.own.is_none() {
-            let pack = Arc::new(Pack::create(dir).map_err(TreeError::kept(dir))?);
-            let reading = File::open(&pack.path).map_err(TreeError::kept(&pack.path))?;
-            self.packs.insert(pack.number, reading.into());
-            self.own = Some(Own {
-                pack,
-                end: 0,
-                unlisted: vec![],
-            });
-        }
-        let own = self.own.as_mut().expect("it was made just now");
-        let offset = own.end;
-        own.end += bytes;
-        Ok((own.pack.clone(), offset))
-    }
-
-    fn add(&mut self, hash: Hash, place: Place) {
-        let Some(own) = &mut self.own else {
-            return;
-        };
-        if let Entry::Vacant(vacant) = self.places.entry(Key(*hash.as_bytes())) {
-            vacant.insert(place);
-            own.unlisted.push(Listed {
-                hash,
-                offset: place.offset,
-                bytes: place.bytes,
-            });
-        }
-    }
-
-    fn take_unlisted(&mut self) -> Result<Option<(Arc<Pack>, Vec<Listed>)>, TreeError> {
-        self.check()?;
-        let Some(own) = &mut self.own else {
-            return Ok(None);
-        };
-        let unlisted = std::mem::take(&mut own.unlisted);
-        Ok((!unlisted.is_empty()).then(|| (own.pack.clone(), unlisted)))
-    }
 }

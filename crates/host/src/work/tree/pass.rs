@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, available_parallelism};
 
 use bonded_kernel::work::{Child, Node, Tree};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
@@ -19,7 +20,7 @@ use rustix::io::Errno;
 use super::content::{Read, Reader};
 use super::error::TreeError;
 use super::objects::Objects;
-use super::stamp::{Seen, Stamp, now_ns, see_open};
+use super::stamp::{Stamp, now_ns, see_open};
 use super::stat_cache::{Record, StatCache};
 use listing::Unread;
 use pending::Pending;
@@ -108,21 +109,19 @@ impl<'a> Pass<'a> {
         let begun_ns = now_ns();
         let tree = Mutex::new(None);
         let queue = Queue::new(Pending::root(self.over.map(Tree::root)));
-        let threads = std::thread::available_parallelism().map_or(1, |it| it.get());
-        let threads = threads.min(THREADS_MAX);
+        let threads = self.threads();
         let worker = || {
             let mut worker = Worker::new(self, cache, &queue, &tree);
             worker.run();
             worker.found
         };
         let found: Vec<Found> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(worker)).collect();
+            // Where the system gives no more threads, those that there are do it all.
+            let others = (1..threads).flat_map(|_| Builder::new().spawn_scoped(scope, worker));
+            let others: Vec<_> = others.collect();
             let mut found = vec![worker()];
-            found.extend(
-                others
-                    .into_iter()
-                    .map(|it| it.join().expect("a worker does not panic")),
-            );
+            let joined = others.into_iter().map(|other| other.join());
+            found.extend(joined.map(|found| found.expect("a worker does not panic")));
             found
         });
         let fault = queue.into_fault();
@@ -133,6 +132,14 @@ impl<'a> Pass<'a> {
             fresh: settled(&found, begun_ns),
             files_read: found.iter().map(|found| found.files.len()).sum(),
             git: found.into_iter().flat_map(|found| found.git).collect(),
+        }
+    }
+
+    /// An upper directory is small, and there may be many at a time.
+    fn threads(&self) -> usize {
+        match self.over {
+            Some(_) => 1,
+            None => available_parallelism().map_or(1, |it| it.get().min(THREADS_MAX)),
         }
     }
 
@@ -212,6 +219,8 @@ struct Batch {
 struct Worker<'a> {
     pass: &'a Pass<'a>,
     cache: &'a StatCache,
+    /// Where in the cache the last file was found.
+    near: usize,
     queue: &'a Queue,
     tree: &'a Mutex<Option<Tree>>,
     reader: Reader<'a>,
@@ -229,6 +238,7 @@ impl<'a> Worker<'a> {
         Self {
             pass,
             cache,
+            near: 0,
             queue,
             tree,
             reader: Reader::new(pass.objects),
@@ -281,13 +291,5 @@ impl<'a> Worker<'a> {
             content,
         };
         Ok((file.name.to_bytes().into(), Child::Leaf(node)))
-    }
-
-    /// Where something else is mounted over a name, the tree ends, and it must not.
-    fn refuse_mount(&self, path: &[u8], seen: &Seen) -> Result<(), PassFault> {
-        match seen.is_mount || seen.device != self.pass.device {
-            true => Err(self.pass.fault(path, Errno::XDEV)),
-            false => Ok(()),
-        }
     }
 }

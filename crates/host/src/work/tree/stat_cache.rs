@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bonded_kernel::Hash;
 
+use super::objects::ObjectsId;
 use super::stamp::Stamp;
 
 const MAGIC: &[u8; 20] = b"bonded stat cache 1\n";
 const RECORD_BYTES: usize = 8 * 4 + 4 + 32;
 const CHECK_BYTES: usize = 32;
+const HEAD_BYTES: usize = MAGIC.len() + 8 + 16 + CHECK_BYTES;
 
 /// A file as it was, and what was in it.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +45,41 @@ impl StatCache {
         }
     }
 
-    pub(super) fn content(&self, stamp: &Stamp) -> Option<Hash> {
-        let found = self
-            .records
-            .binary_search_by_key(&stamp.ino, |record| record.stamp.ino);
-        let at = found.ok()?;
+    /// What is in the file of this stamp, if that is known. Files of one directory mostly have inodes near each
+    /// other, so the search begins at `near`, where the last one ended.
+    pub(super) fn content(&self, stamp: &Stamp, near: &mut usize) -> Option<Hash> {
+        let at = self.find(stamp.ino, *near)?;
+        *near = at;
         let record = &self.records[at];
         if record.stamp != *stamp {
             return None;
         }
         self.used[at].store(true, Ordering::Relaxed);
         Some(record.content)
+    }
+
+    /// Doubles its stride until the inode is passed, and halves from there.
+    fn find(&self, ino: u64, near: usize) -> Option<usize> {
+        let records = &self.records;
+        let ino_at = |at: usize| records[at].stamp.ino;
+        let (mut low, mut high) = (near.min(records.len().checked_sub(1)?), records.len());
+        let mut stride = 1;
+        if ino_at(low) <= ino {
+            while low + stride < high && ino_at(low + stride) <= ino {
+                low += stride;
+                stride *= 2;
+            }
+            high = high.min(low + stride);
+        } else {
+            high = low;
+            while stride <= high && ino_at(high - stride) > ino {
+                high -= stride;
+                stride *= 2;
+            }
+            low = high.saturating_sub(stride);
+        }
+        let within = records[low..high].binary_search_by_key(&ino, |record| record.stamp.ino);
+        within.ok().map(|at| low + at)
     }
 
     /// What was used of this, and what was found beside it.
@@ -66,19 +92,19 @@ impl StatCache {
         Self::new(self.device, records)
     }
 
-    /// What was kept for this file system, as far as its contents are there. A cache that is missing or damaged
-    /// is an empty one.
-    pub(super) fn load(path: &Path, device: u64, has: impl Fn(Hash) -> bool) -> Self {
+    /// What was kept for this file system and these objects. A cache that is missing or damaged is an empty one.
+    pub(super) fn load(path: &Path, device: u64, objects: ObjectsId) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
-        let mut records = decode(&bytes, device).unwrap_or_default();
-        records.retain(|record| has(record.content));
+        let records = decode(&bytes, device, objects).unwrap_or_default();
         Self::new(device, records)
     }
 
-    pub(super) fn save(&self, path: &Path) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + self.records.len() * RECORD_BYTES);
+    /// Called when all the contents are durable: whoever reads this relies on them.
+    pub(super) fn save(&self, path: &Path, objects: ObjectsId) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + self.records.len() * RECORD_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.device.to_le_bytes());
+        bytes.extend_from_slice(&objects);
         for Record { stamp, content } in &self.records {
             bytes.extend_from_slice(&stamp.ino.to_le_bytes());
             bytes.extend_from_slice(&stamp.bytes.to_le_bytes());
@@ -101,14 +127,15 @@ impl StatCache {
     }
 }
 
-fn decode(bytes: &[u8], device: u64) -> Option<Vec<Record>> {
+fn decode(bytes: &[u8], device: u64, objects: ObjectsId) -> Option<Vec<Record>> {
     let (body, check) = bytes.split_last_chunk::<CHECK_BYTES>()?;
     if Hash::of(body).as_bytes() != check {
         return None;
     }
     let body = body.strip_prefix(MAGIC)?;
     let (kept_for, body) = body.split_first_chunk::<8>()?;
-    if u64::from_le_bytes(*kept_for) != device {
+    let (kept_in, body) = body.split_first_chunk()?;
+    if u64::from_le_bytes(*kept_for) != device || *kept_in != objects {
         return None;
     }
     body.chunks_exact(RECORD_BYTES).map(record).collect()
@@ -155,20 +182,20 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory can be made");
         let path = dir.path().join("cache");
         let cache = StatCache::new(7, vec![example(2), example(1)]);
-        cache.save(&path).expect("it can be written");
-        let known = |device, has: bool| {
-            let cache = StatCache::load(&path, device, |_| has);
-            cache.content(&example(2).stamp).is_some()
+        cache.save(&path, [3; 16]).expect("it can be written");
+        let known = |device, objects| {
+            let cache = StatCache::load(&path, device, [objects; 16]);
+            cache.content(&example(2).stamp, &mut 0).is_some()
         };
-        assert!(known(7, true));
-        assert!(!known(8, true), "of another file system");
-        assert!(!known(7, false), "without its content");
+        assert!(known(7, 3));
+        assert!(!known(8, 3), "of another file system");
+        assert!(!known(7, 4), "without its contents");
         let whole = std::fs::read(&path).expect("it is there");
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
-            assert!(decode(&bytes, 7).is_none_or(|it| it.is_empty()), "{at}");
-            assert!(decode(&whole[..at], 7).is_none(), "cut at {at}");
+            assert!(decode(&bytes, 7, [3; 16]).is_none(), "{at}");
+            assert!(decode(&whole[..at], 7, [3; 16]).is_none(), "cut at {at}");
         }
     }
 
@@ -182,18 +209,18 @@ mod tests {
             |stamp| stamp.ctime_ns += 1,
             |stamp| stamp.mode ^= 1,
         ];
-        assert!(cache.content(&example(1).stamp).is_some());
+        assert!(cache.content(&example(1).stamp, &mut 0).is_some());
         for change in changes {
             let mut stamp = example(1).stamp;
             change(&mut stamp);
-            assert!(cache.content(&stamp).is_none(), "{stamp:?}");
+            assert!(cache.content(&stamp, &mut 0).is_none(), "{stamp:?}");
         }
     }
 
     #[test]
     fn what_was_not_found_again_is_forgotten() {
         let cache = StatCache::new(7, vec![example(1), example(2)]);
-        assert!(cache.content(&example(1).stamp).is_some());
+        assert!(cache.content(&example(1).stamp, &mut 0).is_some());
         let renewed = cache.renewed(vec![example(3)]);
         let inodes: Vec<u64> = renewed.records.iter().map(|it| it.stamp.ino).collect();
         assert_eq!(inodes, [1, 3]);
@@ -202,7 +229,15 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, device: u64) {
-            assert!(decode(&bytes, device).is_none());
+            assert!(decode(&bytes, device, [0; 16]).is_none());
+        }
+
+        #[test]
+        fn a_file_is_found_from_wherever_the_search_begins(inodes: Vec<u8>, near: usize, ino: u8) {
+            let records = inodes.iter().map(|ino| example((*ino).into())).collect();
+            let cache = StatCache::new(7, records);
+            let found = cache.content(&example(ino.into()).stamp, &mut near.clone());
+            assert_eq!(found.is_some(), inodes.contains(&ino));
         }
     }
 }

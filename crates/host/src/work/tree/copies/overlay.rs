@@ -1,4 +1,8 @@
 //! A copy that holds only what differs: an overlay over the tree.
+//!
+//! What a person changes in the tree meanwhile may be seen in the copy, because the tree itself lies below it. The
+//! changes of the copy are told from its upper directory alone, so it is never taken for the item's. A directory of
+//! the tree cannot be renamed in a copy, as on any overlay: programs copy it instead.
 
 use std::ffi::CString;
 use std::fs;

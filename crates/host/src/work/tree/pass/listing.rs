@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bonded_kernel::work::{Child, Directory, Node, Special};
 use rustix::fs::{FileType, RawDir, readlinkat};
+use rustix::io::Errno;
 
 use super::pending::{Pending, part_done};
 use super::{Batch, Extent, Job, PassFault, Worker, overlay};
@@ -109,7 +110,7 @@ impl Worker<'_> {
     }
 
     fn look_at(
-        &self,
+        &mut self,
         dir: &Arc<Pending>,
         open: &OwnedFd,
         name: &CStr,
@@ -118,8 +119,8 @@ impl Worker<'_> {
     ) -> Result<(), PassFault> {
         let fault = |errno| self.pass.fault(&dir.child(name.to_bytes()), errno);
         let seen = see(open, name).map_err(fault)?;
-        if seen.is_mount || seen.device != self.pass.device {
-            self.refuse_mount(&dir.child(name.to_bytes()), &seen)?;
+        if seen.is_mount {
+            return Err(fault(Errno::XDEV));
         }
         let stamp = seen.stamp;
         let node = match stamp.kind() {
@@ -131,7 +132,7 @@ impl Worker<'_> {
                 listed.directories.push(below);
                 return Ok(());
             }
-            FileType::RegularFile => match self.cache.content(&stamp) {
+            FileType::RegularFile => match self.cache.content(&stamp, &mut self.near) {
                 Some(content) => Node::File {
                     mode: stamp.permissions(),
                     bytes: stamp.bytes,

@@ -1,5 +1,7 @@
 //! A second look after a pass: a tree that changed meanwhile was seen as it never was.
 
+use std::thread::{self, Builder};
+
 use rustix::io::Errno;
 
 use super::{Found, Pass, PassFault};
@@ -7,15 +9,18 @@ use crate::work::tree::stamp::{Stamp, see};
 
 /// Whether the directories and the files that were read are as they were when they were looked at.
 pub(super) fn unchanged(pass: &Pass<'_>, found: &[Found]) -> Result<(), PassFault> {
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let (first, others) = found.split_first().expect("there is one for each thread");
-        let others: Vec<_> = others
-            .iter()
-            .map(|found| scope.spawn(|| look_again(pass, found)))
-            .collect();
+        let look = |found| Builder::new().spawn_scoped(scope, move || look_again(pass, found));
+        let others: Vec<_> = others.iter().map(|found| (found, look(found))).collect();
         let mut verdict = look_again(pass, first);
-        for other in others {
-            verdict = verdict.and(other.join().expect("looking does not panic"));
+        for (found, other) in others {
+            let seen = match other {
+                Ok(other) => other.join().expect("looking does not panic"),
+                // The system gives no more threads.
+                Err(_) => look_again(pass, found),
+            };
+            verdict = verdict.and(seen);
         }
         verdict
     })
