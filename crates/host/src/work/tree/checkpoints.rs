@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -162,6 +162,15 @@ impl Checkpoints {
     }
 }
 
+impl Contents for Checkpoints {
+    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
+        match self.objects.read(*content) {
+            Ok(content) => Ok(Box::new(content)),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+}
+
 fn as_path(bytes: Box<[u8]>) -> PathBuf {
     OsString::from_vec(bytes.into()).into()
 }
@@ -176,32 +185,7 @@ pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
     })
 }
 
-impl Contents for Checkpoints {
-    fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
-        match self.objects.read(*content) {
-            Ok(content) => Ok(Box::new(content)),
-            Err(error) => Err(io::Error::other(error)),
-        }
-    }
-}
-
 fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     stats.save(path, objects)
-}
-
-/// Writes a file so that after a crash it is there whole or not at all.
-pub(super) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("/"));
-    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        fs::File::open(dir)?.sync_all()
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

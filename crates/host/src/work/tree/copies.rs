@@ -35,8 +35,6 @@ const BOOT: &str = "boot";
 pub struct Copies {
     place: OwnPlace,
     isolation: Isolation,
-    /// Whether copies outlive the process, for another that takes them up.
-    stay: bool,
 }
 
 impl Copies {
@@ -55,7 +53,6 @@ impl Copies {
     ) -> Result<Self, TreeError> {
         let needed = |other: &str| other == place::plain(name) || needed(other);
         let mut copies = Self::open_beside(all, name, isolation, &needed)?;
-        copies.stay = true;
         copies.place.stay();
         Ok(copies)
     }
@@ -71,7 +68,6 @@ impl Copies {
         Ok(Self {
             place: OwnPlace::make(all, &place::plain(name))?,
             isolation,
-            stay: false,
         })
     }
 
@@ -90,8 +86,8 @@ impl Copies {
         remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
         let mut copy = self.empty(dir, frozen)?;
         copy.fill(checkpoints, frozen)?;
-        if self.stay {
-            fs::write(copy.dir.join(BOOT), boot()).map_err(TreeError::unmade(&copy.dir))?;
+        if self.place.stays() {
+            fs::write(copy.dir.join(BOOT), place::boot()).map_err(TreeError::unmade(&copy.dir))?;
         }
         Ok(copy)
     }
@@ -101,7 +97,7 @@ impl Copies {
     pub fn take_up(&self, frozen: &Frozen, name: &str) -> Result<Option<TreeCopy>, TreeError> {
         let dir = self.place.path().join(place::plain(name));
         let left_at = fs::read(dir.join(BOOT)).unwrap_or_default();
-        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != boot() {
+        if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != place::boot() {
             return Ok(None);
         }
         let copy = self.empty(dir, frozen)?;
@@ -116,7 +112,7 @@ impl Copies {
             isolation: self.isolation,
             base: frozen.tree.clone(),
             known: Mutex::new(StatCache::new(0, vec![])),
-            stays: self.stay,
+            stays: self.place.stays(),
             dir,
             merged,
         })
@@ -124,8 +120,7 @@ impl Copies {
 
     /// Removes all copies now.
     pub fn remove(&self) -> Result<(), TreeError> {
-        let dir = self.place.path();
-        place::remove_copies(dir).map_err(TreeError::unmade(dir))
+        self.place.remove()
     }
 }
 
@@ -297,9 +292,4 @@ fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
     }
     paths.sort_unstable();
     paths
-}
-
-/// Names the time since the machine was started. Where it cannot be read, no copy is ever taken up.
-fn boot() -> Vec<u8> {
-    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }

@@ -8,12 +8,10 @@ mod content;
 mod id;
 mod index;
 mod key;
+mod known;
 mod pack;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fs::{self, File};
-use std::hash::BuildHasherDefault;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +24,8 @@ pub use content::Content;
 pub(super) use content::{PIECE_BYTES, read_piece};
 pub(super) use id::ObjectsId;
 use index::Listed;
-use key::{FirstBytes, Key};
+use key::Key;
+use known::Known;
 use pack::Pack;
 
 /// Where a content lies.
@@ -48,28 +47,6 @@ pub(super) struct Objects {
     syncing: Mutex<()>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    /// Lists are read when something is asked for: a freeze of an unchanged tree asks for nothing.
-    is_loaded: bool,
-    places: HashMap<Key, Place, BuildHasherDefault<FirstBytes>>,
-    /// The packs that are open.
-    packs: HashMap<u32, Arc<File>>,
-    /// The one that this process writes, once it wrote something.
-    own: Option<Own>,
-    /// Lists that have been read, by pack.
-    read: HashMap<u32, u64>,
-    /// Why nothing can be relied on any more.
-    failed: Option<(PathBuf, io::ErrorKind)>,
-}
-
-#[derive(Debug)]
-struct Own {
-    pack: Arc<Pack>,
-    end: u64,
-    unlisted: Vec<Listed>,
-}
-
 impl Objects {
     /// Packs that a process left behind without a list are removed.
     pub(super) fn open(dir: &Path) -> Result<Self, TreeError> {
@@ -88,8 +65,13 @@ impl Objects {
         self.id
     }
 
+    /// What is known without a look at the lists.
+    fn known_so_far(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn known(&self) -> Result<MutexGuard<'_, Known>, TreeError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known_so_far();
         if !known.is_loaded {
             self.read_lists(&mut known)?;
             known.is_loaded = true;
@@ -180,9 +162,7 @@ impl Objects {
     /// A content that others may count on already is not there. Nothing that this process keeps is relied on
     /// from here: the next sync says so, and without one nothing is committed.
     fn fail(&self, path: &Path, source: io::Error) -> TreeError {
-        if let Ok(mut known) = self.known() {
-            known.failed = Some((path.to_owned(), source.kind()));
-        }
+        self.known_so_far().failed = Some((path.to_owned(), source.kind()));
         TreeError::kept(path)(source)
     }
 
@@ -191,7 +171,7 @@ impl Objects {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = {
             let _none = self.writing.write().unwrap_or_else(PoisonError::into_inner);
-            self.known()?.take_unlisted()?
+            self.known_so_far().take_unlisted()?
         };
         let Some((pack, unlisted)) = taken else {
             return Ok(());
@@ -262,55 +242,4 @@ pub(super) enum Streamed {
     /// It was longer or shorter than it was said to be.
     OtherLength,
     Refused(TreeError),
-}
-
-impl Known {
-    fn check(&self) -> Result<(), TreeError> {
-        match &self.failed {
-            None => Ok(()),
-            Some((path, kind)) => Err(TreeError::kept(path)(io::Error::from(*kind))),
-        }
-    }
-
-    /// Room at the end of this process's pack.
-    fn room(&mut self, dir: &Path, bytes: u64) -> Result<(Arc<Pack>, u64), TreeError> {
-        self.check()?;
-        if self.own.is_none() {
-            let pack = Arc::new(Pack::create(dir).map_err(TreeError::kept(dir))?);
-            let reading = File::open(&pack.path).map_err(TreeError::kept(&pack.path))?;
-            self.packs.insert(pack.number, reading.into());
-            self.own = Some(Own {
-                pack,
-                end: 0,
-                unlisted: vec![],
-            });
-        }
-        let own = self.own.as_mut().expect("it was made just now");
-        let offset = own.end;
-        own.end += bytes;
-        Ok((own.pack.clone(), offset))
-    }
-
-    fn add(&mut self, hash: Hash, place: Place) {
-        let Some(own) = &mut self.own else {
-            return;
-        };
-        if let Entry::Vacant(vacant) = self.places.entry(Key(*hash.as_bytes())) {
-            vacant.insert(place);
-            own.unlisted.push(Listed {
-                hash,
-                offset: place.offset,
-                bytes: place.bytes,
-            });
-        }
-    }
-
-    fn take_unlisted(&mut self) -> Result<Option<(Arc<Pack>, Vec<Listed>)>, TreeError> {
-        self.check()?;
-        let Some(own) = &mut self.own else {
-            return Ok(None);
-        };
-        let unlisted = std::mem::take(&mut own.unlisted);
-        Ok((!unlisted.is_empty()).then(|| (own.pack.clone(), unlisted)))
-    }
 }

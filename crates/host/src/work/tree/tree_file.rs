@@ -14,8 +14,8 @@ use std::sync::Arc;
 use bonded_kernel::Hash;
 use bonded_kernel::work::{Child, Directory, Node, Special, Tree};
 
-use super::checkpoints::write_durably;
 use super::error::TreeError;
+use crate::work::files::write_durably;
 
 const MAGIC: &[u8; 14] = b"bonded tree 1\n";
 /// Longer paths than this cannot be frozen, and so no deeper trees either.

@@ -16,6 +16,7 @@ use crate::work::tree::removal::remove_tree;
 #[derive(Debug)]
 pub(in crate::work::tree) struct OwnPlace {
     path: PathBuf,
+    /// Whether it outlives the process, for another that takes up what is in it.
     stays: bool,
     _lock: File,
 }
@@ -41,12 +42,20 @@ impl OwnPlace {
         }
     }
 
+    pub(in crate::work::tree) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn stay(&mut self) {
         self.stays = true;
     }
 
-    pub(in crate::work::tree) fn path(&self) -> &Path {
-        &self.path
+    pub(super) fn stays(&self) -> bool {
+        self.stays
+    }
+
+    pub(super) fn remove(&self) -> Result<(), TreeError> {
+        remove_copies(&self.path).map_err(TreeError::unmade(&self.path))
     }
 }
 
@@ -57,6 +66,11 @@ impl Drop for OwnPlace {
             let _ = remove_copies(&self.path);
         }
     }
+}
+
+/// Names the time since the machine was started. Where it cannot be read, no copy is ever taken up.
+pub(super) fn boot() -> Vec<u8> {
+    fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 /// A name that is safe for a directory; where it is not, one that follows from it.
@@ -81,7 +95,6 @@ fn locked(dir: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes what processes left that are gone, but for the names that are needed.
 pub(super) fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io::Result<()> {
     for entry in fs::read_dir(all)? {
         let entry = entry?;
@@ -96,7 +109,7 @@ pub(super) fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io:
     Ok(())
 }
 
-pub(super) fn remove_copies(dir: &Path) -> io::Result<()> {
+fn remove_copies(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         overlay::unmount_from(&entry?.path().join(MERGED));
     }
