@@ -18,7 +18,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// What a command did.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) status: ExitStatus,
+    /// Nothing where its time ran out first.
+    pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: Capture,
     pub(crate) stderr: Capture,
 }
@@ -61,13 +62,14 @@ impl Drop for Group {
     }
 }
 
-/// Starts a command and waits for its end. Every process of its group is dead when this returns, and
+/// Starts a command and waits for its end, or until its time is over. Every process of its group is dead when this returns, and
 /// also when the future is dropped. Of each stream at most `bytes_max` are kept; the rest is read and
 /// forgotten, so that the command is never blocked by a full pipe.
 pub(crate) async fn run(
     command: &mut Command,
     stdin: Option<String>,
     bytes_max: usize,
+    timeout: Duration,
 ) -> std::io::Result<Finished> {
     command
         .stdin(if stdin.is_some() {
@@ -94,11 +96,13 @@ pub(crate) async fn run(
                 drain(pipes.2, &mut stderr),
             );
         };
-        tokio::pin!(streams);
+        let out_of_time = tokio::time::sleep(timeout);
+        tokio::pin!(streams, out_of_time);
         let mut ended = false;
         let status = loop {
             tokio::select! {
-                status = child.wait() => break status?,
+                status = child.wait() => break Some(status?),
+                () = &mut out_of_time => break None,
                 () = &mut streams, if !ended => ended = true,
             }
         };

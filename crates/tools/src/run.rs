@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,14 +93,13 @@ impl Run {
         let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX);
         let timeout = Duration::from_millis(timeout_ms.min(call.timeout_ms()));
         let stdin = arguments.stdin.clone();
-        let running = process::run(&mut confined.command, stdin, bytes_max);
-        let finished = tokio::time::timeout(timeout, running)
+        let finished = process::run(&mut confined.command, stdin, bytes_max, timeout)
             .await
-            .map_err(|_| ToolFault::timeout())?
             .map_err(|error| not_started(&arguments, &error))?;
+        let status = finished.status.ok_or_else(ToolFault::timeout)?;
         match confined.fault() {
             Some(why) => Err(ToolFault::new(fault::SPAWN_FAILED, why)),
-            None => Ok(report(finished, bytes_max)),
+            None => Ok(report(finished, status, bytes_max)),
         }
     }
 
@@ -155,11 +155,11 @@ fn path_of(dir: &Dir) -> PathBuf {
 
 /// How long it took is not told: equal commands with equal results must look equal, or nobody would
 /// notice that an agent repeats itself. The log has the time.
-fn report(finished: Finished, bytes_max: usize) -> Value {
+fn report(finished: Finished, status: ExitStatus, bytes_max: usize) -> Value {
     let (stdout, stderr) = show_both(finished.stdout, finished.stderr, bytes_max);
     json!({
-        "exit": finished.status.code(),
-        "signal": finished.status.signal(),
+        "exit": status.code(),
+        "signal": status.signal(),
         "stdout": stdout.text,
         "stderr": stderr.text,
         "stdout_bytes": stdout.bytes,

@@ -30,21 +30,13 @@ pub async fn shell(
     // One stream, so that what was said about a failure stands where it was said.
     let line = format!("exec 2>&1\n{line}");
     let mut confined = sandbox.command("sh", ["-c", &line], dir)?;
-    let running = process::run(&mut confined.command, None, bytes_max);
-    let Ok(finished) = tokio::time::timeout(timeout, running).await else {
-        return Ok(ShellEnd {
-            status: None,
-            output: String::new(),
-            output_bytes: 0,
-        });
-    };
-    let finished = finished?;
+    let finished = process::run(&mut confined.command, None, bytes_max, timeout).await?;
     if let Some(why) = confined.fault() {
         return Err(io::Error::other(why));
     }
     let (output, _) = show_both(finished.stdout, finished.stderr, bytes_max);
     Ok(ShellEnd {
-        status: Some(finished.status),
+        status: finished.status,
         output: output.text,
         output_bytes: output.bytes,
     })

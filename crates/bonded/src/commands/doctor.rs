@@ -6,6 +6,8 @@ use std::process::{Command, ExitCode};
 use bonded_host::sandbox::{
     Launcher, ProcessLimits, Sandbox, SandboxLevel, SandboxPolicy, shortfalls,
 };
+use bonded_host::work::Workshop;
+use bonded_host::work::tree::{Isolation, Isolations};
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
@@ -29,6 +31,7 @@ pub(crate) async fn doctor(store: Option<&Path>) -> Result<ExitCode, CliError> {
         ("store", vec![check_store(store).await]),
         ("models", check_models().await),
         ("sandbox", check_sandbox()),
+        ("work items", check_work(store)),
         ("git", vec![check_git()]),
     ];
     for (title, findings) in sections {
@@ -154,6 +157,32 @@ fn limits_text(limits: &ProcessLimits) -> String {
         size(limits.file_bytes),
         limits.processes,
     )
+}
+
+/// Which copies of trees can be made beside the store, tried on the current directory.
+fn check_work(said: Option<&Path>) -> Vec<Finding> {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            let message = format!("this program cannot be found: {error}");
+            return vec![Finding::Bad(CliError::new(Code::Internal, message))];
+        }
+    };
+    let beside = settings::store_path(said).map(|store| Workshop::beside(&store));
+    // A look at the machine makes no directory that was not there.
+    let beside = beside.ok().map(|workshop| workshop.dir().to_owned());
+    let copies = beside.filter(|dir| dir.exists()).unwrap_or_else(std::env::temp_dir);
+    let found = Isolations::probe(&program, Path::new("."), &copies);
+    let mut findings = vec![Finding::Good(match found.best() {
+        Isolation::Overlay => "copies of trees: overlay; they cost only what is changed".into(),
+        Isolation::Reflink => "copies of trees: reflink; contents are shared until changed".into(),
+        Isolation::Copy => "copies of trees: whole; each costs as much as the tree".into(),
+    })];
+    if let Err(why) = found.overlay {
+        let how = "allow user namespaces and overlay mounts to make copies cheap";
+        findings.push(Finding::Missing(format!("no overlay: {why}"), how.into()));
+    }
+    findings
 }
 
 fn check_git() -> Finding {
