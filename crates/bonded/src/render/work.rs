@@ -105,6 +105,9 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
         // What did not fail may still clash with another when it is published.
         WorkNews::ItemEnded(item, WorkStatus::Success) => format!("  {}  ready", item.id),
         WorkNews::ItemEnded(..) => return None,
+        WorkNews::NotCommitted(item, path) => {
+            format!("  {}  {path} is published and not committed: git does not track it", item.id)
+        }
         WorkNews::ItemSealed(item, result) => {
             let why = match why(result) {
                 "" => String::new(),

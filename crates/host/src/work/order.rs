@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{ItemId, RunResult, WorkItem, WorkPlan, WorkStatus};
+use bonded_kernel::work::{ItemId, RunResult, TreePath, WorkItem, WorkPlan, WorkStatus};
 use bonded_kernel::{Hash, RunId};
 use bonded_state::Store;
 use futures_util::{StreamExt as _, stream};
@@ -92,6 +92,8 @@ pub enum WorkNews<'a> {
     /// What an item came to in its copy; publishing comes when all of its level have.
     ItemEnded(&'a WorkItem, WorkStatus),
     ItemSealed(&'a WorkItem, &'a RunResult),
+    /// Published, but in no commit: git ignores it, or it lies in a repository of its own.
+    NotCommitted(&'a WorkItem, &'a TreePath),
 }
 
 /// How far a plan came.
@@ -106,13 +108,13 @@ pub enum WorkEnd {
 /// Works a plan off. Whoever calls it holds the tree's lock. An
 /// error leaves the tree as it was or as the next recovery makes it, and the plan can be resumed.
 pub async fn work(order: &WorkOrder<'_>, cancel: &CancellationToken) -> Result<WorkEnd, WorkError> {
-    if order.commit {
-        // Whether there could be commits at all is known before anything runs.
-        CommitPlan::new(&order.root, "", "", 0)?;
-    }
     let mut sealer = Sealer::open(order)?;
     if let Some(recovered) = sealer.recover()? {
         (order.watch)(WorkNews::Recovered(&recovered));
+    }
+    if order.commit {
+        // Whether there could be commits at all is known before anything runs.
+        CommitPlan::new(&order.root, "", "", 0)?;
     }
     let copies = open_copies(order)?;
     let mut results = BTreeMap::new();

@@ -154,7 +154,7 @@ impl Sealer<'_> {
         let changes: Vec<Change> = capsule.deltas.changes().into_iter().cloned().collect();
         let after = match tree.with_changes(&changes) {
             Ok(after) => after,
-            Err(clashes) => return Ok(self.denied(base, clashes.into(), test_output)),
+            Err(clashes) => return Ok(self.denied(base, &clashes.into(), test_output)),
         };
         if changes.is_empty() {
             let published = base.published(capsule, tree.hash(), after.hash());
@@ -164,21 +164,27 @@ impl Sealer<'_> {
         let publish = Publish::new(&self.order.root, &journal, self.checkpoints)?;
         let clashes = publish.check(&changes)?;
         if !clashes.is_empty() {
-            return Ok(self.denied(base, clashes.into(), test_output));
+            return Ok(self.denied(base, &clashes.into(), test_output));
         }
         let published = base.clone().published(capsule, tree.hash(), after.hash());
         let papers = self.papers(published, test_output.clone());
         let commit = self.commit_plan(item, &papers.receipt)?;
         let prepared = match publish.prepare(&changes, serde_json::to_value(&papers)?, commit) {
             Ok(prepared) => prepared,
-            Err(error @ (PublishError::Untouched { .. } | PublishError::Reserved { .. })) => {
+            Err(
+                error @ (PublishError::Untouched { .. }
+                | PublishError::Reserved { .. }
+                | PublishError::Special { .. }),
+            ) => {
                 return Ok(self.failed(base, error.to_string(), test_output));
             }
             Err(error) => return Err(error.into()),
         };
         let settled = prepared.apply()?;
         let papers = match settled.outcome() {
-            publish::Outcome::Published { .. } => {
+            publish::Outcome::Published { commit } => {
+                let left_out = commit.iter().flat_map(|it| &it.left_out);
+                left_out.for_each(|path| (self.order.watch)(WorkNews::NotCommitted(item, path)));
                 *tree = after;
                 papers
             }
@@ -197,18 +203,17 @@ impl Sealer<'_> {
         if !self.order.commit {
             return Ok(None);
         }
-        let title = item.description.lines().next().unwrap_or_default();
         let hash = receipt.receipt_hash.to_string();
         let seconds = receipt.sealed_at.0 / 1000;
         Ok(Some(CommitPlan::new(
             &self.order.root,
-            title,
+            &item.description,
             &hash,
             seconds,
         )?))
     }
 
-    fn denied(&self, base: ItemOutcome, denial: Denial, test_output: Option<String>) -> Papers {
+    fn denied(&self, base: ItemOutcome, denial: &Denial, test_output: Option<String>) -> Papers {
         let outcome = ItemOutcome {
             status: WorkStatus::Denied,
             denial_reason: Some(denial.to_string()),
