@@ -222,7 +222,7 @@ impl Judging<'_> {
     }
 
     /// What tests leave behind is not published; so they must not have touched what is.
-    fn untouched(&self, capsule: &Capsule, tests: Tests) -> Result<Verdict, WorkError> {
+    fn untouched(&self, capsule: &Capsule, tests: Box<Tests>) -> Result<Verdict, WorkError> {
         let now = self.copy.changes()?.changes;
         let kept = |change: &&_| now.contains(change);
         let touched = capsule.deltas.changes().into_iter().find(|it| !kept(it));
@@ -238,10 +238,10 @@ impl Judging<'_> {
 
 /// What an item came to, with the output of its tests.
 enum Verdict {
-    Success(Option<Tests>),
+    Success(Option<Box<Tests>>),
     Denied(String),
-    Failed(String, Option<Tests>),
-    OutOfTime(Option<Tests>),
+    Failed(String, Option<Box<Tests>>),
+    OutOfTime(Option<Box<Tests>>),
 }
 
 impl Verdict {

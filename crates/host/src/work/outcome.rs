@@ -24,7 +24,7 @@ pub(super) struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) tests: Option<Tests>,
+    pub(super) tests: Option<Box<Tests>>,
     pub(super) execution_time_ms: u64,
 }
 

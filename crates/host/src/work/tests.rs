@@ -16,9 +16,9 @@ const OUTPUT_BYTES_MAX: usize = 1024 * 1024;
 
 /// How a test command ended.
 pub(super) enum Tested {
-    Passed(Tests),
-    Failed(Tests, String),
-    OutOfTime(Tests),
+    Passed(Box<Tests>),
+    Failed(Box<Tests>, String),
+    OutOfTime(Box<Tests>),
     NotStarted(String),
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn run_tests(
         Err(error) => return Tested::NotStarted(format!("Tests could not be started: {error}")),
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let tests = Tests {
+    let tests = Box::new(Tests {
         report: TestReport {
             command: command.to_owned(),
             exit_code: end.status.and_then(|status| status.code()),
@@ -47,7 +47,7 @@ pub(super) async fn run_tests(
             output_bytes: end.output_bytes,
         },
         output: end.output,
-    };
+    });
     if end.status.is_none() {
         return Tested::OutOfTime(tests);
     }
