@@ -9,7 +9,7 @@ use bonded_host::work::tree::{Checkpoints, Copies, Isolation, Isolations, TreeCo
 use bonded_kernel::work::{Change, Node};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
-use crate::tree_process::{launcher, with_own_mounts};
+use crate::tree_process::{launcher, not_tested, with_own_mounts};
 use crate::tree_world::World;
 
 /// The kinds of copies that can be made here.
@@ -18,7 +18,7 @@ pub(crate) fn kinds(world: &World) -> Vec<Isolation> {
     match Isolations::here(&Ok(()), &world.root, &dir).overlay {
         Ok(()) => vec![Isolation::Overlay, Isolation::Copy],
         Err(why) => {
-            println!("overlays are not tested here: {why}");
+            not_tested(&why);
             vec![Isolation::Copy]
         }
     }

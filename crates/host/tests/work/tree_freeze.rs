@@ -50,7 +50,7 @@ fn every_change_of_the_state_changes_the_hash() {
             symlink("elsewhere", world.path("link")).expect("it can be made");
         }),
         ("a pipe", |world| {
-            make_special(&world.path("new"), FileType::Fifo)
+            make_special(&world.path("new"), FileType::Fifo);
         }),
         ("name", |world| {
             let renamed = fs::rename(world.path("plain.txt"), world.path("renamed"));

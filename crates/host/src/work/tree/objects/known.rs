@@ -38,6 +38,9 @@ pub(super) struct Own {
     pub(super) unlisted: Vec<Listed>,
 }
 
+/// What is written and not listed yet, and where.
+pub(super) type Unlisted = (Arc<Pack>, Vec<Listed>);
+
 impl Known {
     fn check(&self) -> Result<(), TreeError> {
         match &self.failed {
@@ -79,7 +82,7 @@ impl Known {
         }
     }
 
-    pub(super) fn take_unlisted(&mut self) -> Result<Option<(Arc<Pack>, Vec<Listed>)>, TreeError> {
+    pub(super) fn take_unlisted(&mut self) -> Result<Option<Unlisted>, TreeError> {
         self.check()?;
         let Some(own) = &mut self.own else {
             return Ok(None);

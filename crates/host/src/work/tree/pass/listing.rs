@@ -104,7 +104,6 @@ impl Worker<'_> {
                 _ => self.look_at(dir, open, name, over, &mut listed)?,
             }
         }
-        drop(names);
         self.buffer = buffer;
         Ok(listed)
     }
