@@ -1,6 +1,7 @@
 //! Trees that cannot be frozen are refused, named, and left as they are.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bonded_host::work::tree::{Checkpoints, TreeError};
@@ -63,34 +64,52 @@ fn the_longest_path_is_frozen_and_a_longer_one_refused_with_its_name() {
     assert!(path.starts_with(fs::canonicalize(&world.root).expect("it is there")));
 }
 
+/// Freezes a tree again and again while another thread changes it, until that is refused.
+fn refused_while(world: &World, change: impl Fn(u64) + Sync) -> Option<TreeError> {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut number = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                number += 1;
+                change(number);
+            }
+        });
+        // A pass may fall between two changes, but not each time.
+        let tries = (0..200).map(|_| world.try_freeze().err());
+        let refused = tries.flatten().next();
+        is_over.store(true, Ordering::Relaxed);
+        refused
+    })
+}
+
 #[test]
 fn a_tree_that_keeps_changing_is_refused_with_the_path_that_changed() {
     let world = World::new();
     for number in 0..500 {
         world.write(&format!("many/{number}"), number.to_string());
     }
-    let is_over = AtomicBool::new(false);
-    let seen = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut number = 0_u64;
-            while !is_over.load(Ordering::Relaxed) {
-                number += 1;
-                world.write("many/busy", number.to_string());
-                let _ = fs::remove_file(world.path("many/busy"));
-            }
-        });
-        // A pass may fall between two changes, but not each time.
-        let tries = (0..200).map(|_| world.try_freeze().err());
-        let seen = tries.flatten().next();
-        is_over.store(true, Ordering::Relaxed);
-        seen
+    let busy = world.path("many/busy");
+    let comes_and_goes = refused_while(&world, |number| {
+        fs::write(&busy, number.to_string()).expect("it can be written");
+        fs::remove_file(&busy).expect("it can be removed");
     });
-    let Some(TreeError::Busy { path }) = seen else {
-        panic!("{seen:?}");
-    };
-    assert!(
-        path.ends_with("many") || path.ends_with("many/busy"),
-        "{path:?}"
-    );
+    // Its length and its name stay: only a second look can tell.
+    world.write("many/busy", format!("{:020}", 0));
+    let file = File::options()
+        .write(true)
+        .open(&busy)
+        .expect("it is there");
+    let is_rewritten = refused_while(&world, |number| {
+        let written = file.write_all_at(format!("{number:020}").as_bytes(), 0);
+        written.expect("it can be written");
+    });
+    for refused in [comes_and_goes, is_rewritten] {
+        let Some(TreeError::Busy { path }) = refused else {
+            panic!("{refused:?}");
+        };
+        let is_named = path.ends_with("many") || path.ends_with("many/busy");
+        assert!(is_named, "{path:?}");
+    }
     world.freeze();
 }
