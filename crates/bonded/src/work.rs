@@ -96,10 +96,10 @@ impl Site<'_> {
             output::stderr(&format!("warning: {warning}"));
         }
         output::stderr(&format!(
-            "plan {}: {} items in {} levels on {} ({})",
+            "plan {}: {} in {} on {} ({})",
             order.id,
-            order.plan.items().len(),
-            order.plan.levels().len(),
+            render::counted(order.plan.items().len(), "item"),
+            render::counted(order.plan.levels().len(), "level"),
             order.root.display(),
             order.isolation,
         ));

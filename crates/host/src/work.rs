@@ -23,6 +23,7 @@ pub mod publish;
 mod recorded;
 mod recover;
 mod replay;
+mod room;
 mod seal;
 mod staff;
 mod tests;

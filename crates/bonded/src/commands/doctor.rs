@@ -171,7 +171,9 @@ fn check_work(said: Option<&Path>) -> Vec<Finding> {
     let beside = settings::store_path(said).map(|store| Workshop::beside(&store));
     // A look at the machine makes no directory that was not there.
     let beside = beside.ok().map(|workshop| workshop.dir().to_owned());
-    let copies = beside.filter(|dir| dir.exists()).unwrap_or_else(std::env::temp_dir);
+    let copies = beside
+        .filter(|dir| dir.exists())
+        .unwrap_or_else(std::env::temp_dir);
     let found = Isolations::probe(&program, Path::new("."), &copies);
     let mut findings = vec![Finding::Good(match found.best() {
         Isolation::Overlay => "copies of trees: overlay; they cost only what is changed".into(),

@@ -54,10 +54,13 @@ pub(crate) fn read_receipt(file: &Path, demanded: Option<&PublicKey>) -> Result<
 }
 
 fn checked(file: &Path, text: &str, demanded: Option<&PublicKey>) -> Result<Receipt, CliError> {
-    let is_good = |pem: &str, _: &str, bytes: &[u8], signature: &[u8]| {
+    let is_good = |pem: &str, id: &str, bytes: &[u8], signature: &[u8]| {
         let key = PublicKey::from_pem(pem);
         key.is_ok_and(|key| {
-            demanded.is_none_or(|demanded| *demanded == key) && key.verify(bytes, signature)
+            let is_meant = demanded.is_none_or(|demanded| *demanded == key);
+            // A key that is written otherwise, or named otherwise than it is, is a changed byte.
+            let is_written_so = key.to_pem() == pem && key.id() == id;
+            is_meant && is_written_so && key.verify(bytes, signature)
         })
     };
     open_signed_receipt(text, is_good).map_err(|fault| bad(file, &fault.to_string()))

@@ -106,7 +106,10 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
         WorkNews::ItemEnded(item, WorkStatus::Success) => format!("  {}  ready", item.id),
         WorkNews::ItemEnded(..) => return None,
         WorkNews::NotCommitted(item, path) => {
-            format!("  {}  {path} is published and not committed: git does not track it", item.id)
+            format!(
+                "  {}  {path} is published and not committed: git does not track it",
+                item.id
+            )
         }
         WorkNews::ItemSealed(item, result) => {
             let why = match why(result) {
@@ -122,7 +125,7 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
     })
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

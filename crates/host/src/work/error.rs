@@ -26,12 +26,21 @@ pub enum WorkError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Sandbox { source: SandboxError },
-    #[error("what is kept of the plan cannot be read or written: {0}")]
+    #[error("what is kept of the plan cannot be read or written: {0}{hint}", hint = hint(.0))]
     Io(#[from] io::Error),
     #[error("the log of an item's run is not one")]
     NoLog,
     #[error("the copy of the tree is not what its changes say{}", named(.path))]
     CopyDiffers { path: Option<TreePath> },
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room beside the store, then `bonded work --resume`"
+        }
+        _ => "",
+    }
 }
 
 fn named(path: &Option<TreePath>) -> String {

@@ -73,6 +73,8 @@ impl History {
         if self.lines.iter().rev().any(is_same) {
             return Ok(());
         }
+        // Of an empty tree nothing was known so far.
+        fs::create_dir_all(self.file.parent().unwrap_or(Path::new(".")))?;
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)

@@ -6,7 +6,7 @@ use bonded_kernel::work::{
     Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs,
     missing_outputs, prompt_of, tool_trace,
 };
-use bonded_kernel::{Entry, Millis, Run, RunConfig, RunId, TerminationKind};
+use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, TerminationKind};
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;
@@ -88,6 +88,7 @@ async fn execute(
         item,
         copy: &copy,
         run: &run,
+        mask: assigned.host.secrets.mask(),
         started,
     };
     let outcome = judging.judge(guard.denial(), &config).await?;
@@ -129,6 +130,7 @@ struct Judging<'a> {
     item: &'a WorkItem,
     copy: &'a TreeCopy,
     run: &'a Run,
+    mask: Arc<Mask>,
     started: Millis,
 }
 
@@ -212,7 +214,7 @@ impl Judging<'_> {
         let sandbox = self.level.sandbox(config)?;
         let dir = self.copy.path();
         Ok(
-            match run_tests(self.item, command, &sandbox, dir, left_ms).await {
+            match run_tests(self.item, command, &sandbox, dir, left_ms, &self.mask).await {
                 Tested::Passed(tests) => self.untouched(capsule, tests)?,
                 Tested::Failed(tests, why) => Verdict::Failed(why, Some(tests)),
                 Tested::OutOfTime(tests) => Verdict::OutOfTime(Some(tests)),

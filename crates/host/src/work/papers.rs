@@ -13,6 +13,7 @@ use super::files::write_durably;
 use super::history::{History, Remembered};
 use super::key::SigningKey;
 use super::plan_id::PlanId;
+use super::room::Room;
 
 pub const RECEIPT: &str = "RECEIPT.json";
 /// One DSSE envelope a line, as tools for in-toto expect it.
@@ -83,6 +84,14 @@ impl Papers {
             result,
             plan: plan.clone(),
         }
+    }
+
+    /// Takes as much room as writing takes, and that of the level's receipt.
+    pub(super) fn take_room(&self) -> io::Result<Room> {
+        const OTHERS_BYTES: usize = 64 * 1024;
+        let files: usize = self.files.values().map(String::len).sum();
+        // The result holds the receipt once more.
+        Room::take(&self.dir, 2 * files + OTHERS_BYTES)
     }
 
     /// Writes everything, the result last: where it is, all else is too. Doing it again changes nothing.

@@ -169,6 +169,7 @@ impl Sealer<'_> {
         let published = base.clone().published(capsule, tree.hash(), after.hash());
         let papers = self.papers(published, test_output.clone());
         let commit = self.commit_plan(item, &papers.receipt)?;
+        let room = papers.take_room()?;
         let prepared = match publish.prepare(&changes, serde_json::to_value(&papers)?, commit) {
             Ok(prepared) => prepared,
             Err(
@@ -190,6 +191,7 @@ impl Sealer<'_> {
             }
             publish::Outcome::Undone { foreign } => self.failed(base, undone(foreign), test_output),
         };
+        drop(room);
         papers.write(&mut self.history)?;
         settled.finish()?;
         Ok(papers)

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::Hash;
 use bonded_kernel::work::{TestReport, WorkItem, test_counts};
+use bonded_kernel::{Hash, Mask};
 use bonded_tools::Sandbox;
 use bonded_tools::shell::shell;
 
@@ -22,13 +22,15 @@ pub(super) enum Tested {
     NotStarted(String),
 }
 
-/// Runs an item's tests in its copy of the tree, within the time that is left to it.
+/// Runs an item's tests in its copy of the tree, within the time that is left to it. What they print is kept without
+/// the secrets that we know.
 pub(super) async fn run_tests(
     item: &WorkItem,
     command: &str,
     sandbox: &Arc<Sandbox>,
     dir: &Path,
     left_ms: u64,
+    mask: &Mask,
 ) -> Tested {
     let started = Instant::now();
     let left = Duration::from_millis(left_ms);
@@ -36,17 +38,18 @@ pub(super) async fn run_tests(
         Ok(end) => end,
         Err(error) => return Tested::NotStarted(format!("Tests could not be started: {error}")),
     };
+    let output = mask.owned(end.output);
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let tests = Box::new(Tests {
         report: TestReport {
             command: command.to_owned(),
             exit_code: end.status.and_then(|status| status.code()),
-            counts: test_counts(&end.output),
+            counts: test_counts(&output),
             duration_ms,
-            output_hash: Hash::of(end.output.as_bytes()),
+            output_hash: Hash::of(output.as_bytes()),
             output_bytes: end.output_bytes,
         },
-        output: end.output,
+        output,
     });
     if end.status.is_none() {
         return Tested::OutOfTime(tests);

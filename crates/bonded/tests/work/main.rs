@@ -1,0 +1,24 @@
+//! `bonded work` as a person meets it: the real program on real trees, with scripts and a provider that can be held.
+
+#[path = "../cli/place.rs"]
+mod place;
+
+mod admission;
+mod atomic;
+mod bad_plan;
+mod bad_tree;
+mod commits;
+mod levels;
+mod meanwhile;
+mod outcomes;
+mod provider;
+mod receipts;
+mod remains;
+mod replays;
+mod resume;
+mod secrets;
+mod state;
+mod stock;
+mod tests;
+mod waits;
+mod world;

@@ -1,0 +1,119 @@
+//! Others at the same tree: people who edit it, and other plans.
+
+use std::process::Child;
+
+use serde_json::json;
+
+use crate::place::{Done, done, finish, start};
+use crate::provider::Provider;
+use crate::world::{World, expect_status, item, receipt, text, writes};
+
+/// A plan whose one item has written `shared.txt` in its copy and is not done yet.
+fn under_way(world: &World) -> (Provider, Child) {
+    let provider = Provider::start(vec![writes("shared.txt", "the item's\n"), done("ok")]);
+    let flags = provider.flags();
+    let mut words: Vec<&str> = flags.iter().map(String::as_str).collect();
+    words.push("--json");
+    let mut command = world.work_command(&item("one", 1), &words);
+    let child = start(command.env("HELD_KEY", "sk-held-for-tests"));
+    provider.release(1);
+    provider.wait_for(2);
+    (provider, child)
+}
+
+fn end((provider, child): (Provider, Child)) -> Done {
+    provider.release(1);
+    finish(child)
+}
+
+#[test]
+fn what_a_person_changes_elsewhere_meanwhile_stays_and_the_item_is_published_beside_it() {
+    let world = World::plain();
+    let running = under_way(&world);
+    assert_eq!(world.read("shared.txt"), None, "the item works in a copy");
+    world.write("kept.txt", "edited by a person\n");
+    world.write("theirs/new.txt", "theirs\n");
+    let result = end(running).printed();
+    assert_eq!(result["status"], "success", "{result}");
+    assert_eq!(
+        world.read("kept.txt").as_deref(),
+        Some("edited by a person\n")
+    );
+    assert_eq!(world.read("theirs/new.txt").as_deref(), Some("theirs\n"));
+    assert_eq!(world.read("shared.txt").as_deref(), Some("the item's\n"));
+    let receipt = receipt(&result);
+    assert_ne!(
+        receipt["after_hash"], receipt["tree_after"],
+        "the tree has theirs too"
+    );
+}
+
+#[test]
+fn what_a_person_changes_at_the_same_path_meanwhile_stays_and_the_item_is_denied() {
+    let world = World::plain();
+    let running = under_way(&world);
+    world.write("shared.txt", "a person's\n");
+    let before = world.state();
+    let result = end(running).printed();
+    expect_status(
+        &result,
+        "denied",
+        "Conflict: shared.txt changed by another meanwhile",
+    );
+    before.expect_same(&world.state(), "a clash");
+}
+
+#[test]
+fn a_tree_a_part_of_it_and_what_holds_it_are_worked_on_by_one_plan_at_a_time() {
+    let world = World::plain();
+    world.write("part/file.txt", "x");
+    let running = under_way(&world);
+    let before = world.state();
+    world.agent(1, &[writes("other.txt", "x")]);
+    let (tree, part, holder) = (world.tree(), world.path("part"), world.place.path("."));
+    for place in [tree, part, holder] {
+        let place = place.display().to_string();
+        // Another store, so that the one of the first plan does not lie in the tree that is asked for.
+        let elsewhere = tempfile::tempdir().expect("a directory can be made");
+        let store = elsewhere.path().join("store.db");
+        let mut command = world.work_command(&item("two", 1), &["--repo", &place]);
+        let refused = finish(start(command.env("BONDED_STORE", store)));
+        refused.fails_with(3, "tree-busy");
+        before.expect_same(&world.state(), &place);
+    }
+    let result = end(running).printed();
+    assert_eq!(result["status"], "success", "{result}");
+    assert_eq!(
+        world.result(&item("two", 1))["status"],
+        "success",
+        "afterwards it is free"
+    );
+}
+
+#[test]
+fn two_plans_that_start_together_are_refused_or_serialised_and_never_mixed() {
+    let world = World::plain();
+    for number in [1, 2] {
+        let name = format!("{number}.txt");
+        world.agent(number, &[writes(&name, "x"), writes("common.txt", &name)]);
+    }
+    let children = [1, 2].map(|number| {
+        let file = world.place.path(&format!("plan-{number}.json"));
+        let plan = json!(item(&format!("item-{number}"), number));
+        std::fs::write(&file, plan.to_string()).expect("the plan can be written");
+        start(&mut world.work_command_on(&file, &["--json"]))
+    });
+    let ends = children.map(finish);
+    let done: Vec<&Done> = ends.iter().filter(|it| it.code == Some(0)).collect();
+    assert!(!done.is_empty(), "{ends:?}");
+    for (end, number) in ends.iter().zip([1, 2]) {
+        let published = world.path(&format!("{number}.txt")).exists();
+        assert_eq!(published, end.code == Some(0), "{end:?}");
+        if end.code != Some(0) {
+            end.fails_with(3, "tree-busy");
+        }
+    }
+    let last = text(&done[done.len() - 1].printed()["work_item_id"]).to_owned();
+    let common = world.read("common.txt").expect("somebody was there");
+    assert!(done.len() == 2 || last.ends_with(&common[..1]), "{common}");
+}

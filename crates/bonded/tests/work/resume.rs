@@ -1,0 +1,118 @@
+//! A plan whose process died, taken up again.
+
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use crate::place::{Done, done, finish, start};
+use crate::provider::Provider;
+use crate::world::{World, item, receipt, statuses, with_fields, writes};
+
+fn two_levels() -> Value {
+    let later = with_fields(item("later", 2), json!({ "dependencies": ["first"] }));
+    json!([item("first", 1), later])
+}
+
+/// The calls of both items, with those that are asked for twice because nobody was there to hear them.
+fn calls(heard_by_nobody: usize) -> Vec<Value> {
+    let mut calls = vec![
+        writes("first.txt", "first"),
+        done("ok"),
+        writes("later.txt", "later"),
+        done("ok"),
+    ];
+    for _ in 0..heard_by_nobody {
+        calls.insert(2, writes("later.txt", "unheard"));
+    }
+    calls
+}
+
+fn start_plan(world: &World, provider: &Provider) -> Child {
+    let words = provider.flags();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut command = world.work_command(&two_levels(), &words);
+    start(command.env("HELD_KEY", "sk-held-for-tests"))
+}
+
+fn resume(world: &World, named: &[&str]) -> Done {
+    let mut words = vec!["work", "--json", "--resume"];
+    words.extend(named);
+    let mut command = world.place.command(&words);
+    finish(start(command.env("HELD_KEY", "sk-held-for-tests")))
+}
+
+fn kill(mut child: Child) {
+    child.kill().expect("the process can be killed");
+    child.wait().expect("a killed process ends");
+}
+
+#[test]
+fn a_plan_that_was_killed_goes_on_and_repeats_no_item_that_had_ended() {
+    let world = World::plain();
+    let provider = Provider::start(calls(1));
+    let child = start_plan(&world, &provider);
+    provider.release(2);
+    provider.wait_for(3);
+    kill(child);
+    assert_eq!(world.read("first.txt").as_deref(), Some("first"));
+    let before = world.state();
+    provider.release(3);
+    let resumed = resume(&world, &[]);
+    resumed.succeeds();
+    let results = resumed.printed();
+    assert_eq!(statuses(&results), ["success", "success"]);
+    let asked = |id: &str| {
+        let goal = format!("the work of {id}");
+        provider
+            .heard()
+            .iter()
+            .filter(|it| it.contains(&goal))
+            .count()
+    };
+    assert_eq!((asked("first"), asked("later")), (2, 3));
+    assert_ne!(before, world.state());
+    assert_eq!(world.read("later.txt").as_deref(), Some("later"));
+    let chained = receipt(&results[1])["previous_receipt_hash"].clone();
+    assert_eq!(chained, receipt(&results[0])["receipt_hash"]);
+}
+
+#[test]
+fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
+    let world = World::plain();
+    let provider = Provider::start(calls(2));
+    let mut child = start_plan(&world, &provider);
+    provider.release(2);
+    provider.wait_for(3);
+    let plans = std::fs::read_dir(world.kept("plans")).expect("a plan was begun");
+    let name = plans.flatten().next().expect("one plan").file_name();
+    let id = name.to_str().expect("an id is text").to_owned();
+    for requests in [4, 5] {
+        kill(child);
+        provider.release(1);
+        let mut command = world.place.command(&["work", "--resume", id.as_str()]);
+        child = start(command.env("HELD_KEY", "sk-held-for-tests"));
+        provider.wait_for(requests);
+    }
+    provider.release(2);
+    let ended = finish(child);
+    ended.succeeds();
+    assert_eq!(world.read("later.txt").as_deref(), Some("later"));
+}
+
+#[test]
+fn a_plan_that_has_ended_is_told_again_and_one_that_never_was_is_unknown() {
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "x")]);
+    let result = world.result(&item("one", 1));
+    let plan = receipt(&result)["plan_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let again = resume(&world, &[&plan]);
+    again.succeeds();
+    assert_eq!(again.printed(), result, "the same result");
+    assert_eq!(world.runs().len(), 1, "nothing ran again");
+    for unknown in [&["0123456789ab"][..], &["nonsense"], &["../../etc"], &[]] {
+        resume(&world, unknown).fails_with(4, "unknown-plan");
+    }
+}

@@ -1,0 +1,62 @@
+//! A verifier that is not ours: securesystemslib, as the tools of in-toto and TUF use it. `cargo xtask test` installs
+//! it and says where it is.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::place::{finish, start};
+use crate::world::{World, item, receipt, text, with_fields, writes};
+
+const PYTHON: &str = "BONDED_SDK_PYTHON";
+
+/// The interpreter that has the package; `None`, and a word about it, where nobody has installed it.
+fn python() -> Option<std::ffi::OsString> {
+    let found = std::env::var_os(PYTHON);
+    assert!(
+        found.is_some() || std::env::var_os("BONDED_XTASK").is_none(),
+        "{PYTHON} is not set: `cargo xtask test` must install what it names"
+    );
+    if found.is_none() {
+        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
+        {
+            eprintln!("not run: {PYTHON} is not set; `cargo xtask sdk` installs what it names");
+        }
+    }
+    found
+}
+
+#[test]
+fn a_stock_verifier_accepts_the_envelope_of_every_outcome_and_refuses_a_changed_one() {
+    let Some(python) = python() else {
+        return;
+    };
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "grüße\n")]);
+    let denied = with_fields(
+        item("denied", 1),
+        json!({ "constraints": { "max_files": 0 } }),
+    );
+    let results = world.results(&json!([item("done", 1), denied]), &[]);
+    for result in results.as_array().expect("an array") {
+        let path = Path::new(text(&result["receipt_path"]));
+        let key = world.place.path("key.pem");
+        let public = receipt(result)["signed"]["public_key"].clone();
+        std::fs::write(&key, text(&public)).expect("it can be written");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/work/dsse.py");
+        let mut verifier = Command::new(&python);
+        verifier
+            .arg("-I")
+            .arg(script)
+            .args([
+                path.with_file_name("receipt.intoto.jsonl"),
+                key,
+                path.to_owned(),
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        finish(start(&mut verifier)).succeeds();
+    }
+}
