@@ -39,6 +39,8 @@ cargo xtask COMMAND
   check-docs                    the docs alone: contract, error pages, command table
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release
+  work-crash [--kills N] [--trees N]
+                                kill plans of work items at every boundary and at random, in release
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
                                 N = 10 plays one in ten
   bench [--only SECTION] [--rounds N]
@@ -73,6 +75,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
+        "work-crash" => soak::work_crash(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),

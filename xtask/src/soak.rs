@@ -6,6 +6,8 @@ use crate::stage::{cargo, run, stage};
 
 const SEEDS_DEFAULT: u64 = 100_000;
 const KILLS_DEFAULT: u64 = 500;
+const WORK_KILLS_DEFAULT: u64 = 300;
+const TREES_DEFAULT: u64 = 100;
 
 pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
     let options = Options::parse(words, &["--seeds", "--from"])?;
@@ -26,6 +28,23 @@ pub(crate) fn crash(words: &[String]) -> Result<(), Fault> {
     let mut command = release_test("bonded", "crash");
     command.env("BONDED_CRASH_KILLS", kills.to_string());
     stage(&format!("{kills} kills"), || run(command))
+}
+
+pub(crate) fn work_crash(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--kills", "--trees"])?;
+    let kills = options.number("--kills")?.unwrap_or(WORK_KILLS_DEFAULT);
+    let trees = options.number("--trees")?.unwrap_or(TREES_DEFAULT);
+    let mut command = release_test("bonded", "work_crash");
+    command
+        .env("BONDED_WORK_CRASH_KILLS", kills.to_string())
+        .env("BONDED_WORK_CRASH_TREES", trees.to_string())
+        .env("BONDED_WORK_CRASH_PLANS", "2");
+    stage(
+        &format!(
+            "a plan killed at every boundary and {kills} times at random, {trees} random trees"
+        ),
+        || run(command),
+    )
 }
 
 fn release_test(package: &str, test: &str) -> std::process::Command {

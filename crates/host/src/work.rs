@@ -4,6 +4,7 @@
 //! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
 //! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.
 
+mod attempt;
 mod error;
 pub mod files;
 mod guard;
@@ -25,6 +26,7 @@ mod recover;
 mod replay;
 mod room;
 mod seal;
+mod sealed;
 mod staff;
 mod tests;
 pub mod tree;

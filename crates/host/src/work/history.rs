@@ -90,6 +90,12 @@ impl History {
         self.lines.last()
     }
 
+    /// The receipt of an item of a plan.
+    pub fn of(&self, plan: &PlanId, item: &ItemId) -> Option<&Remembered> {
+        let mut newest_first = self.lines.iter().rev();
+        newest_first.find(|line| line.plan == *plan && line.item == *item)
+    }
+
     /// The receipt of an admitted run with this content.
     pub fn admitted(&self, content: &Hash) -> Option<&str> {
         self.admitted.get(content).map(String::as_str)

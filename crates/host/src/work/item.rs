@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, missing_inputs,
-    missing_outputs, prompt_of, tool_trace,
+    Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
+    missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
 use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, TerminationKind};
 use tokio_util::sync::CancellationToken;
 
+use super::attempt::Attempt;
 use super::error::WorkError;
 use super::guard::{Guard, GuardedTools};
 use super::level::Level;
@@ -157,12 +158,12 @@ impl Judging<'_> {
             &capsule,
             &after,
         ) {
-            Ok(()) => self.tested(&capsule, config).await?,
+            Ok(()) => {
+                self.level.keep(self.copy, &changes)?;
+                self.tested(&capsule, &changes, config).await?
+            }
             Err(verdict) => verdict,
         };
-        if matches!(verdict, Verdict::Success(_)) {
-            self.level.keep(self.copy, &changes)?;
-        }
         verdict.write_to(&mut outcome);
         outcome.capsule = Some(Box::new(capsule));
         outcome.execution_time_ms = self.elapsed_ms();
@@ -205,10 +206,20 @@ impl Judging<'_> {
         }
     }
 
-    async fn tested(&self, capsule: &Capsule, config: &RunConfig) -> Result<Verdict, WorkError> {
+    async fn tested(
+        &self,
+        capsule: &Capsule,
+        changes: &[Change],
+        config: &RunConfig,
+    ) -> Result<Verdict, WorkError> {
         let Some(command) = &self.item.test_command else {
             return Ok(Verdict::Success(None));
         };
+        let attempt = Attempt {
+            run: self.run.id().clone(),
+            admitted: Some(changes.to_vec()),
+        };
+        attempt.write(&self.level.item_dir(self.item))?;
         let limit = self.item.constraints.timeout_ms;
         let left_ms = limit.saturating_sub(self.elapsed_ms());
         let sandbox = self.level.sandbox(config)?;

@@ -8,6 +8,7 @@ use bonded_kernel::work::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 use bonded_kernel::{Entry, Hash, Millis, RunConfig, RunId};
 use bonded_tools::Sandbox;
 
+use super::attempt::Attempt;
 use super::error::WorkError;
 use super::history::History;
 use super::logs;
@@ -84,10 +85,19 @@ impl Level<'_> {
             attempt += 1;
             run = self.order.id.run_of(&item.id, attempt);
         }
-        if let Some(last) = last
-            && let Some(copy) = self.copies.take_up(self.frozen, name)?
-        {
-            return Ok((copy, last));
+        let item_dir = self.item_dir(item);
+        let known = Attempt::read(&item_dir)?;
+        let has_begun_again = known.as_ref().is_some_and(|it| it.run == run);
+        if let Some(last) = last.filter(|_| !has_begun_again) {
+            if let Some(copy) = self.copy_of(item, &last, known)? {
+                return Ok((copy, last));
+            }
+            // The copy that is made now must not be taken for that of the run before.
+            let again = Attempt {
+                run: run.clone(),
+                admitted: None,
+            };
+            again.write(&item_dir)?;
         }
         let copy = self
             .copies

@@ -47,7 +47,12 @@ impl Sealer<'_> {
             Outcome::Published { .. } => vec![],
             Outcome::Undone { foreign } => foreign.clone(),
         };
-        if !foreign.is_empty() {
+        let item = papers.receipt.outcome.work_item.clone();
+        if let Some(receipt) = self.begun(&papers.plan, &item, &papers.dir)? {
+            // It was known already what came of it.
+            let output = papers.result.test_output.clone();
+            papers = self.papers_of(&papers.dir, &papers.plan, receipt, output);
+        } else if !foreign.is_empty() {
             let tree = self.checkpoints.freeze(&self.order.root)?.tree;
             let outcome = unpublished(&papers.receipt.outcome, tree.hash(), &foreign);
             papers = self.papers_in(&papers.dir, &papers.plan, outcome, None);
@@ -55,7 +60,7 @@ impl Sealer<'_> {
         papers.write(&mut self.history)?;
         settled.finish()?;
         Ok(Some(Recovered {
-            item: papers.receipt.outcome.work_item.id.clone(),
+            item: item.id,
             foreign,
         }))
     }

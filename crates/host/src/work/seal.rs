@@ -1,7 +1,6 @@
 //! What has ended is published and sealed: one item after the other, in the order of their ids.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bonded_kernel::work::{
     Capsule, Change, Denial, ItemId, ItemOutcome, LevelReceipt, Receipt, RunResult, Tree, TreePath,
@@ -14,8 +13,7 @@ use super::history::History;
 use super::key::SigningKey;
 use super::order::{WorkNews, WorkOrder};
 use super::outcome::Outcome;
-use super::papers::{Drawn, Papers, Sealed};
-use super::plan_id::PlanId;
+use super::papers::{Papers, Sealed};
 use super::publish::{self, CommitPlan, Publish, PublishError};
 use super::tree::{Checkpoints, Frozen, read_tree, write_tree};
 
@@ -24,7 +22,7 @@ pub(super) struct Sealer<'a> {
     pub(super) order: &'a WorkOrder<'a>,
     pub(super) checkpoints: &'a Checkpoints,
     pub(super) history: History,
-    key: SigningKey,
+    pub(super) key: SigningKey,
     last_level: Option<LevelReceipt>,
 }
 
@@ -126,8 +124,13 @@ impl<'a> Sealer<'a> {
     ) -> Result<Sealed, WorkError> {
         let base = self.item_outcome(level, item, &outcome, frozen, tree);
         let test_output = outcome.tests.map(|tests| tests.output);
-        let papers = match outcome.capsule {
-            Some(capsule) if outcome.status == WorkStatus::Success => {
+        let begun = self.begun(&self.order.id, item, &self.order.item_dir(&item.id))?;
+        let papers = match (begun, outcome.capsule) {
+            (Some(receipt), _) => {
+                let dir = self.order.item_dir(&item.id);
+                self.papers_of(&dir, &self.order.id, receipt, test_output)
+            }
+            (None, Some(capsule)) if outcome.status == WorkStatus::Success => {
                 self.publish(item, base, &capsule, test_output, tree)?
             }
             _ => self.papers(base, test_output),
@@ -232,76 +235,6 @@ impl Sealer<'_> {
         };
         self.papers(outcome, test_output)
     }
-}
-
-/// What is written down about an item.
-impl Sealer<'_> {
-    /// What became of an item, with nothing of it published.
-    fn item_outcome(
-        &self,
-        level: usize,
-        item: &WorkItem,
-        outcome: &Outcome,
-        frozen: &Frozen,
-        tree: &Tree,
-    ) -> ItemOutcome {
-        let mut base = ItemOutcome::unpublished(
-            uuid::Uuid::new_v4().to_string(),
-            self.order.id.to_string(),
-            level as u64,
-            item.clone(),
-            outcome.status,
-            tree.hash(),
-        );
-        base.before_hash = frozen.tree.hash();
-        base.after_hash = frozen.tree.hash();
-        base.error = outcome.error.clone();
-        base.denial_reason = outcome.denial_reason.clone();
-        base.versions
-            .insert("bonded".into(), env!("CARGO_PKG_VERSION").into());
-        if let Some(capsule) = &outcome.capsule {
-            let prompt = outcome.prompt.as_deref().unwrap_or_default();
-            base = base.with_run(capsule, sha256(prompt));
-        }
-        if let Some(tests) = &outcome.tests {
-            base = base.with_tests(tests.report.clone());
-        }
-        base.metrics.execution_time_ms = outcome.execution_time_ms;
-        base
-    }
-
-    /// Seals an outcome as the next of the tree's chain.
-    fn papers(&self, outcome: ItemOutcome, test_output: Option<String>) -> Papers {
-        let dir = self.order.item_dir(&outcome.work_item.id);
-        self.papers_in(&dir, &self.order.id, outcome, test_output)
-    }
-
-    pub(super) fn papers_in(
-        &self,
-        dir: &Path,
-        plan: &PlanId,
-        outcome: ItemOutcome,
-        test_output: Option<String>,
-    ) -> Papers {
-        let previous = self.history.last().map(|line| &line.link);
-        let receipt = Receipt::seal(outcome, previous, self.order.clock.now());
-        let drawn = Drawn {
-            dir,
-            root: &self.order.root,
-            plan,
-            key: &self.key,
-            program: &self.order.program,
-            store: &self.order.store_file,
-        };
-        Papers::new(drawn, receipt, test_output)
-    }
-}
-
-/// SHA-256 in hexadecimal digits, as people compare it.
-fn sha256(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    let digits = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
 }
 
 pub(super) fn undone(foreign: &[TreePath]) -> String {

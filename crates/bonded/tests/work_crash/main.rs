@@ -1,0 +1,27 @@
+//! The crash matrix of work items: the real program, killed by SIGKILL at every boundary of a plan and at random
+//! moments, and resumed. The tree and what git keeps are those from before or those from after, never between.
+//!
+//! `BONDED_WORK_CRASH_KILLS` says how often to kill at random, `BONDED_WORK_CRASH_SEED` which moments to choose,
+//! `BONDED_WORK_CRASH_TREES` how many random trees to work on; with `BONDED_WORK_CRASH_PLANS=2` a second, larger plan
+//! is killed at every boundary too.
+
+mod boundary;
+mod matrix;
+#[path = "../cli/place.rs"]
+mod place;
+mod plans;
+mod property;
+mod random_tree;
+mod remains;
+mod rng;
+mod single;
+mod snapshot;
+mod world;
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the seed must be known to repeat what was found"
+)]
+fn tell(line: &str) {
+    eprintln!("{line}");
+}

@@ -1,0 +1,48 @@
+//! Single moments that a kill seldom meets, made by hand.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::boundary::{Boundary, Lookout, resolve};
+use crate::matrix::Undisturbed;
+use crate::place::finish;
+use crate::plans::{failing_item, one_item};
+use crate::world::{Finished, Kill, World};
+
+fn found(world: &World, pattern: &str) -> PathBuf {
+    resolve(&world.dir(), pattern).unwrap_or_else(|| panic!("{pattern} is not there"))
+}
+
+#[test]
+fn an_item_that_a_process_was_sealing_when_it_died_keeps_its_place_in_the_chain() {
+    let undisturbed = Undisturbed::new(failing_item());
+    let world = undisturbed.world();
+    finish(world.begin());
+    let history = found(&world, "store.db.work/trees/*/history.jsonl");
+    let before = fs::read(&history).expect("it can be read");
+    // What a process leaves that dies when the receipt is remembered and the result is not written.
+    for file in ["ended", "LEVEL-0.RECEIPT.json", "items/b/RESULT.json"] {
+        let file = found(&world, &format!("store.db.work/plans/*/{file}"));
+        fs::remove_file(file).expect("it can be removed");
+    }
+    undisturbed.check(&world, &Finished::default());
+    assert_eq!(fs::read(&history).expect("it can be read"), before);
+}
+
+#[test]
+fn an_item_whose_copy_was_lost_begins_again_with_a_new_one_however_often_it_is_killed() {
+    let undisturbed = Undisturbed::new(one_item());
+    let world = undisturbed.world();
+    // All is done in the copy, and nobody has said so yet.
+    let last = Boundary::Entries(undisturbed.entries() - 3);
+    let killed = world.kill(world.begin(), &Kill::At(&last));
+    assert!(killed.is_ok(), "{killed:?}");
+    let entries = Lookout::new(&world.dir()).entries();
+    assert!(entries < undisturbed.entries(), "the run had ended");
+    let boot = found(&world, "store.db.work/copies/*/a/boot");
+    fs::write(boot, "another start of the machine").expect("it can be written");
+    let again = Boundary::There("store.db.work/plans/*/items/a/attempt.json".into());
+    let killed = world.kill(world.begin_again(), &Kill::At(&again));
+    assert!(killed.is_ok(), "{killed:?}");
+    undisturbed.check(&world, &Finished::default());
+}

@@ -1,0 +1,283 @@
+//! One place in which a plan is worked off, killed and resumed, and all that must hold there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+
+use crate::boundary::{Boundary, Lookout, resolve};
+use crate::place::{Done, Place, finish, parse, start};
+use crate::remains;
+use crate::snapshot::Snapshot;
+
+const JOURNAL: &str = "store.db.work/trees/*/journal.json";
+/// Where new contents wait for their rename.
+const STAGE: &str = "bonded-publish";
+
+pub(crate) struct World {
+    place: Place,
+    model: String,
+    plan: PathBuf,
+}
+
+/// When a process is killed.
+pub(crate) enum Kill<'a> {
+    At(&'a Boundary),
+    After(Duration),
+}
+
+/// What can be seen of a plan that has ended, and does not depend on when and where.
+#[derive(Debug, PartialEq)]
+pub(crate) struct End {
+    pub(crate) code: Option<i32>,
+    results: Vec<Value>,
+    pub(crate) tree: Snapshot,
+}
+
+/// What had ended before the kill, and must not be done again.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// The entries in the logs of items whose outcomes were written down.
+    entries: BTreeMap<String, u32>,
+    receipts: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl World {
+    /// A world whose tree is a copy of another.
+    pub(crate) fn new(tree: &Path, script: &[Value], plan: &Value) -> Self {
+        let place = Place::new();
+        fs::remove_dir(place.work()).expect("it is empty");
+        let copied = Command::new("cp")
+            .arg("-a")
+            .args([tree, &place.work()])
+            .status();
+        assert!(copied.expect("cp can be started").success());
+        let model = place.script(script);
+        let file = place.path("plan.json");
+        fs::write(&file, plan.to_string()).expect("the plan can be written");
+        Self {
+            place,
+            model,
+            plan: file,
+        }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.place.work()
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.place.path("")
+    }
+
+    pub(crate) fn begin(&self) -> Child {
+        let plan = self.plan.to_string_lossy();
+        start(
+            &mut self
+                .place
+                .command(&["work", &plan, "--json", "--model", &self.model]),
+        )
+    }
+
+    /// Goes on with the plan, or begins it where nothing is known of it. Its id is needed only if it ended unseen.
+    pub(crate) fn begin_again(&self) -> Child {
+        let record = resolve(&self.dir(), "store.db.work/plans/*/plan.json");
+        let Some(plan) = record.as_deref().and_then(Path::parent) else {
+            return self.begin();
+        };
+        let id = plan.file_name().unwrap_or_default().to_string_lossy();
+        let mut arguments = vec!["work", "--json", "--resume"];
+        if plan.join("ended").exists() {
+            arguments.push(&id);
+        }
+        start(&mut self.place.command(&arguments))
+    }
+
+    /// Kills a process, unless it ends before; says which.
+    pub(crate) fn kill(&self, mut child: Child, kill: &Kill<'_>) -> Result<(), Done> {
+        let began = Instant::now();
+        let dir = self.dir();
+        let mut lookout = Lookout::new(&dir);
+        loop {
+            let is_time = match kill {
+                Kill::At(boundary) => lookout.sees(boundary),
+                Kill::After(time) => began.elapsed() >= *time,
+            };
+            if is_time {
+                break;
+            }
+            if child.try_wait().expect("it can be waited for").is_some() {
+                return Err(finish(child));
+            }
+            thread::sleep(Duration::from_micros(100));
+        }
+        child.kill().expect("a child can be killed");
+        child.wait().expect("a killed child ends");
+        Ok(())
+    }
+
+    /// Before anything is recovered: the tree is one of those that a publish begins or ends with, unless there is a
+    /// journal, and what git keeps is as it was. Says whether there is one.
+    pub(crate) fn check_after_kill(&self, trees: &[&Snapshot], repository: &Snapshot) -> bool {
+        let is_under_way = resolve(&self.dir(), JOURNAL).is_some();
+        let tree = Snapshot::of_tree(&self.root());
+        if !is_under_way && !trees.contains(&&tree) {
+            let nearest = trees.iter().map(|it| it.difference(&tree));
+            let nearest = nearest.min_by_key(Vec::len);
+            panic!("no journal, and the tree is between: {nearest:#?}");
+        }
+        let now = Snapshot::of_repository(&self.root()).without(STAGE);
+        assert_eq!(repository.difference(&now), Vec::<String>::new());
+        is_under_way
+    }
+
+    /// What was finished by now.
+    pub(crate) fn finished(&self) -> Finished {
+        let mut finished = Finished::default();
+        let Some(items) = resolve(&self.dir(), "store.db.work/plans/*/items") else {
+            return finished;
+        };
+        let log = self.entries_by_run();
+        for item in fs::read_dir(items).expect("a directory can be read") {
+            let dir = item.expect("an entry can be read").path();
+            let id = dir.file_name().unwrap_or_default().to_string_lossy();
+            if dir.join("outcome.json").exists() {
+                let of_item = log.iter().filter(|(run, _)| is_run_of(run, &id));
+                let of_item = of_item.map(|(run, entries)| (run.clone(), *entries));
+                finished.entries.extend(of_item);
+            }
+            if dir.join("RESULT.json").exists() {
+                let receipt = dir.join("RECEIPT.json");
+                let bytes = fs::read(&receipt).expect("what is sealed has a receipt");
+                finished.receipts.insert(receipt, bytes);
+            }
+        }
+        finished
+    }
+
+    fn entries_by_run(&self) -> BTreeMap<String, u32> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let store = Connection::open_with_flags(self.place.path("store.db"), flags)
+            .expect("the store can be opened");
+        let mut asked = store
+            .prepare("SELECT run.id, count(*) FROM run JOIN entry ON entry.id >> 24 = run.key GROUP BY run.id")
+            .expect("the store has its tables");
+        let rows = asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let rows = rows.expect("the store can be asked");
+        rows.map(|row| row.expect("a row can be read")).collect()
+    }
+
+    /// What was finished is as it was, and nobody began it anew.
+    pub(crate) fn check_not_repeated(&self, finished: &Finished) {
+        if finished.entries.is_empty() {
+            return;
+        }
+        let log = self.entries_by_run();
+        for (run, entries) in &finished.entries {
+            let again = log.keys().filter(|it| is_run_of(it, item_of(run))).count();
+            assert_eq!(again, of_same_item(finished, run), "{run} was begun anew");
+            assert_eq!(log.get(run), Some(entries), "{run} went on");
+        }
+        for (receipt, bytes) in &finished.receipts {
+            let now = fs::read(receipt).expect("the receipt is still there");
+            assert!(now == *bytes, "{} is another one", receipt.display());
+        }
+    }
+
+    /// What a plan came to, as far as it must not differ.
+    pub(crate) fn end(&self, done: &Done) -> End {
+        assert!(!done.stdout.is_empty(), "{done:?}");
+        let root = self.root();
+        let told = done.stdout.replace(&*root.to_string_lossy(), "ROOT");
+        let results = match parse(&told) {
+            Value::Array(results) => results,
+            one => vec![one],
+        };
+        let changing = ["receipt_id", "receipt_path", "metrics", "proof_script"];
+        let lasting = |mut result: Value| {
+            if let Value::Object(fields) = &mut result {
+                fields.retain(|name, _| !changing.contains(&name.as_str()));
+            }
+            result
+        };
+        End {
+            code: done.code,
+            results: results.into_iter().map(lasting).collect(),
+            tree: Snapshot::of_tree(&root),
+        }
+    }
+
+    /// Every run has ended, and once.
+    pub(crate) fn check_runs(&self) {
+        for run in self.entries_by_run().keys() {
+            let log = self.place.log(run);
+            let ends = log.iter().map(|line| parse(line)["kind"] == "run_ended");
+            let ends: Vec<bool> = ends.collect();
+            assert_eq!(ends.last(), Some(&true), "{run}");
+            assert_eq!(ends.iter().filter(|it| **it).count(), 1, "{run}");
+        }
+    }
+
+    /// All receipts are one chain, and each level is that of its items.
+    pub(crate) fn check_receipts(&self) {
+        let history = resolve(&self.dir(), "store.db.work/trees/*/history.jsonl");
+        let history = history.expect("what is sealed is remembered");
+        let history = fs::read_to_string(history).expect("it can be read");
+        let plan = resolve(&self.dir(), "store.db.work/plans/*").expect("there is a plan");
+        let receipt = |item: &str| {
+            let file = plan.join("items").join(item).join("RECEIPT.json");
+            file.to_string_lossy().into_owned()
+        };
+        let item = |line: &str| parse(line)["item"].as_str().unwrap_or_default().to_owned();
+        let chain: Vec<String> = history.lines().map(|line| receipt(&item(line))).collect();
+        self.verify(&chain);
+        for level in 0.. {
+            let file = plan.join(format!("LEVEL-{level}.RECEIPT.json"));
+            let Ok(text) = fs::read_to_string(&file) else {
+                break;
+            };
+            let items = parse(&text)["items"].as_array().map_or(0, Vec::len);
+            assert!(items > 0, "{text}");
+            self.verify(&[file.to_string_lossy().into_owned()]);
+        }
+    }
+
+    fn verify(&self, files: &[String]) {
+        let arguments: Vec<&str> = std::iter::once("verify")
+            .chain(files.iter().map(String::as_str))
+            .collect();
+        let verified = self.place.bonded(&arguments);
+        assert_eq!(verified.code, Some(0), "{files:?} {verified:?}");
+    }
+
+    /// Nothing is left of what was only needed on the way.
+    pub(crate) fn check_remains(&self, repository: &Snapshot) {
+        let now = Snapshot::of_repository(&self.root());
+        assert_eq!(repository.difference(&now), Vec::<String>::new());
+        let dir = self.dir();
+        assert_eq!(resolve(&dir, "store.db.work/copies/*"), None);
+        assert_eq!(resolve(&dir, JOURNAL), None);
+        assert_eq!(remains::unfinished_files(&dir), Vec::<PathBuf>::new());
+        assert_eq!(remains::mounts(&dir), Vec::<String>::new());
+        assert_eq!(remains::processes(&dir), Vec::<String>::new());
+    }
+}
+
+/// Whether a run is an item's, whichever attempt it is.
+fn is_run_of(run: &str, item: &str) -> bool {
+    item_of(run) == item
+}
+
+fn item_of(run: &str) -> &str {
+    run.split('.').nth(1).unwrap_or_default()
+}
+
+fn of_same_item(finished: &Finished, run: &str) -> usize {
+    let same = |it: &&String| item_of(it) == item_of(run);
+    finished.entries.keys().filter(same).count()
+}

@@ -1,0 +1,82 @@
+//! How far an item has come, beyond what the log of its run says.
+//!
+//! Tests may leave anything in the item's copy of the tree. A process that goes on after one that died in the middle
+//! of them must not take that for the item's; so what was admitted is kept before they begin.
+
+use std::io;
+use std::path::Path;
+
+use bonded_kernel::RunId;
+use bonded_kernel::work::{Change, WorkItem};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::WorkError;
+use super::files::write_durably;
+use super::level::Level;
+use super::publish::{Outcome, Publish, PublishError};
+use super::tree::TreeCopy;
+
+/// One run of an item, and the copy of the tree that is the run's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Attempt {
+    pub(super) run: RunId,
+    /// What the tests began with, if they did. Its contents are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) admitted: Option<Vec<Change>>,
+}
+
+impl Attempt {
+    const FILE: &str = "attempt.json";
+
+    /// Nothing where there is only what the log says.
+    pub(super) fn read(item_dir: &Path) -> io::Result<Option<Self>> {
+        match std::fs::read(item_dir.join(Self::FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => Ok(Some(serde_json::from_slice(&read?)?)),
+        }
+    }
+
+    pub(super) fn write(&self, item_dir: &Path) -> io::Result<()> {
+        write_durably(&item_dir.join(Self::FILE), &serde_json::to_vec(self)?)
+    }
+}
+
+impl Level<'_> {
+    /// The copy that the last run of an item worked in, as it was when the run ended or was left. Nothing where it
+    /// cannot be had.
+    pub(super) fn copy_of(
+        &self,
+        item: &WorkItem,
+        last: &RunId,
+        known: Option<Attempt>,
+    ) -> Result<Option<TreeCopy>, WorkError> {
+        let known = known.filter(|it| it.run == *last);
+        match known.and_then(|it| it.admitted) {
+            Some(changes) => self.copy_with(item, &changes),
+            None => Ok(self.copies.take_up(self.frozen, item.id.as_str())?),
+        }
+    }
+
+    /// A new copy with these changes. Nothing where the tree is not what they began with any more.
+    fn copy_with(
+        &self,
+        item: &WorkItem,
+        changes: &[Change],
+    ) -> Result<Option<TreeCopy>, WorkError> {
+        let checkpoints = self.order.checkpoints;
+        let name = item.id.as_str();
+        let copy = self.copies.make(checkpoints, self.frozen, name)?;
+        let journal = copy.path().with_file_name("journal.json");
+        let publish = Publish::new(copy.path(), &journal, checkpoints)?;
+        let prepared = match publish.prepare(changes, Value::Null, None) {
+            // They will not be published; here they cannot be made.
+            Err(PublishError::Reserved { .. }) => return Ok(None),
+            prepared => prepared?,
+        };
+        let settled = prepared.apply()?;
+        let is_made = matches!(settled.outcome(), Outcome::Published { .. });
+        settled.finish()?;
+        Ok(is_made.then_some(copy))
+    }
+}
