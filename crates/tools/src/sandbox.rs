@@ -144,6 +144,7 @@ impl Sandbox {
             let missing = probe::look(launcher).means.missing(policy.level);
             missing.into_iter().next().map_or(Ok(()), Err)?;
         }
+        stand_in::remove_left(&resolved);
         Ok(Self {
             policy,
             workdir: resolved,

@@ -48,6 +48,8 @@ impl<'a> Sealer<'a> {
         if file.exists() {
             frozen.tree = read_tree(&file)?;
         } else {
+            // A state that is written down can be restored.
+            self.checkpoints.sync()?;
             write_tree(&frozen.tree, &file)?;
         }
         Ok(frozen)

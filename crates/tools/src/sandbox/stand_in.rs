@@ -69,10 +69,15 @@ impl Drop for StandIn {
     fn drop(&mut self) {
         // Another command that runs has it still, or a person has made a repository of it.
         let _ = self.lock.unlock();
-        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
-        if let Ok(dir) = open(&self.dir, flags, Mode::empty()) {
-            remove_unused(dir);
-        }
+        remove_left(&self.dir);
+    }
+}
+
+/// Removes the stand-in that a process left which died while a command ran, unless somebody holds it.
+pub(super) fn remove_left(dir: &Path) {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if let Ok(dir) = open(dir, flags, Mode::empty()) {
+        remove_unused(dir);
     }
 }
 
@@ -150,6 +155,22 @@ mod tests {
             .create(&path)
             .expect("it can be made");
         drop(stand_in(left.path()).expect("it is taken over"));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_crash_has_left_is_removed_unless_it_is_in_use_again() {
+        let left = place();
+        let path = left.path().join(GIT);
+        let held = stand_in(left.path()).expect("there is no other");
+        remove_left(left.path());
+        assert!(path.is_dir(), "somebody holds it");
+        drop(held);
+        DirBuilder::new()
+            .mode(MODE)
+            .create(&path)
+            .expect("it can be made");
+        remove_left(left.path());
         assert!(!path.exists());
     }
 
