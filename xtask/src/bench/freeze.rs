@@ -10,6 +10,10 @@ use super::rig::Rig;
 use crate::fault::Fault;
 use crate::root;
 
+/// The items of a plan in which nobody does anything.
+const ITEMS: usize = 1000;
+const ITEM_CPU_MS_MAX: f64 = 20.0;
+
 const FILES: &str = "50000";
 const BYTES: &str = "500000000";
 
@@ -44,6 +48,7 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
     }
     tree.forget("")?;
     let memory = peak_mb(tree.command("freeze"))?;
+    let item_ms = tree.no_op_item_cpu_ms()?;
     let ratio = |name: &str, ours: Vec<f64>, floor: f64, most| {
         Figure::new(name, "ms", median(ours), Goal::RatioAtMost(most)).beside(floor)
     };
@@ -74,6 +79,12 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
             1.3,
         ),
         Figure::new("memory of a freeze", "MB", memory, Goal::AtMost(200.0)),
+        Figure::new(
+            "CPU of an item that does nothing, of 1,000 in a plan",
+            "ms",
+            item_ms,
+            Goal::AtMost(ITEM_CPU_MS_MAX),
+        ),
     ])
 }
 
@@ -140,6 +151,29 @@ impl<'a> Tree<'a> {
         let mut command = Command::new(program());
         command.arg("hash").arg(&self.root);
         told_ms(command)
+    }
+
+    /// A whole plan, shared by its items: the process, two freezes, runs, receipts.
+    fn no_op_item_cpu_ms(&self) -> Result<f64, Fault> {
+        let item = |n: usize| {
+            let id = format!("item-{n:04}");
+            format!("- {{id: {id}, agent_id: agent-1, description: do nothing}}\n")
+        };
+        let plan: String = (0..ITEMS).map(item).collect();
+        let done = r#"{"calls": [{"tool": "done", "arguments": {"reason": "nothing"}}]}"#;
+        let (plan_file, script) = (self.rig.path("plan.yaml"), self.rig.path("nothing.jsonl"));
+        fs::write(&plan_file, plan).map_err(Fault::file(&plan_file))?;
+        fs::write(&script, done).map_err(Fault::file(&script))?;
+        let mut command = self.rig.bonded(&self.rig.fresh("work.db")?);
+        command
+            .arg("work")
+            .arg(&plan_file)
+            .arg("--repo")
+            .arg(&self.root);
+        command.args(["--quiet", "--jobs", "32", "--model"]);
+        command.arg(format!("script:{}", script.display()));
+        let measured = measure_process(command)?;
+        Ok(measured.cpu.as_secs_f64() * 1e3 / ITEMS as f64)
     }
 
     /// Removes a part of what is kept.
