@@ -1,4 +1,5 @@
-//! The official client SDKs that the server's tests use: exact versions, installed once below `target`.
+//! The official client SDKs that the server's tests use, and the verifier that receipts are shown to: exact versions,
+//! installed once below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use super::{named_test, read};
 use crate::fault::Fault;
 
 /// The clauses that must be listed, each with a test: family and last number.
-const CLAUSES: [(&str, u32); 2] = [("RX", 21), ("AIA", 42)];
+const CLAUSES: [(&str, u32); 3] = [("RX", 21), ("AIA", 42), ("RUN", 12)];
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>, Fault> {
     let page = read(&root.join("docs/contract.md"))?;
