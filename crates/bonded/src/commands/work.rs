@@ -45,7 +45,7 @@ pub(crate) async fn work(
         json: args.json,
     };
     if let Some(named) = &args.resume {
-        let record = interrupted(&site.workshop, named, root)?;
+        let record = interrupted(&site.workshop, named, &root)?;
         let args = arguments_of(&record)?;
         return site.work(&args, record).await;
     }
@@ -91,10 +91,10 @@ fn read_plan(file: &Path) -> Result<String, CliError> {
 }
 
 /// The plan that is meant by `--resume`.
-fn interrupted(workshop: &Workshop, named: &str, root: PathBuf) -> Result<PlanRecord, CliError> {
+fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanRecord, CliError> {
     let unknown = |message: String| CliError::new(Code::UnknownPlan, message);
     let found = match named {
-        "" => PlanRecord::last_open(workshop, &root),
+        "" => PlanRecord::last_open(workshop, root),
         id => {
             let id = PlanId::new(id).map_err(|error| unknown(error.to_string()))?;
             PlanRecord::read(workshop, &id)

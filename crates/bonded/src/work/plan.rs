@@ -48,7 +48,7 @@ pub(crate) async fn check(
         match awaited.filter(|_| args.wait_ms > 0) {
             None => return Err(bad_plan(file, &record.plan, &faults)),
             Some(_) if tokio::time::Instant::now() < deadline => {
-                tokio::time::sleep(LOOK_AFTER).await
+                tokio::time::sleep(LOOK_AFTER).await;
             }
             Some(awaited) => missing.extend(awaited),
         }
