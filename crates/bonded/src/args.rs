@@ -186,7 +186,7 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "NAME", value_parser = ["default", "production", "strict"], default_value = "default")]
     pub(crate) limits_of: String,
 
-    /// Wait so long for dependencies that other plans on this tree have yet to do
+    /// Wait so long for dependencies that other plans on this tree have yet to do, and for the tree while one works on it
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub(crate) wait_ms: u64,
 

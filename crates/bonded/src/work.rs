@@ -6,20 +6,22 @@ mod staff;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bonded_host::SystemClock;
-use bonded_host::work::lock::TreeLock;
+use bonded_host::work::lock::{LockError, TreeLock};
 use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
 use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_kernel::work::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::args::WorkArgs;
 use crate::commands::work::Ground;
 use crate::error::{CliError, Code};
 use crate::render::work as render;
 use crate::{agents, output, settings, signals};
-use plan::check;
+use plan::{LOOK_AFTER, check};
 use staff::CommandLineStaff;
 
 /// Where a plan is worked off.
@@ -47,7 +49,7 @@ impl Site<'_> {
         let store = settings::open_store(self.store)?;
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
         let staff = CommandLineStaff::new(args, &record.root, store.clone(), asked)?;
-        let _lock = TreeLock::acquire(&record.root)?;
+        let _lock = lock(&record.root, args.wait_ms).await?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
         let isolations = Isolations::here(&self.entered(), &record.root, &copies);
@@ -133,6 +135,21 @@ impl Site<'_> {
         match results.iter().all(succeeded) {
             true => Ok(ExitCode::SUCCESS),
             false => Ok(ExitCode::from(Code::RunFailed.exit_code())),
+        }
+    }
+}
+
+/// Who waits for another plan also waits until that lets go of the tree.
+async fn lock(root: &Path, wait_ms: u64) -> Result<TreeLock, LockError> {
+    let deadline = Instant::now() + Duration::from_millis(wait_ms);
+    loop {
+        match TreeLock::acquire(root) {
+            Err(LockError::Busy { .. } | LockError::BusyAbove { .. })
+                if Instant::now() < deadline =>
+            {
+                tokio::time::sleep(LOOK_AFTER).await;
+            }
+            ended => return ended,
         }
     }
 }

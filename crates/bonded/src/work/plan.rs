@@ -12,7 +12,7 @@ use crate::args::WorkArgs;
 use crate::error::{CliError, Code};
 
 /// How often it is looked whether another plan has done what this one waits for.
-const LOOK_AFTER: Duration = Duration::from_millis(200);
+pub(crate) const LOOK_AFTER: Duration = Duration::from_millis(200);
 /// More faults than this are counted, not told.
 const FAULTS_TOLD_MAX: usize = 20;
 

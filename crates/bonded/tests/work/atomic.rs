@@ -6,11 +6,11 @@ use crate::place::with;
 use crate::world::{World, expect_status, item, runs, with_fields};
 
 /// Changes something of every kind.
-const EVERYTHING: &str = "echo x >> kept.txt; echo new > new.txt; rm -f untracked.txt; mv src moved; \
+pub(crate) const EVERYTHING: &str = "echo x >> kept.txt; echo new > new.txt; rm -f untracked.txt; mv src moved; \
      chmod 600 staged.txt; ln -sfn elsewhere link; rm dangling; rmdir empty/below; mkdir full; \
      echo x > ignored/built.o; rm .gitignore";
 
-fn many() -> Value {
+pub(crate) fn many() -> Value {
     json!({ "max_files": 100, "max_delta_size": 1000 })
 }
 

@@ -8,6 +8,7 @@ mod atomic;
 mod bad_plan;
 mod bad_tree;
 mod commits;
+mod crashes;
 mod levels;
 mod meanwhile;
 mod outcomes;

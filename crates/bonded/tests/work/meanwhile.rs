@@ -2,11 +2,9 @@
 
 use std::process::Child;
 
-use serde_json::json;
-
 use crate::place::{Done, done, finish, start};
 use crate::provider::Provider;
-use crate::world::{World, expect_status, item, receipt, text, writes};
+use crate::world::{World, expect_status, item, receipt, writes};
 
 /// A plan whose one item has written `shared.txt` in its copy and is not done yet.
 fn under_way(world: &World) -> (Provider, Child) {
@@ -90,30 +88,42 @@ fn a_tree_a_part_of_it_and_what_holds_it_are_worked_on_by_one_plan_at_a_time() {
     );
 }
 
+/// Starts two plans at once, each of which writes a file of its own and one that both write.
+fn both_at_once(world: &World, flags: &[&str]) -> [Done; 2] {
+    let children = [1, 2].map(|number| {
+        let name = format!("{number}.txt");
+        world.agent(number, &[writes(&name, "x"), writes("common.txt", &name)]);
+        let file = world.place.path(&format!("plan-{number}.json"));
+        let plan = item(&format!("item-{number}"), number);
+        std::fs::write(&file, plan.to_string()).expect("the plan can be written");
+        start(&mut world.work_command_on(&file, flags))
+    });
+    children.map(finish)
+}
+
 #[test]
 fn two_plans_that_start_together_are_refused_or_serialised_and_never_mixed() {
     let world = World::plain();
-    for number in [1, 2] {
-        let name = format!("{number}.txt");
-        world.agent(number, &[writes(&name, "x"), writes("common.txt", &name)]);
-    }
-    let children = [1, 2].map(|number| {
-        let file = world.place.path(&format!("plan-{number}.json"));
-        let plan = json!(item(&format!("item-{number}"), number));
-        std::fs::write(&file, plan.to_string()).expect("the plan can be written");
-        start(&mut world.work_command_on(&file, &["--json"]))
-    });
-    let ends = children.map(finish);
-    let done: Vec<&Done> = ends.iter().filter(|it| it.code == Some(0)).collect();
-    assert!(!done.is_empty(), "{ends:?}");
+    let ends = both_at_once(&world, &["--json"]);
+    let common = world.read("common.txt").expect("one of them was there");
     for (end, number) in ends.iter().zip([1, 2]) {
-        let published = world.path(&format!("{number}.txt")).exists();
-        assert_eq!(published, end.code == Some(0), "{end:?}");
-        if end.code != Some(0) {
+        let name = format!("{number}.txt");
+        let is_done = end.code == Some(0);
+        assert_eq!(world.path(&name).exists(), is_done, "{end:?}");
+        assert!(is_done || common != name, "{end:?}");
+        if !is_done {
             end.fails_with(3, "tree-busy");
         }
     }
-    let last = text(&done[done.len() - 1].printed()["work_item_id"]).to_owned();
-    let common = world.read("common.txt").expect("somebody was there");
-    assert!(done.len() == 2 || last.ends_with(&common[..1]), "{common}");
+}
+
+#[test]
+fn a_plan_that_may_wait_works_when_the_other_has_let_go_of_the_tree() {
+    let world = World::plain();
+    let ends = both_at_once(&world, &["--json", "--wait-ms", "60000"]);
+    for end in &ends {
+        end.succeeds();
+    }
+    let befores = ends.map(|end| receipt(&end.printed())["tree_before"].clone());
+    assert_ne!(befores[0], befores[1], "one after the other");
 }

@@ -29,7 +29,8 @@ impl State {
                 }
                 _ => fs::read(&path).expect("a file can be read"),
             };
-            found.insert(path, (meta.mode(), content));
+            let name = path.strip_prefix(root).expect("it lies below").to_owned();
+            found.insert(name, (meta.mode(), content));
         }
         Self(found)
     }
