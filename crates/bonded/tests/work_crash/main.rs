@@ -6,6 +6,7 @@
 //! is killed at every boundary too.
 
 mod boundary;
+mod commits;
 mod matrix;
 #[path = "../cli/place.rs"]
 mod place;

@@ -57,7 +57,11 @@ impl Undisturbed {
     }
 
     pub(crate) fn world(&self) -> World {
-        World::new(self.template.path(), &script(), &self.plan)
+        self.world_with(&script())
+    }
+
+    pub(crate) fn world_with(&self, script: &[Value]) -> World {
+        World::new(self.template.path(), script, &self.plan)
     }
 
     /// How many entries the logs have in the end.

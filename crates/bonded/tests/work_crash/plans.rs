@@ -32,6 +32,8 @@ pub(crate) fn furnish(root: &Path) {
     }
     link(root, "link", "tracked.txt");
     git(root, &["init", "-q", "-b", "main"]);
+    git(root, &["config", "user.name", "T"]);
+    git(root, &["config", "user.email", "t@example.org"]);
     git(root, &["add", "-A"]);
     git(root, &["commit", "-qm", "first"]);
     git(root, &["branch", "other"]);
@@ -47,39 +49,42 @@ pub(crate) fn furnish(root: &Path) {
     chmod(root, "folder", 0o750);
 }
 
+/// Nothing here is done again that is done: a command that is interrupted must not take away what an earlier one made.
+const WORDS: &str = "\
+put() { [ -f \"$1\" ] && [ \"$(cat \"$1\")\" = \"$2\" ] || { rm -rf \"$1\"; printf '%s\\n' \"$2\" > \"$1\"; }; }
+point() { [ \"$(readlink \"$1\")\" = \"$2\" ] || ln -sfn \"$2\" \"$1\"; }";
+
 /// The item that touches all of it.
 const ALL: &str = "\
-printf 'first\\nMARK\\n' > tracked.txt
-printf 'noted\\n' > untracked.txt
-printf 'IGNORED\\n' > ignored/kept
-printf 'new\\n' > ignored/new
-: > a.log
+put tracked.txt \"$(printf 'first\\nMARK')\"
+put untracked.txt noted
+put ignored/kept IGNORED
+put ignored/new new
+[ ! -s a.log ] || : > a.log
 chmod 755 program
 chmod 700 folder
-ln -sfn program link
+point link program
 rm -f removed.txt
 mkdir -p moved
 [ ! -e renamed.txt ] || mv renamed.txt moved/renamed.txt
 rm -rf folder/deep empty
-rm -rf swapped; printf 'now a file\\n' > swapped
-rm -rf to_folder; mkdir -p to_folder/a; printf 'b\\n' > to_folder/a/b";
+put swapped 'now a file'
+[ -d to_folder ] || rm -f to_folder
+mkdir -p to_folder/a
+put to_folder/a/b b";
 
 /// Goes after the one above, and takes some of it away again.
-const AFTER: &str = "\
-printf 'c\\n' > c.txt
-rm -rf moved
-chmod 600 program
-ln -sfn folder link";
+const AFTER: &str = "put c.txt c; rm -rf moved; chmod 600 program; point link folder";
 
 /// Comes to nothing, because its tests fail.
-const IN_VAIN: &str = "rm -rf folder ignored; printf 'b\\n' > b.txt; chmod 777 program";
+const IN_VAIN: &str = "rm -rf folder ignored; put b.txt b; chmod 777 program";
 
 /// What every item is told. They know which they are by the directory that they work in.
 pub(crate) fn script() -> Vec<Value> {
     let (a, b, c) = (ALL, IN_VAIN, AFTER);
     let command = |number: usize| {
         format!(
-            "# {number}\ncase $(basename \"$(dirname \"$PWD\")\") in\na)\n{a}\n;;\nb)\n{b}\n;;\nc)\n{c}\n;;\nesac"
+            "# {number}\n{WORDS}\ncase $(basename \"$(dirname \"$PWD\")\") in\na)\n{a}\n;;\nb)\n{b}\n;;\nc)\n{c}\n;;\nesac"
         )
     };
     let mut lines = vec![
@@ -153,9 +158,9 @@ fn chmod(root: &Path, path: &str, mode: u32) {
     fs::set_permissions(root.join(path), mode).expect("a mode can be set");
 }
 
-pub(crate) fn git(root: &Path, arguments: &[&str]) {
+/// What git says.
+pub(crate) fn git(root: &Path, arguments: &[&str]) -> String {
     let done = Command::new("git")
-        .args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
         .args(arguments)
         .current_dir(root)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -163,4 +168,5 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
         .output()
         .expect("git can be started");
     assert!(done.status.success(), "git {arguments:?}: {done:?}");
+    String::from_utf8(done.stdout).expect("git says UTF-8")
 }

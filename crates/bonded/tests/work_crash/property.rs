@@ -117,7 +117,7 @@ fn check(rng: &mut Rng, is_killed: bool) {
     let end = finish(world.begin_again());
     assert_eq!(end.code, Some(1), "{end:?}");
     let after = Snapshot::of_tree(&world.root());
-    assert_eq!(before.difference(&after), Vec::<String>::new());
+    assert_eq!(before.difference(&after), Vec::<String>::new(), "{end:?}");
     let results = parse(&end.stdout);
     let results = results.as_array().expect("there are several results");
     let statuses: Vec<_> = results.iter().map(|it| it["status"].as_str()).collect();

@@ -5,9 +5,14 @@ use std::path::PathBuf;
 
 use crate::boundary::{Boundary, Lookout, resolve};
 use crate::matrix::Undisturbed;
-use crate::place::finish;
-use crate::plans::{failing_item, one_item};
+use crate::place::{finish, with};
+use crate::plans::{failing_item, one_item, script};
 use crate::world::{Finished, Kill, World};
+
+/// Long enough to be met.
+const LAST_REPLY_MS: u64 = 500;
+/// The decision, its call, the call's end, and the run's.
+const ENTRIES_OF_LAST_REPLY: u32 = 4;
 
 fn found(world: &World, pattern: &str) -> PathBuf {
     resolve(&world.dir(), pattern).unwrap_or_else(|| panic!("{pattern} is not there"))
@@ -32,13 +37,15 @@ fn an_item_that_a_process_was_sealing_when_it_died_keeps_its_place_in_the_chain(
 #[test]
 fn an_item_whose_copy_was_lost_begins_again_with_a_new_one_however_often_it_is_killed() {
     let undisturbed = Undisturbed::new(one_item());
-    let world = undisturbed.world();
-    // All is done in the copy, and nobody has said so yet.
-    let last = Boundary::Entries(undisturbed.entries() - 3);
-    let killed = world.kill(world.begin(), &Kill::At(&last));
+    let mut script = script();
+    let last = script.pop().expect("the script has an end");
+    script.push(with(last, "delay_ms", LAST_REPLY_MS));
+    let world = undisturbed.world_with(&script);
+    // All is done in the copy, and the model has yet to say so.
+    let asked = undisturbed.entries() - ENTRIES_OF_LAST_REPLY;
+    let killed = world.kill(world.begin(), &Kill::At(&Boundary::Entries(asked)));
     assert!(killed.is_ok(), "{killed:?}");
-    let entries = Lookout::new(&world.dir()).entries();
-    assert!(entries < undisturbed.entries(), "the run had ended");
+    assert_eq!(Lookout::new(&world.dir()).entries(), asked);
     let boot = found(&world, "store.db.work/copies/*/a/boot");
     fs::write(boot, "another start of the machine").expect("it can be written");
     let again = Boundary::There("store.db.work/plans/*/items/a/attempt.json".into());

@@ -23,12 +23,15 @@ pub(crate) struct World {
     place: Place,
     model: String,
     plan: PathBuf,
+    options: &'static [&'static str],
 }
 
 /// When a process is killed.
 pub(crate) enum Kill<'a> {
     At(&'a Boundary),
     After(Duration),
+    /// So long after a boundary.
+    Past(&'a Boundary, Duration),
 }
 
 /// What can be seen of a plan that has ended, and does not depend on when and where.
@@ -64,7 +67,13 @@ impl World {
             place,
             model,
             plan: file,
+            options: &[],
         }
+    }
+
+    /// The same with more options on the command line.
+    pub(crate) fn options(self, options: &'static [&'static str]) -> Self {
+        Self { options, ..self }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -77,11 +86,9 @@ impl World {
 
     pub(crate) fn begin(&self) -> Child {
         let plan = self.plan.to_string_lossy();
-        start(
-            &mut self
-                .place
-                .command(&["work", &plan, "--json", "--model", &self.model]),
-        )
+        let mut arguments = vec!["work", &plan, "--json", "--model", &self.model];
+        arguments.extend(self.options);
+        start(&mut self.place.command(&arguments))
     }
 
     /// Goes on with the plan, or begins it where nothing is known of it. Its id is needed only if it ended unseen.
@@ -103,10 +110,17 @@ impl World {
         let began = Instant::now();
         let dir = self.dir();
         let mut lookout = Lookout::new(&dir);
+        let mut reached = None;
         loop {
             let is_time = match kill {
                 Kill::At(boundary) => lookout.sees(boundary),
                 Kill::After(time) => began.elapsed() >= *time,
+                Kill::Past(boundary, time) => {
+                    if reached.is_none() && lookout.sees(boundary) {
+                        reached = Some(Instant::now());
+                    }
+                    reached.is_some_and(|reached: Instant| reached.elapsed() >= *time)
+                }
             };
             if is_time {
                 break;
@@ -212,9 +226,11 @@ impl World {
         }
     }
 
-    /// Every run has ended, and once.
+    /// The last run of every item has ended, and once. One whose copy was lost stays as it was.
     pub(crate) fn check_runs(&self) {
-        for run in self.entries_by_run().keys() {
+        let all = self.entries_by_run();
+        let is_last = |run: &&String| !all.contains_key(&next_attempt(run));
+        for run in all.keys().filter(is_last) {
             let log = self.place.log(run);
             let ends = log.iter().map(|line| parse(line)["kind"] == "run_ended");
             let ends: Vec<bool> = ends.collect();
@@ -225,9 +241,7 @@ impl World {
 
     /// All receipts are one chain, and each level is that of its items.
     pub(crate) fn check_receipts(&self) {
-        let history = resolve(&self.dir(), "store.db.work/trees/*/history.jsonl");
-        let history = history.expect("what is sealed is remembered");
-        let history = fs::read_to_string(history).expect("it can be read");
+        let history = self.read("store.db.work/trees/*/history.jsonl");
         let plan = resolve(&self.dir(), "store.db.work/plans/*").expect("there is a plan");
         let receipt = |item: &str| {
             let file = plan.join("items").join(item).join("RECEIPT.json");
@@ -255,10 +269,22 @@ impl World {
         assert_eq!(verified.code, Some(0), "{files:?} {verified:?}");
     }
 
-    /// Nothing is left of what was only needed on the way.
+    pub(crate) fn read(&self, pattern: &str) -> String {
+        let path = resolve(&self.dir(), pattern);
+        let path = path.unwrap_or_else(|| panic!("{pattern} is not there"));
+        fs::read_to_string(path).expect("it can be read")
+    }
+
+    /// What git keeps is as it was, and nothing is left of what was only needed on the way.
     pub(crate) fn check_remains(&self, repository: &Snapshot) {
         let now = Snapshot::of_repository(&self.root());
         assert_eq!(repository.difference(&now), Vec::<String>::new());
+        self.check_nothing_left();
+    }
+
+    pub(crate) fn check_nothing_left(&self) {
+        assert_eq!(resolve(&self.root(), ".git/bonded-publish"), None);
+        assert_eq!(resolve(&self.root(), ".bonded-publish"), None);
         let dir = self.dir();
         assert_eq!(resolve(&dir, "store.db.work/copies/*"), None);
         assert_eq!(resolve(&dir, JOURNAL), None);
@@ -275,6 +301,14 @@ fn is_run_of(run: &str, item: &str) -> bool {
 
 fn item_of(run: &str) -> &str {
     run.split('.').nth(1).unwrap_or_default()
+}
+
+/// The id of the run by which an item begins again.
+fn next_attempt(run: &str) -> String {
+    let mut parts = run.splitn(3, '.');
+    let (plan, item) = (parts.next().unwrap_or_default(), item_of(run));
+    let attempt: u32 = parts.nth(1).map_or(1, |number| number.parse().unwrap_or(1));
+    format!("{plan}.{item}.{}", attempt + 1)
 }
 
 fn of_same_item(finished: &Finished, run: &str) -> usize {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
+    Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, check_so_far,
     missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
 use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, TerminationKind};
@@ -113,11 +113,15 @@ fn guard(
     logs: &[Vec<Entry>],
     stop: &CancellationToken,
 ) -> Guard {
-    let done: usize = logs.iter().map(|log| tool_trace(log).len()).sum();
     let copy = copy.clone();
-    Guard::new(item.clone(), done as u64, stop.clone(), move || {
+    Guard::new(item.clone(), tool_ops(logs), stop.clone(), move || {
         copy.changes().map(|changed| changed.changes)
     })
+}
+
+fn tool_ops(logs: &[Vec<Entry>]) -> u64 {
+    let all: usize = logs.iter().map(|log| tool_trace(log).len()).sum();
+    all as u64
 }
 
 fn touches_git(paths: Vec<TreePath>) -> Option<Denial> {
@@ -153,11 +157,10 @@ impl Judging<'_> {
             prompt: prompt_of(own),
             ..Outcome::failed("")
         };
-        let verdict = match self.admitted(
-            stopped.or_else(|| touches_git(changed.git)),
-            &capsule,
-            &after,
-        ) {
+        let stopped = stopped
+            .or_else(|| self.stopped_before(&changes, &logs))
+            .or_else(|| touches_git(changed.git));
+        let verdict = match self.admitted(stopped, &capsule, &after) {
             Ok(()) => {
                 self.level.keep(self.copy, &changes)?;
                 self.tested(&capsule, &changes, config).await?
@@ -168,6 +171,15 @@ impl Judging<'_> {
         outcome.capsule = Some(Box::new(capsule));
         outcome.execution_time_ms = self.elapsed_ms();
         Ok(outcome)
+    }
+
+    /// The limit for which another process stopped the run before it died.
+    fn stopped_before(&self, changes: &[Change], logs: &[Vec<Entry>]) -> Option<Denial> {
+        let kind = self.run.termination().map(|it| it.kind);
+        if kind != Some(TerminationKind::Cancelled) {
+            return None;
+        }
+        check_so_far(self.item, changes, tool_ops(logs)).err()
     }
 
     /// A run that was taken up again has used time before.

@@ -137,8 +137,10 @@ impl<'a> Sealer<'a> {
             }
             _ => self.papers(base, test_output),
         };
-        // Writing it again changes nothing.
-        papers.write(&mut self.history)?;
+        // What is published is written down before its journal goes.
+        if Sealed::read(&papers.dir)?.is_none() {
+            papers.write(&mut self.history)?;
+        }
         Ok(Sealed {
             receipt: papers.receipt,
             result: papers.result,

@@ -2,11 +2,10 @@
 //! is optional, and heeds no variable that would lead it to another repository.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::thread;
+use std::process::{Command, Output, Stdio};
 
 use super::commit::CommitError;
 
@@ -122,32 +121,23 @@ impl GitCommand {
     }
 
     fn run(mut self, input: &mut dyn Read) -> Result<Output, CommitError> {
-        let command = &mut self.command;
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.stderr(Stdio::piped()).spawn();
-        let output = child.and_then(|child| talk(child, input));
+        let output = whole(input).and_then(|input| self.command.stdin(input).output());
         output.map_err(|source| CommitError::NoGit { source })
     }
 }
 
-/// Gives the input and takes the output at the same time, so that neither waits for the other.
-fn talk(mut child: Child, input: &mut dyn Read) -> io::Result<Output> {
-    let stdin = child.stdin.take();
-    thread::scope(|scope| {
-        let output = scope.spawn(move || child.wait_with_output());
-        let written = match stdin {
-            Some(mut stdin) => io::copy(input, &mut stdin),
-            None => Ok(0),
-        };
-        let output = output
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("it was lost")));
-        match written {
-            // Who does not listen any more has said why.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-            _ => output,
-        }
-    })
+/// All of the input, in a file without a name. From a pipe, git would take the part that it has for the whole if this
+/// process died, and put that into an index or an object.
+fn whole(input: &mut dyn Read) -> io::Result<Stdio> {
+    let mut first = [0];
+    if input.read(&mut first)? == 0 {
+        return Ok(Stdio::null());
+    }
+    let mut file = tempfile::tempfile()?;
+    file.write_all(&first)?;
+    io::copy(input, &mut file)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 fn refused(name: &str, output: &Output) -> CommitError {
