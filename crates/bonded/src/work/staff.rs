@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::work::{Assigned, Staff, goal_text};
+use bonded_kernel::SandboxLevel;
 use bonded_kernel::work::{AgentId, WorkItem};
 use bonded_state::Store;
 
@@ -100,14 +101,21 @@ impl Staff for CommandLineStaff {
 }
 
 fn prepare(args: &WorkArgs, root: &Path, agent: Option<&str>) -> Result<Prepared, CliError> {
-    settings::prepare(&Wanted {
+    let prepared = settings::prepare(&Wanted {
         dir: Some(root),
         agent_file: agent.map(Path::new),
         system: args.system.as_deref(),
         agent: &args.agent,
         model: &args.model,
         limits: &args.limits,
-    })
+    })?;
+    if prepared.options.sandbox == SandboxLevel::Full {
+        return Err(
+            usage("work items are never without a sandbox: nothing could be undone")
+                .hint("leave the level at workspace-write"),
+        );
+    }
+    Ok(prepared)
 }
 
 fn usage(message: &str) -> CliError {

@@ -6,7 +6,7 @@ use bonded_kernel::work::{
     Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, check_so_far,
     missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
-use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, TerminationKind};
+use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;
@@ -68,7 +68,9 @@ async fn execute(
         Ok(assigned) => assigned,
         Err(why) => return Ok(failed(why)),
     };
-    limit_time(&mut assigned.goal.config, item);
+    if let Err(why) = bind(&mut assigned.goal.config, item) {
+        return Ok(failed(why));
+    }
     let stop = cancel.child_token();
     let guard = Arc::new(guard(item, &copy, &level.logs(&id).await?, &stop));
     assigned.host.tools = Arc::new(GuardedTools {
@@ -100,10 +102,19 @@ fn failed(why: impl Into<String>) -> Worked {
     Worked::Ended(Box::new(Outcome::failed(why)))
 }
 
-fn limit_time(config: &mut RunConfig, item: &WorkItem) {
+/// Holds a run to what its item may take, and to its copy: a command that reaches beyond it could not be undone.
+fn bind(config: &mut RunConfig, item: &WorkItem) -> Result<(), String> {
+    let sandbox = config.sandbox.get_or_insert_default();
+    if sandbox.level == SandboxLevel::Full {
+        return Err(
+            "Without a sandbox nothing could be undone; use another level than full".into(),
+        );
+    }
+    sandbox.required = true;
     let limit = item.constraints.timeout_ms;
     let own = config.limits.elapsed_ms_max.unwrap_or(limit);
     config.limits.elapsed_ms_max = Some(own.min(limit));
+    Ok(())
 }
 
 /// What the run did before this process took it up counts.
