@@ -38,6 +38,7 @@ mod write;
 use std::sync::Arc;
 
 pub use fault::ToolFault;
+pub use place::is_unfinished;
 pub use queue::{DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited};
 pub use registry::{CallGuard, Registry};
 pub use sandbox::Sandbox;

@@ -238,6 +238,19 @@ fn sync_dir(dir: &Dir) -> io::Result<()> {
     dir.open(".")?.sync_all()
 }
 
+const UNFINISHED_BEGIN: &str = ".bonded-";
+const UNFINISHED_END: &str = ".tmp";
+const UNFINISHED_DIGITS: usize = 24;
+
+/// Whether a file tool that did not come to its end may have left a file of this name.
+pub fn is_unfinished(name: &[u8]) -> bool {
+    let name = name.strip_prefix(UNFINISHED_BEGIN.as_bytes());
+    let digits = name.and_then(|name| name.strip_suffix(UNFINISHED_END.as_bytes()));
+    digits.is_some_and(|digits| {
+        digits.len() == UNFINISHED_DIGITS && digits.iter().all(u8::is_ascii_hexdigit)
+    })
+}
+
 /// A new file beside its target, removed again unless it was renamed.
 struct Temp<'a> {
     dir: &'a Dir,
@@ -251,7 +264,8 @@ impl<'a> Temp<'a> {
     /// repeated, instead of piling up.
     fn create(dir: &'a Dir, target: &OsStr, key: &str) -> io::Result<Self> {
         let seed = [key.as_bytes(), b"\0", target.as_encoded_bytes()].concat();
-        let name = format!(".bonded-{}.tmp", &Hash::of(&seed).to_string()[..24]);
+        let digits = &Hash::of(&seed).to_string()[..UNFINISHED_DIGITS];
+        let name = format!("{UNFINISHED_BEGIN}{digits}{UNFINISHED_END}");
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         let file = match dir.open_with(&name, &options) {

@@ -109,7 +109,7 @@ fn prepare(args: &WorkArgs, root: &Path, agent: Option<&str>) -> Result<Prepared
         model: &args.model,
         limits: &args.limits,
     })?;
-    if prepared.options.sandbox == SandboxLevel::Full {
+    if prepared.options.sandbox.level == SandboxLevel::Full {
         return Err(
             usage("work items are never without a sandbox: nothing could be undone")
                 .hint("leave the level at workspace-write"),

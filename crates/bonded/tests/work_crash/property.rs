@@ -20,20 +20,27 @@ const TIMES: usize = 2;
 /// About as long as a plan takes.
 const PLAN_MS: u64 = 2500;
 
+/// What is done before the edits and after them.
+type Words = (&'static str, &'static str);
+
 /// Ways not to succeed: what the item adds to its edits, and what the plan says of it.
-fn ways() -> [(&'static str, &'static str, Value); 5] {
+fn ways() -> [(&'static str, Words, Value); 5] {
     [
         (
             "failure",
-            "",
+            ("", ""),
             json!({ "test_command": "echo no > sure-1; exit 1" }),
         ),
-        ("denied", "mkfifo fifo", json!({})),
-        ("denied", "", json!({ "constraints": { "max_files": 1 } })),
-        ("denied", "", json!({ "output_files": ["declared"] })),
+        ("denied", ("mkfifo fifo", ""), json!({})),
+        (
+            "denied",
+            ("", ""),
+            json!({ "constraints": { "max_files": 1 } }),
+        ),
+        ("denied", ("", ""), json!({ "output_files": ["declared"] })),
         (
             "timeout",
-            "sleep 60",
+            ("", "sleep 60"),
             json!({ "constraints": { "timeout_ms": 1200, "max_files": 1000, "max_delta_size": 1000 } }),
         ),
     ]
@@ -49,11 +56,12 @@ struct InVain {
 impl InVain {
     fn new(rng: &mut Rng) -> Self {
         let (mut items, mut cases, mut statuses) = (vec![], String::new(), vec![]);
-        for (number, (status, last, more)) in ways().into_iter().enumerate() {
+        for (number, (status, words, more)) in ways().into_iter().enumerate() {
             let id = format!("item-{number}");
             let edits = edits(rng);
+            let (first, last) = words;
             cases.push_str(&format!(
-                "{id})\necho 1 > sure-1; echo 2 > sure-2\n{edits}\n{last}\n;;\n"
+                "{id})\necho 1 > sure-1; echo 2 > sure-2\n{first}\n{edits}\n{last}\n;;\n"
             ));
             let mut item = json!({
                 "id": id,
@@ -117,7 +125,12 @@ fn check(rng: &mut Rng, is_killed: bool) {
     let end = finish(world.begin_again());
     assert_eq!(end.code, Some(1), "{end:?}");
     let after = Snapshot::of_tree(&world.root());
-    assert_eq!(before.difference(&after), Vec::<String>::new(), "{end:?}");
+    assert_eq!(
+        before.difference(&after),
+        Vec::<String>::new(),
+        "{end:?}\n{}",
+        world.outputs()
+    );
     let results = parse(&end.stdout);
     let results = results.as_array().expect("there are several results");
     let statuses: Vec<_> = results.iter().map(|it| it["status"].as_str()).collect();

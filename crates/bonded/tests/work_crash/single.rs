@@ -11,6 +11,8 @@ use crate::world::{Finished, Kill, World};
 
 /// Long enough to be met.
 const LAST_REPLY_MS: u64 = 500;
+/// Of the start and the first call.
+const ENTRIES_OF_FIRST_CALL: u32 = 5;
 /// The decision, its call, the call's end, and the run's.
 const ENTRIES_OF_LAST_REPLY: u32 = 4;
 
@@ -35,6 +37,23 @@ fn an_item_that_a_process_was_sealing_when_it_died_keeps_its_place_in_the_chain(
 }
 
 #[test]
+fn what_a_tool_was_writing_when_its_process_died_is_not_published() {
+    let undisturbed = Undisturbed::new(one_item());
+    let world = undisturbed.world();
+    let called = Boundary::Entries(ENTRIES_OF_FIRST_CALL);
+    let killed = world.kill(world.begin(), &Kill::At(&called));
+    assert!(killed.is_ok(), "{killed:?}");
+    let Some(upper) = resolve(&world.dir(), "store.db.work/copies/*/a/upper") else {
+        // Whole copies are never taken up.
+        return;
+    };
+    let begun = upper.join("ignored/.bonded-0123456789abcdef01234567.tmp");
+    fs::create_dir_all(upper.join("ignored")).expect("a directory can be made");
+    fs::write(begun, "half of it").expect("a file can be written");
+    undisturbed.check(&world, &Finished::default());
+}
+
+#[test]
 fn an_item_whose_copy_was_lost_begins_again_with_a_new_one_however_often_it_is_killed() {
     let undisturbed = Undisturbed::new(one_item());
     let mut script = script();
@@ -46,7 +65,7 @@ fn an_item_whose_copy_was_lost_begins_again_with_a_new_one_however_often_it_is_k
     let killed = world.kill(world.begin(), &Kill::At(&Boundary::Entries(asked)));
     assert!(killed.is_ok(), "{killed:?}");
     assert_eq!(Lookout::new(&world.dir()).entries(), asked);
-    let boot = found(&world, "store.db.work/copies/*/a/boot");
+    let boot = found(&world, "store.db.work/copies/*/a").join("boot");
     fs::write(boot, "another start of the machine").expect("it can be written");
     let again = Boundary::There("store.db.work/plans/*/items/a/attempt.json".into());
     let killed = world.kill(world.begin_again(), &Kill::At(&again));

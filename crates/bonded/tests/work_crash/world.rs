@@ -203,6 +203,19 @@ impl World {
         }
     }
 
+    /// What the tools said in each run, for a person who looks for what went wrong.
+    pub(crate) fn outputs(&self) -> String {
+        let mut told = String::new();
+        for run in self.entries_by_run().keys() {
+            for entry in self.place.log(run).iter().map(|line| parse(line)) {
+                if entry["kind"] == "tool_finished" {
+                    told.push_str(&format!("{run}: {}\n", entry["data"]));
+                }
+            }
+        }
+        told
+    }
+
     /// What a plan came to, as far as it must not differ.
     pub(crate) fn end(&self, done: &Done) -> End {
         assert!(!done.stdout.is_empty(), "{done:?}");

@@ -3,11 +3,14 @@
 //! Tests may leave anything in the item's copy of the tree. A process that goes on after one that died in the middle
 //! of them must not take that for the item's; so what was admitted is kept before they begin.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bonded_kernel::RunId;
 use bonded_kernel::work::{Change, WorkItem};
+use bonded_tools::is_unfinished;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,6 +45,18 @@ impl Attempt {
     }
 }
 
+/// Removes what a call of a file tool was writing when its process died: it is nobody's change.
+fn remove_unfinished(copy: &TreeCopy) -> Result<(), WorkError> {
+    for Change { path, before, .. } in copy.changes()?.changes {
+        let is_meant = path.names().last().is_some_and(is_unfinished);
+        if before.is_none() && is_meant {
+            let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+            std::fs::remove_file(copy.path().join(path))?;
+        }
+    }
+    Ok(())
+}
+
 impl Level<'_> {
     /// The copy that the last run of an item worked in, as it was when the run ended or was left. Nothing where it
     /// cannot be had.
@@ -54,7 +69,11 @@ impl Level<'_> {
         let known = known.filter(|it| it.run == *last);
         match known.and_then(|it| it.admitted) {
             Some(changes) => self.copy_with(item, &changes),
-            None => Ok(self.copies.take_up(self.frozen, item.id.as_str())?),
+            None => {
+                let copy = self.copies.take_up(self.frozen, item.id.as_str())?;
+                copy.as_ref().map(remove_unfinished).transpose()?;
+                Ok(copy)
+            }
         }
     }
 

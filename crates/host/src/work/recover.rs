@@ -48,7 +48,7 @@ impl Sealer<'_> {
             Outcome::Undone { foreign } => foreign.clone(),
         };
         let item = papers.receipt.outcome.work_item.clone();
-        if let Some(receipt) = self.begun(&papers.plan, &item, &papers.dir)? {
+        if let Some(receipt) = self.begun(&papers.plan, &item, &papers.dir) {
             // It was known already what came of it.
             let output = papers.result.test_output.clone();
             papers = self.papers_of(&papers.dir, &papers.plan, receipt, output);

@@ -126,19 +126,16 @@ impl<'a> Sealer<'a> {
     ) -> Result<Sealed, WorkError> {
         let base = self.item_outcome(level, item, &outcome, frozen, tree);
         let test_output = outcome.tests.map(|tests| tests.output);
-        let begun = self.begun(&self.order.id, item, &self.order.item_dir(&item.id))?;
-        let papers = match (begun, outcome.capsule) {
-            (Some(receipt), _) => {
-                let dir = self.order.item_dir(&item.id);
-                self.papers_of(&dir, &self.order.id, receipt, test_output)
-            }
+        let (plan, dir) = (&self.order.id, self.order.item_dir(&item.id));
+        let papers = match (self.begun(plan, item, &dir), outcome.capsule) {
+            (Some(receipt), _) => self.papers_of(&dir, plan, receipt, test_output),
             (None, Some(capsule)) if outcome.status == WorkStatus::Success => {
                 self.publish(item, base, &capsule, test_output, tree)?
             }
             _ => self.papers(base, test_output),
         };
         // What is published is written down before its journal goes.
-        if Sealed::read(&papers.dir)?.is_none() {
+        if Sealed::read(&dir)?.is_none() {
             papers.write(&mut self.history)?;
         }
         Ok(Sealed {

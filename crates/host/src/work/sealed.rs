@@ -4,7 +4,6 @@ use std::path::Path;
 
 use bonded_kernel::work::{ItemOutcome, Receipt, Tree, WorkItem, verify_receipt};
 
-use super::error::WorkError;
 use super::outcome::Outcome;
 use super::papers::{Drawn, Papers, RECEIPT};
 use super::plan_id::PlanId;
@@ -66,19 +65,11 @@ impl Sealer<'_> {
 
     /// The receipt of an item that a process was sealing when it died: it has its place in the chain already, and no
     /// other may take that.
-    pub(super) fn begun(
-        &self,
-        plan: &PlanId,
-        item: &WorkItem,
-        dir: &Path,
-    ) -> Result<Option<Receipt>, WorkError> {
-        let Some(line) = self.history.of(plan, &item.id) else {
-            return Ok(None);
-        };
-        let text = std::fs::read_to_string(dir.join(RECEIPT))?;
+    pub(super) fn begun(&self, plan: &PlanId, item: &WorkItem, dir: &Path) -> Option<Receipt> {
+        let line = self.history.of(plan, &item.id)?;
+        let text = std::fs::read_to_string(dir.join(RECEIPT)).ok()?;
         let receipt = verify_receipt(&text).ok();
-        let is_meant = |it: &Receipt| it.receipt_hash == line.link.receipt_hash;
-        Ok(receipt.filter(is_meant))
+        receipt.filter(|it| it.receipt_hash == line.link.receipt_hash)
     }
 
     pub(super) fn papers_of(
