@@ -10,7 +10,7 @@ fn a_run_that_passes_a_limit_is_stopped_there_and_denied_with_both_figures() {
     let table = [
         (
             json!({ "max_files": 1 }),
-            vec![a.clone(), b.clone(), c.clone()],
+            vec![a.clone(), b, c.clone()],
             "Exceeded max files: 2 > 1",
             2,
         ),

@@ -126,7 +126,8 @@ fn a_success_names_what_it_did_by_absolute_paths() {
 fn results_have_the_shape_of_the_plan() {
     let world = World::plain();
     world.agent(1, &[runs("true")]);
-    let table: [(Value, fn(&Value) -> bool); 3] = [
+    type Shape = fn(&Value) -> bool;
+    let table: [(Value, Shape); 3] = [
         (item("one", 1), Value::is_object),
         (json!([item("one", 1)]), Value::is_array),
         (json!([item("one", 1), item("two", 1)]), Value::is_array),
