@@ -174,3 +174,14 @@ fn an_item_whose_inputs_are_not_there_never_begins() {
     assert!(world.runs().is_empty(), "nothing ran");
     assert_eq!(world.result(&needs("kept.txt"))["status"], "success");
 }
+
+#[test]
+fn items_are_never_worked_on_without_a_sandbox() {
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "x")]);
+    let before = world.state();
+    let refused = world.work(&item("one", 1), &["--sandbox", "full"]);
+    refused.fails_with(4, "usage");
+    refused.says("work items are never without a sandbox");
+    before.expect_same(&world.state(), "no sandbox");
+}
