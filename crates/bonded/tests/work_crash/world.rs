@@ -255,7 +255,9 @@ impl World {
     /// All receipts are one chain, and each level is that of its items.
     pub(crate) fn check_receipts(&self) {
         let history = self.read("store.db.work/trees/*/history.jsonl");
-        let plan = resolve(&self.dir(), "store.db.work/plans/*").expect("there is a plan");
+        let plan = resolve(&self.dir(), "store.db.work/plans/*/plan.json");
+        let plan = plan.as_deref().and_then(Path::parent);
+        let plan = plan.expect("there is a plan");
         let receipt = |item: &str| {
             let file = plan.join("items").join(item).join("RECEIPT.json");
             file.to_string_lossy().into_owned()
