@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 pub(crate) enum Boundary {
     /// The logs have so many entries.
     Entries(u32),
-    /// A path is there; `*` stands for the one name in a directory.
+    /// A path is there; `*` stands for any name in a directory.
     There(String),
 }
 
@@ -49,16 +49,19 @@ impl<'a> Lookout<'a> {
     }
 }
 
-/// The path that a pattern means, if it is there.
+/// A path that a pattern means, if there is one.
 pub(crate) fn resolve(dir: &Path, pattern: &str) -> Option<PathBuf> {
-    let mut path = dir.to_owned();
-    for name in pattern.split('/') {
-        path = match name {
-            "*" => fs::read_dir(&path).ok()?.next()?.ok()?.path(),
-            name => path.join(name),
-        };
+    let Some((name, rest)) = pattern.split_once('*') else {
+        let path = dir.join(pattern);
+        return path.symlink_metadata().is_ok().then_some(path);
+    };
+    let rest = rest.trim_start_matches('/');
+    let entries = fs::read_dir(dir.join(name)).ok()?.flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    match rest {
+        "" => paths.next(),
+        rest => paths.find_map(|path| resolve(&path, rest)),
     }
-    path.symlink_metadata().is_ok().then_some(path)
 }
 
 /// The files below a directory, as patterns with `*` for the first name.

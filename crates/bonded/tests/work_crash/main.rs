@@ -15,6 +15,7 @@ mod property;
 mod random_tree;
 mod remains;
 mod rng;
+mod runs;
 mod single;
 mod snapshot;
 mod world;

@@ -12,9 +12,10 @@ use crate::boundary::{Boundary, Lookout, files_below};
 use crate::place::finish;
 use crate::plans::{furnish, one_item, script, three_items};
 use crate::rng::{Rng, number, seed};
+use crate::runs::Finished;
 use crate::snapshot::Snapshot;
 use crate::tell;
-use crate::world::{End, Finished, Kill, World};
+use crate::world::{End, Kill, World};
 
 const KILLS_DEFAULT: u64 = 16;
 const WORKERS: u64 = 2;

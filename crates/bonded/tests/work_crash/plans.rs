@@ -52,7 +52,7 @@ pub(crate) fn furnish(root: &Path) {
 /// Nothing here is done again that is done: a command that is interrupted must not take away what an earlier one made.
 const WORDS: &str = "\
 put() { [ -f \"$1\" ] && [ \"$(cat \"$1\")\" = \"$2\" ] || { rm -rf \"$1\"; printf '%s\\n' \"$2\" > \"$1\"; }; }
-point() { [ \"$(readlink \"$1\")\" = \"$2\" ] || ln -sfn \"$2\" \"$1\"; }";
+point() { [ \"$(readlink \"$1\")\" = \"$2\" ] || { rm -f \"$1\"; ln -s \"$2\" \"$1\"; }; }";
 
 /// The item that touches all of it.
 const ALL: &str = "\

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The kernel takes a moment to end what dies with its parent.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Files with the names of those that are yet to be renamed.
+/// Files with the names of those that are yet to be renamed. A plan of which nothing is written down never was.
 pub(crate) fn unfinished_files(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![];
     let mut left = vec![dir.join("store.db.work")];
@@ -21,6 +21,8 @@ pub(crate) fn unfinished_files(dir: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 left.push(path);
+            } else if path.ends_with("plan.json.new") {
+                continue;
             } else if path
                 .extension()
                 .is_some_and(|it| it == "new" || it == "tmp")

@@ -7,7 +7,8 @@ use crate::boundary::{Boundary, Lookout, resolve};
 use crate::matrix::Undisturbed;
 use crate::place::{finish, with};
 use crate::plans::{failing_item, one_item, script};
-use crate::world::{Finished, Kill, World};
+use crate::runs::Finished;
+use crate::world::{Kill, World};
 
 /// Long enough to be met.
 const LAST_REPLY_MS: u64 = 500;

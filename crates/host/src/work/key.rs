@@ -9,8 +9,9 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use rustix::fs::{FlockOperation, flock};
 
-use super::files::{make_directory_of, sync_directory};
+use super::files::{make_directory_of, remove_durably, sync_directory};
 
 const PUBLIC_BYTES: usize = 32;
 /// What stands before the 32 bytes of every Ed25519 key in the form of RFC 8410.
@@ -170,22 +171,26 @@ fn create(file: &Path) -> Result<(), KeyError> {
     })
 }
 
-/// A hard link is made only where nothing is, so that the first of two wins and both read what it wrote.
+/// One process at a time makes a key, so that the first of two wins and both read what it wrote, and what one leaves
+/// that dies is the next one's to replace: no second copy of a secret lies about.
 fn write_private(file: &Path, text: &str) -> io::Result<()> {
     let directory = make_directory_of(file)?;
-    let new = file.with_extension(format!("{}.new", uuid::Uuid::new_v4()));
+    let lock = File::open(directory)?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    if file.exists() {
+        return Ok(());
+    }
+    let new = file.with_extension("key.new");
+    remove_durably(&new)?;
     let mut options = File::options();
-    let options = options.write(true).create_new(true).mode(0o600);
-    let linked = options.open(&new).and_then(|mut opened| {
-        opened.write_all(text.as_bytes())?;
-        opened.sync_all()?;
-        match fs::hard_link(&new, file) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            linked => linked,
-        }
-    });
-    let removed = fs::remove_file(&new);
-    linked.and(removed)?;
+    let mut opened = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
+    opened.write_all(text.as_bytes())?;
+    opened.sync_all()?;
+    fs::rename(&new, file)?;
     sync_directory(directory)
 }
 
