@@ -85,6 +85,8 @@ fn the_key_that_is_demanded_must_have_signed() {
     let own = key_of(&world, &results[0], "own.pem");
     let foreign = key_of(&world, &results[1], "foreign.pem");
     verify(&world, &[path, "--key", &own]).succeeds();
+    let shown = world.kept("ed25519.pub");
+    assert_eq!(std::fs::read(shown).ok(), std::fs::read(&own).ok());
     verify(&world, &[path, "--key", &foreign]).fails_with(1, BAD);
     verify(&world, &[path, "--key", path]).fails_with(4, "usage");
     let secret = world.kept("keys/ed25519.key");

@@ -1,6 +1,7 @@
 //! What has ended is published and sealed: one item after the other, in the order of their ids.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bonded_kernel::work::{
     Capsule, Change, Denial, ItemId, ItemOutcome, LevelReceipt, Receipt, RunResult, Tree, TreePath,
@@ -28,11 +29,13 @@ pub(super) struct Sealer<'a> {
 
 impl<'a> Sealer<'a> {
     pub(super) fn open(order: &'a WorkOrder<'a>) -> Result<Self, WorkError> {
+        let key = SigningKey::open_or_create(&order.workshop.key_file())?;
+        show_public(&key, &order.workshop.public_key_file())?;
         Ok(Self {
             order,
             checkpoints: order.checkpoints,
             history: History::open(&order.workshop.tree_dir(&order.root))?,
-            key: SigningKey::open_or_create(&order.workshop.key_file())?,
+            key,
             last_level: None,
         })
     }
@@ -244,4 +247,13 @@ pub(super) fn undone(foreign: &[TreePath]) -> String {
         "Not published: {} changed by another while it was published",
         paths.join(", ")
     )
+}
+
+/// Puts the public key where people find it, to give it to whoever checks receipts.
+fn show_public(key: &SigningKey, file: &Path) -> std::io::Result<()> {
+    let pem = key.public().to_pem();
+    match std::fs::read_to_string(file).is_ok_and(|there| there == pem) {
+        true => Ok(()),
+        false => write_durably(file, pem.as_bytes()),
+    }
 }

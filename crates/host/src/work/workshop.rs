@@ -34,6 +34,11 @@ impl Workshop {
         self.keys_dir().join("ed25519.key")
     }
 
+    /// What receipts are checked with, for everybody to read.
+    pub fn public_key_file(&self) -> PathBuf {
+        self.dir.join("ed25519.pub")
+    }
+
     /// What is known about one tree. `root` is absolute and without links.
     pub fn tree_dir(&self, root: &Path) -> PathBuf {
         let name = Hash::of(root.as_os_str().as_encoded_bytes());
