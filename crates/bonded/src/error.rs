@@ -260,6 +260,7 @@ impl From<HostError> for CliError {
             HostError::BadLog { .. } => Code::BrokenLog,
             HostError::TakenOver { .. } => Code::TakenOver,
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
+            HostError::OfPlan { .. } => Code::RunHeld,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,
             HostError::Sandbox { .. } => Code::Sandbox,

@@ -118,8 +118,8 @@ impl Site<'_> {
             WorkEnd::Waits(runs) => {
                 for run in runs {
                     output::stderr(&format!(
-                        "run {run} waits for a person: `bonded approve {run} --no-resume` or `bonded deny \
-                         {run} --no-resume`, then `bonded work --resume {}`",
+                        "run {run} waits for a person: `bonded approve {run}` or `bonded deny {run}`, then \
+                         `bonded work --resume {}`",
                         record.id
                     ));
                 }

@@ -18,6 +18,10 @@ pub enum HostError {
     IdTaken { run: RunId },
     #[error("run {run} has no turn {turn}; it has {turns}")]
     NoSuchTurn { run: RunId, turn: u32, turns: u32 },
+    #[error(
+        "run {run} is for an item of plan {plan}, and goes on with it: bonded work --resume {plan}"
+    )]
+    OfPlan { run: RunId, plan: String },
     #[error("the working directory {dir} cannot be used: {why}")]
     Workdir { dir: String, why: String },
     #[error("the tools cannot be offered: {source}")]

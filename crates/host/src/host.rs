@@ -204,7 +204,7 @@ impl Host {
     }
 
     /// Takes a run up that no living process drives, and drives it to its end, or until it waits for a
-    /// person. A run that has ended, or that waits, is returned as it is.
+    /// person. A run that has ended, or that waits, is returned as it is; one that is for a work item is refused.
     pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
         self.go_on(id, None, cancel).await
     }
@@ -256,6 +256,12 @@ impl Host {
 
     async fn load_to_drive(&self, id: &RunId, goal: Option<&Text>) -> Result<Run, HostError> {
         let run = self.load(id).await?;
+        if let (None, Some(item), None) = (goal, &run.config().item, run.termination()) {
+            return Err(HostError::OfPlan {
+                run: id.clone(),
+                plan: item.plan.clone(),
+            });
+        }
         if goal.is_some_and(|goal| run.goal() != goal) {
             return Err(HostError::OtherGoal { run: id.clone() });
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentConfig;
+use crate::hash::Hash;
 use crate::id::RunId;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
@@ -50,6 +51,18 @@ pub struct RunConfig {
     /// confine them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Box<SandboxConfig>>,
+    /// The work item that the run is for: it goes on with its plan, in a copy of a tree that only the plan has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<Box<ItemOfPlan>>,
+}
+
+/// The place of a run in a plan of work items.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemOfPlan {
+    pub plan: String,
+    pub item: String,
+    /// The state of the tree that the run was given.
+    pub before_hash: Hash,
 }
 
 /// Where a run is kept outside the store. Both follow from the log and can be written again from it.
@@ -81,6 +94,7 @@ impl RunConfig {
             kept: None,
             policy: None,
             sandbox: None,
+            item: None,
         }
     }
 }

@@ -48,8 +48,8 @@ pub mod work;
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
-    Dialect, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice, Vocabulary,
-    Window,
+    Dialect, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice,
+    Vocabulary, Window,
 };
 pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
 pub use decode::xml::{

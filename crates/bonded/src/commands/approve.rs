@@ -51,6 +51,13 @@ pub(super) async fn judge(
         return Ok(ExitCode::SUCCESS);
     }
     let root = host.root_of(&id).await?;
+    if let Some(item) = &host.load(&root).await?.config().item {
+        let plan = &item.plan;
+        output::stderr(&format!(
+            "it goes on with its plan: bonded work --resume {plan}"
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
     let cancel = signals::cancel_on_signal();
     let code = go_on(args, &mut host, &root, cancel).await;
     tools.stop().await;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::{Host, Status};
-use bonded_kernel::{Kept, RunId};
-use bonded_state::{ListFilter, Store};
+use bonded_kernel::{Event, Kept, RunId};
+use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::ResumeArgs;
 use crate::commands::{run, runs};
@@ -85,9 +85,16 @@ async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
     let listed = store.list(ListFilter::default()).await?;
     let mut interrupted = vec![];
     for one in &listed {
-        if runs::status(store, one).await == Some(Status::Interrupted) {
+        let is_free = !is_of_plan(one);
+        if is_free && runs::status(store, one).await == Some(Status::Interrupted) {
             interrupted.push(one.run.clone());
         }
     }
     Ok(interrupted)
+}
+
+/// What is for a work item goes on with its plan alone.
+fn is_of_plan(listed: &Listed) -> bool {
+    let first = listed.ends.as_ref().map(|ends| &ends.first.event);
+    matches!(first, Ok(Event::RunStarted(started)) if started.config.item.is_some())
 }

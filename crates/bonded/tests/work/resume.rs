@@ -88,6 +88,15 @@ fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
     let id = name.to_str().expect("an id is text").to_owned();
     for requests in [4, 5] {
         kill(child);
+        // By itself an item's run does not go on: its copy of the tree is its plan's.
+        let run = format!("{id}.later");
+        let alone = world.place.bonded(&["resume", run.as_str()]);
+        alone.fails_with(3, "run-held");
+        alone.says(&format!("bonded work --resume {id}"));
+        world
+            .place
+            .bonded(&["resume", "--all"])
+            .says("no run is interrupted");
         provider.release(1);
         let mut command = world.place.command(&["work", "--resume", id.as_str()]);
         child = start(command.env("HELD_KEY", "sk-held-for-tests"));

@@ -60,7 +60,7 @@ fn a_call_that_a_person_approves_is_made_when_the_plan_is_resumed() {
     let (run, _) = asked(&world);
     world
         .place
-        .bonded(&["approve", &run, "--no-resume"])
+        .bonded(&["approve", &run])
         .succeeds();
     let resumed = world.place.bonded(&["work", "--resume"]);
     resumed.succeeds();

@@ -71,6 +71,7 @@ async fn execute(
     if let Err(why) = bind(&mut assigned.goal.config, item) {
         return Ok(failed(why));
     }
+    assigned.goal.config.item = Some(level.place_in_plan(item));
     let stop = cancel.child_token();
     let guard = Arc::new(guard(item, &copy, &level.logs(&id).await?, &stop));
     assigned.host.tools = Arc::new(GuardedTools {

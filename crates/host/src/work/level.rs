@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::work::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
-use bonded_kernel::{Entry, Hash, Millis, RunConfig, RunId};
+use bonded_kernel::{Entry, Hash, ItemOfPlan, Millis, RunConfig, RunId};
 use bonded_tools::Sandbox;
 
 use super::attempt::Attempt;
@@ -40,6 +40,14 @@ impl Level<'_> {
 
     pub(super) fn now(&self) -> Millis {
         self.order.clock.now()
+    }
+
+    pub(super) fn place_in_plan(&self, item: &WorkItem) -> Box<ItemOfPlan> {
+        Box::new(ItemOfPlan {
+            plan: self.order.id.to_string(),
+            item: item.id.to_string(),
+            before_hash: self.before().hash(),
+        })
     }
 
     pub(super) fn item_dir(&self, item: &WorkItem) -> PathBuf {
