@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
@@ -40,8 +41,26 @@ pub enum LockError {
     NoLocks { tree: PathBuf, source: io::Error },
 }
 
+/// A process that was killed while it started a program lets go only when that program runs, or has died too.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 impl TreeLock {
+    /// Waits a moment for a process that is just dying; one that lives has the tree.
     pub fn acquire(root: &Path) -> Result<Self, LockError> {
+        let mut tries = 1;
+        loop {
+            match Self::try_acquire(root) {
+                Err(LockError::Busy { .. } | LockError::BusyAbove { .. }) if tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(PAUSE);
+                }
+                acquired => return acquired,
+            }
+        }
+    }
+
+    fn try_acquire(root: &Path) -> Result<Self, LockError> {
         let unusable = |source: io::Error| LockError::Unusable {
             tree: root.to_owned(),
             source,

@@ -94,6 +94,7 @@ impl StatCache {
 
     /// What was kept for this file system and these objects. A cache that is missing or damaged is an empty one.
     pub(super) fn load(path: &Path, device: u64, objects: ObjectsId) -> Self {
+        remove_left(path);
         let bytes = std::fs::read(path).unwrap_or_default();
         let records = decode(&bytes, device, objects).unwrap_or_default();
         Self::new(device, records)
@@ -124,6 +125,21 @@ impl StatCache {
             let _ = std::fs::remove_file(&temporary);
         }
         written
+    }
+}
+
+/// Removes what processes left that died while they saved. Nothing depends on it, so no fault is told.
+fn remove_left(path: &Path) {
+    let beside = path.parent().and_then(|dir| std::fs::read_dir(dir).ok());
+    for entry in beside.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("stat-cache."))
+            .and_then(|name| name.strip_suffix(".tmp"));
+        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 
