@@ -10,7 +10,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, open, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 pub(super) const GIT: &str = ".git";
@@ -115,11 +117,19 @@ fn is_same(open: &File, path: &Path) -> bool {
 /// Removes the stand-in of a directory, unless somebody holds it. Only an empty directory can be removed so.
 pub(super) fn remove_unused(dir: impl AsFd) {
     if let Ok(stand_in) = openat(&dir, GIT, AS_DIRECTORY, Mode::empty())
-        && rustix::fs::fstat(&stand_in).is_ok_and(|it| it.st_mode & WRITABLE == 0)
+        && fstat(&stand_in).is_ok_and(|it| it.st_mode & WRITABLE == 0)
         && flock(&stand_in, FlockOperation::NonBlockingLockExclusive).is_ok()
+        && is_still_there(&stand_in, &dir)
     {
         let _ = unlinkat(&dir, GIT, AtFlags::REMOVEDIR);
     }
+}
+
+/// Between opening and locking, another may have removed it and a third made a new one, which is not ours to remove.
+fn is_still_there(stand_in: impl AsFd, dir: impl AsFd) -> bool {
+    let there = statat(dir, GIT, AtFlags::SYMLINK_NOFOLLOW);
+    let number = |it: rustix::fs::Stat| (it.st_dev, it.st_ino);
+    there.is_ok_and(|it| fstat(stand_in).is_ok_and(|ours| number(ours) == number(it)))
 }
 
 #[cfg(test)]
