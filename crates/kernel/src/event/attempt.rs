@@ -1,0 +1,78 @@
+//! A request to a model: what it may use, and how it failed.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::usual::{is_free, is_instant};
+use crate::model::{FailureClass, Usage};
+use crate::money::Money;
+use crate::text::Text;
+
+/// What a request may use at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenReserve", into = "WrittenReserve")]
+pub struct Reserve {
+    pub input: u64,
+    pub output: u64,
+    pub cost: Money,
+}
+
+impl Reserve {
+    pub fn usage(&self) -> Usage {
+        Usage {
+            input: self.input,
+            output: self.output,
+            cached: 0,
+            written: 0,
+        }
+    }
+}
+
+/// Two or three numbers: input, output, and the cost where there is one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenReserve {
+    Priced(u64, u64, Money),
+    Free(u64, u64),
+}
+
+impl From<WrittenReserve> for Reserve {
+    fn from(written: WrittenReserve) -> Self {
+        let (input, output, cost) = match written {
+            WrittenReserve::Priced(input, output, cost) => (input, output, cost),
+            WrittenReserve::Free(input, output) => (input, output, Money::default()),
+        };
+        Self {
+            input,
+            output,
+            cost,
+        }
+    }
+}
+
+impl From<Reserve> for WrittenReserve {
+    fn from(reserve: Reserve) -> Self {
+        if is_free(&reserve.cost) {
+            Self::Free(reserve.input, reserve.output)
+        } else {
+            Self::Priced(reserve.input, reserve.output, reserve.cost)
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptFailed {
+    pub class: FailureClass,
+    pub message: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_instant")]
+    pub latency_ms: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub billable: bool,
+}

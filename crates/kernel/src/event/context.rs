@@ -1,0 +1,67 @@
+//! What the context guard counted, and how it decided.
+
+use serde::{Deserialize, Serialize};
+
+/// What the context guard counts before a request, in tokens: `expected` is their sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 3]", into = "[u64; 3]")]
+pub struct Counters {
+    /// Committed by the last reply.
+    pub current: u64,
+    /// Said since, notices included.
+    pub pending: u64,
+    /// The tools that are offered.
+    pub schema: u64,
+}
+
+impl Counters {
+    pub fn expected(&self) -> u64 {
+        self.current
+            .saturating_add(self.pending)
+            .saturating_add(self.schema)
+    }
+}
+
+impl From<[u64; 3]> for Counters {
+    fn from([current, pending, schema]: [u64; 3]) -> Self {
+        Self {
+            current,
+            pending,
+            schema,
+        }
+    }
+}
+
+impl From<Counters> for [u64; 3] {
+    fn from(counters: Counters) -> Self {
+        [counters.current, counters.pending, counters.schema]
+    }
+}
+
+/// How the context guard decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextGuarded {
+    pub at: GuardPoint,
+    /// The targets whose windows would have been exceeded.
+    pub blocked: Vec<Blocked>,
+    /// Those that are still over with nothing but the report offered: the run goes on as well as it can.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub still_over: Vec<Blocked>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardPoint {
+    /// Before a result is put into the conversation.
+    ToolPreflight,
+    /// Before a request is sent.
+    TurnPreflight,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    pub target: u32,
+    pub projected: u64,
+    /// Negative where the reply alone is larger than the window.
+    pub limit: i64,
+}

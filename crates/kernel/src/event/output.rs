@@ -1,0 +1,90 @@
+//! What came of a call that was executed.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::usual::{is_free, is_instant, is_zero};
+use crate::model::Usage;
+use crate::money::Money;
+use crate::text::Text;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolFinished {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub call: u32,
+    pub tool: Arc<str>,
+    #[serde(default, skip_serializing_if = "Outcome::is_ok")]
+    pub outcome: Outcome,
+    /// What the model is shown.
+    pub output: Text,
+    /// How much the tool had said before its output was cut, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_from_bytes: Option<u64>,
+    /// What the tool had said before its output was cut, where the run keeps that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Text>,
+    #[serde(default, skip_serializing_if = "is_instant")]
+    pub latency_ms: u64,
+    /// What the host's tokenizer counted, where it knows the models' vocabularies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The output that the stub stands for, where no window had room for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Box<Dropped>>,
+    /// What the call itself spent on models, where it was another agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+    /// Whether the call was another agent that took untrusted data in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marked: bool,
+    /// What held for the processes that the call started, where it started any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Arc<str>>,
+}
+
+impl ToolFinished {
+    /// Every text that may lie in a blob.
+    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
+        let dropped = self.dropped.as_mut().map(|dropped| &mut dropped.output);
+        std::iter::once(&mut self.output)
+            .chain(dropped)
+            .chain(&mut self.original)
+    }
+}
+
+/// Tokens and money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: Money,
+}
+
+/// An output that was not put before the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    pub output: Text,
+    pub tokens: u64,
+    pub stub_tokens: u64,
+    pub projected: u64,
+    pub limit: i64,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    #[default]
+    Ok,
+    Failed,
+    TimedOut,
+    /// The process died or the run was stopped while the call was under way.
+    Interrupted,
+}
+
+impl Outcome {
+    fn is_ok(&self) -> bool {
+        *self == Self::Ok
+    }
+}

@@ -1,0 +1,82 @@
+//! How a run began.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::RunConfig;
+use crate::hash::Hash;
+use crate::id::RunId;
+use crate::policy;
+use crate::text::Text;
+use crate::tool::Catalog;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    pub goal: Text,
+    pub system: Text,
+    pub config: RunConfig,
+    /// The catalogue as JSON; see [`Catalog::from_recorded`].
+    tools: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Origin>,
+    /// What the host's tokenizer counted, where it knows the models' vocabularies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<SeedTokens>,
+    /// Why the run ends before its first turn: the host could not give it what it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Text>,
+    #[serde(skip)]
+    catalog: Option<Catalog>,
+}
+
+impl RunStarted {
+    pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
+        Self {
+            goal,
+            system: policy::explained(system, &config),
+            config,
+            tools: catalog.text().clone(),
+            forked_from: None,
+            counted: None,
+            refused: None,
+            catalog: Some(catalog),
+        }
+    }
+
+    pub fn catalog(&self) -> Option<&Catalog> {
+        self.catalog.as_ref()
+    }
+
+    pub(crate) fn recorded_tools(&self) -> &Text {
+        &self.tools
+    }
+
+    pub(crate) fn set_catalog(&mut self, catalog: Catalog) {
+        self.catalog = Some(catalog);
+    }
+
+    /// Every text that may lie in a blob.
+    pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
+        let own = [&mut self.goal, &mut self.system, &mut self.tools];
+        own.into_iter().chain(&mut self.refused)
+    }
+}
+
+/// Where a forked run was taken from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    pub run: RunId,
+    pub turn: u32,
+    /// The hash of the last entry that was taken over.
+    pub head: Hash,
+    /// How many entries were taken over; a replay takes them as given.
+    pub entries: u64,
+}
+
+/// The tokens of what a run begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedTokens {
+    /// The system text and the goal.
+    pub conversation: u64,
+    /// All tools of the catalogue.
+    pub schema: u64,
+}
