@@ -49,7 +49,7 @@ pub use receipt::{
     verify_level, verify_level_items, verify_receipt,
 };
 pub use result::{ResultFiles, RunResult};
-pub use state::{BadMove, ItemState, WorkStatus, blocked};
+pub use state::{WorkStatus, blocked};
 pub use statement::{
     Envelope, EnvelopeFault, PAYLOAD_TYPE, PREDICATE_TYPE, Signature, open_envelope,
     open_signed_receipt, pre_authentication, seal_envelope, signed_receipt, statement,

@@ -8,7 +8,7 @@ use crate::world::{
 };
 
 /// A plan whose four items end in the four ways that there are.
-fn one_of_each(world: &World) -> Value {
+pub(crate) fn one_of_each(world: &World) -> Value {
     world.agent(1, &[writes("new.txt", "new\n")]);
     world.agent(2, &[writes("a.txt", "a"), writes("b.txt", "b")]);
     let late = with(runs("true"), "delay_ms", 600_000);

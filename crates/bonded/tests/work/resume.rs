@@ -4,9 +4,10 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
+use crate::outcomes::one_of_each;
 use crate::place::{Done, done, finish, start};
 use crate::provider::Provider;
-use crate::world::{World, item, receipt, statuses, with_fields, writes};
+use crate::world::{SOME_FAILED, World, item, receipt, statuses, text, with_fields, writes};
 
 fn two_levels() -> Value {
     let later = with_fields(item("later", 2), json!({ "dependencies": ["first"] }));
@@ -44,6 +45,10 @@ fn resume(world: &World, named: &[&str]) -> Done {
 fn kill(mut child: Child) {
     child.kill().expect("the process can be killed");
     child.wait().expect("a killed process ends");
+}
+
+fn plan_of(result: &Value) -> String {
+    text(&receipt(result)["plan_id"]).to_owned()
 }
 
 #[test]
@@ -113,15 +118,36 @@ fn a_plan_that_has_ended_is_told_again_and_one_that_never_was_is_unknown() {
     let world = World::plain();
     world.agent(1, &[writes("new.txt", "x")]);
     let result = world.result(&item("one", 1));
-    let plan = receipt(&result)["plan_id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
-    let again = resume(&world, &[&plan]);
+    let again = resume(&world, &[&plan_of(&result)]);
     again.succeeds();
     assert_eq!(again.printed(), result, "the same result");
     assert_eq!(world.runs().len(), 1, "nothing ran again");
     for unknown in [&["0123456789ab"][..], &["nonsense"], &["../../etc"], &[]] {
         resume(&world, unknown).fails_with(4, "unknown-plan");
+    }
+}
+
+#[test]
+fn what_has_ended_stays_so_when_the_plan_is_resumed() {
+    let world = World::plain();
+    let mut plan = one_of_each(&world);
+    let items = plan.as_array_mut().expect("a plan of several items");
+    items.push(with_fields(
+        item("is-blocked", 1),
+        json!({ "dependencies": ["fails"] }),
+    ));
+    let results = world.results(&plan, &[]);
+    assert_eq!(
+        statuses(&results),
+        ["success", "failure", "denied", "timeout", "failure"]
+    );
+    let (state, runs) = (world.state(), world.runs().len());
+    let id = plan_of(&results[0]);
+    for round in 1..=2 {
+        let again = resume(&world, &[&id]);
+        assert_eq!(again.code, Some(SOME_FAILED), "{again:?}");
+        assert_eq!(again.printed(), results, "resumed {round} times");
+        assert_eq!(world.runs().len(), runs, "nothing runs again");
+        state.expect_same(&world.state(), "a plan that had ended");
     }
 }

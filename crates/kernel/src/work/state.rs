@@ -1,4 +1,4 @@
-//! How a work item stands, and which moves there are.
+//! How a work item ended, and what that means for those that depend on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,51 +23,6 @@ impl WorkStatus {
             Self::Failure => "failure",
             Self::Denied => "denied",
             Self::Timeout => "timeout",
-        }
-    }
-}
-
-/// How an item stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ItemState {
-    Queued,
-    Running,
-    Ended(WorkStatus),
-}
-
-/// A move that there is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an item that is {from} cannot become {to}")]
-pub struct BadMove {
-    pub from: &'static str,
-    pub to: &'static str,
-}
-
-impl ItemState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Ended(status) => status.as_str(),
-        }
-    }
-
-    /// The next state. An item that never ran can fail, because of a dependency, or be denied, and not succeed;
-    /// what has ended stays so.
-    pub fn to(self, next: Self) -> Result<Self, BadMove> {
-        let is_move = match (self, next) {
-            (Self::Queued, Self::Running) | (Self::Running, Self::Ended(_)) => true,
-            (Self::Queued, Self::Ended(status)) => {
-                matches!(status, WorkStatus::Failure | WorkStatus::Denied)
-            }
-            _ => false,
-        };
-        match is_move {
-            true => Ok(next),
-            false => Err(BadMove {
-                from: self.as_str(),
-                to: next.as_str(),
-            }),
         }
     }
 }
