@@ -9,6 +9,7 @@ mod bad_plan;
 mod bad_tree;
 mod commits;
 mod crashes;
+mod damage;
 mod levels;
 mod meanwhile;
 mod outcomes;

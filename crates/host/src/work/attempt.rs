@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::WorkError;
-use super::files::write_durably;
+use super::files::{read_json, write_durably};
 use super::level::Level;
 use super::publish::{Outcome, Publish, PublishError};
 use super::tree::TreeCopy;
@@ -34,10 +34,7 @@ impl Attempt {
 
     /// Nothing where there is only what the log says.
     pub(super) fn read(item_dir: &Path) -> io::Result<Option<Self>> {
-        match std::fs::read(item_dir.join(Self::FILE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?)?)),
-        }
+        read_json(&item_dir.join(Self::FILE))
     }
 
     pub(super) fn write(&self, item_dir: &Path) -> io::Result<()> {

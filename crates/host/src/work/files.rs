@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 /// Puts `bytes` at `path`, in place of what is there. When this returns, they have reached the disk. Missing
 /// directories are made. The caller sees to it that no other process writes the same path at the same time.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -18,6 +20,32 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     written?;
     sync_directory(directory)
+}
+
+/// What a file holds as JSON, and nothing where there is none. One that holds something else is an error that names it:
+/// what is written whole is read whole, so that somebody or the disk has changed it.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    let Some(bytes) = read_if_there(path)? else {
+        return Ok(None);
+    };
+    let value = serde_json::from_slice(&bytes).map_err(|error| {
+        let why = format!("it is damaged: {error}; restore it, or start the plan anew");
+        about(path, io::ErrorKind::InvalidData, &why)
+    })?;
+    Ok(Some(value))
+}
+
+/// What a file holds, and nothing where there is none.
+pub(super) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(path, error.kind(), &error.to_string())),
+        Ok(bytes) => Ok(Some(bytes)),
+    }
+}
+
+fn about(path: &Path, kind: io::ErrorKind, why: &str) -> io::Error {
+    io::Error::new(kind, format!("{}: {why}", path.display()))
 }
 
 /// Removes `path`, if it is there. When this returns, it does not come back.

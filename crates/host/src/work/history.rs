@@ -9,7 +9,7 @@ use bonded_kernel::Hash;
 use bonded_kernel::work::{ItemId, ReceiptLink, WorkStatus};
 use serde::{Deserialize, Serialize};
 
-use super::files::write_durably;
+use super::files::{read_if_there, write_durably};
 use super::plan_id::PlanId;
 
 /// What is remembered of a receipt.
@@ -34,26 +34,21 @@ pub struct History {
 impl History {
     pub fn open(tree_dir: &Path) -> io::Result<Self> {
         let file = tree_dir.join("history.jsonl");
-        let text = match fs::read_to_string(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => read?,
-        };
-        let (whole, torn) = text.rsplit_once('\n').unwrap_or(("", &text));
+        let bytes = read_if_there(&file)?.unwrap_or_default();
+        let last = bytes.iter().rposition(|byte| *byte == b'\n');
+        let (whole, torn) = bytes.split_at(last.map_or(0, |at| at + 1));
         if !torn.is_empty() {
             // A process died while it wrote the last line; what that line says is in its journal too.
-            let kept = match whole {
-                "" => String::new(),
-                whole => format!("{whole}\n"),
-            };
-            write_durably(&file, kept.as_bytes())?;
+            write_durably(&file, whole)?;
         }
         let mut history = Self {
             file,
             lines: vec![],
             admitted: BTreeMap::new(),
         };
-        for line in whole.lines() {
-            history.note(serde_json::from_str(line)?);
+        for (at, line) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let line = serde_json::from_slice(line);
+            history.note(line.map_err(|error| damaged(&history.file, at + 1, &error))?);
         }
         Ok(history)
     }
@@ -107,4 +102,13 @@ impl History {
         let done = done.filter(|line| line.status == WorkStatus::Success);
         done.map(|line| line.item.clone()).collect()
     }
+}
+
+fn damaged(file: &Path, line: usize, error: &serde_json::Error) -> io::Error {
+    let why = format!(
+        "{}:{line}: this is no receipt of the tree any more: {error}; restore the file, or move it away: then the \
+         tree's receipts begin a new chain",
+        file.display()
+    );
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }

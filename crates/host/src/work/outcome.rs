@@ -6,7 +6,7 @@ use std::path::Path;
 use bonded_kernel::work::{Capsule, TestReport, WorkStatus};
 use serde::{Deserialize, Serialize};
 
-use super::files::write_durably;
+use super::files::{read_json, write_durably};
 
 /// How an item ended. Written when it has, so that a restart does not repeat it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,10 +52,7 @@ impl Outcome {
     const FILE: &str = "outcome.json";
 
     pub(super) fn read(item_dir: &Path) -> io::Result<Option<Self>> {
-        match std::fs::read(item_dir.join(Self::FILE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?)?)),
-        }
+        read_json(&item_dir.join(Self::FILE))
     }
 
     pub(super) fn write(&self, item_dir: &Path) -> io::Result<()> {

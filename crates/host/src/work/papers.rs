@@ -9,7 +9,7 @@ use bonded_kernel::work::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::files::write_durably;
+use super::files::{read_json, write_durably};
 use super::history::{History, Remembered};
 use super::key::SigningKey;
 use super::plan_id::PlanId;
@@ -129,10 +129,7 @@ pub(super) struct Sealed {
 impl Sealed {
     /// Nothing where the item is not sealed.
     pub(super) fn read(item_dir: &Path) -> io::Result<Option<Self>> {
-        match std::fs::read(item_dir.join(RESULT)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?)?)),
-        }
+        read_json(&item_dir.join(RESULT))
     }
 }
 

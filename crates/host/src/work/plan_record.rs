@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::files::write_durably;
+use super::files::{read_json, write_durably};
 use super::plan_id::PlanId;
 use super::workshop::Workshop;
 
@@ -39,10 +39,7 @@ impl PlanRecord {
 
     /// Nothing where there is no such plan.
     pub fn read(workshop: &Workshop, id: &PlanId) -> io::Result<Option<Self>> {
-        match fs::read(workshop.plan_dir(id).join(Self::FILE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?)?)),
-        }
+        read_json(&workshop.plan_dir(id).join(Self::FILE))
     }
 
     /// Notes that nothing of the plan is left to do.

@@ -9,7 +9,7 @@ use bonded_kernel::work::{
 };
 
 use super::error::WorkError;
-use super::files::write_durably;
+use super::files::{read_json, write_durably};
 use super::history::History;
 use super::key::SigningKey;
 use super::order::{WorkNews, WorkOrder};
@@ -64,11 +64,10 @@ impl<'a> Sealer<'a> {
         level: usize,
         items: &[&WorkItem],
     ) -> Result<Option<BTreeMap<ItemId, RunResult>>, WorkError> {
-        let text = match std::fs::read_to_string(self.order.level_receipt(level)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            read => read?,
+        let Some(receipt) = read_json(&self.order.level_receipt(level))? else {
+            return Ok(None);
         };
-        self.last_level = serde_json::from_str(&text).ok();
+        self.last_level = Some(receipt);
         let mut results = BTreeMap::new();
         for item in items {
             let Some(sealed) = Sealed::read(&self.order.item_dir(&item.id))? else {

@@ -1,0 +1,66 @@
+//! What is kept of a plan was damaged.
+
+use std::path::{Path, PathBuf};
+
+use crate::world::{World, item, receipt, text, writes};
+
+/// A file of a plan, and what must be gone so that it is read.
+const KEPT: [(&str, &[&str]); 5] = [
+    ("plan.json", &[]),
+    ("LEVEL-0.RECEIPT.json", &[]),
+    ("items/one/RESULT.json", &[]),
+    ("items/one/outcome.json", &["items/one/RESULT.json"]),
+    (
+        "items/one/attempt.json",
+        &["items/one/RESULT.json", "items/one/outcome.json"],
+    ),
+];
+
+fn damage(file: &Path, content: &[u8]) {
+    std::fs::write(file, content).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+}
+
+/// The directory of a plan that has ended, and its id.
+fn ended_plan(world: &World) -> (PathBuf, String) {
+    world.agent(1, &[writes("new.txt", "new")]);
+    let result = world.result(&item("one", 1));
+    assert_eq!(result["status"], "success", "{result}");
+    let id = text(&receipt(&result)["plan_id"]).to_owned();
+    (world.kept("plans").join(&id), id)
+}
+
+#[test]
+fn a_damaged_file_of_a_plan_is_named_and_neither_read_nor_passed_over() {
+    for (name, hidden_by) in KEPT {
+        for content in [&b"{"[..], b"", b"\xff\0", b"[]"] {
+            let world = World::plain();
+            let (dir, id) = ended_plan(&world);
+            for file in hidden_by {
+                std::fs::remove_file(dir.join(file)).expect("it was there");
+            }
+            damage(&dir.join(name), content);
+            let before = world.state();
+            let resumed = world.place.bonded(&["work", "--resume", &id]);
+            assert!(matches!(resumed.code, Some(3 | 4)), "{name}: {resumed:?}");
+            resumed.says(&format!("{name}: it is damaged"));
+            resumed.says("start the plan anew");
+            before.expect_same(&world.state(), name);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_line_of_a_trees_history_is_named_and_nothing_runs() {
+    let world = World::plain();
+    ended_plan(&world);
+    let trees = std::fs::read_dir(world.kept("trees")).expect("a tree is known");
+    let tree = trees.flatten().next().expect("one tree").path();
+    let file = tree.join("history.jsonl");
+    let mut lines = std::fs::read(&file).expect("there is a receipt");
+    lines.extend(b"{\"receipt\n");
+    damage(&file, &lines);
+    let refused = world.work(&item("two", 1), &[]);
+    refused.fails_with(3, "tree-failed");
+    refused.says("history.jsonl:2: ");
+    assert_eq!(world.runs().len(), 1, "nothing ran");
+}
