@@ -1,0 +1,41 @@
+//! The program itself: what it finds here, what it can, what its errors mean.
+
+use clap::{Args, ValueEnum};
+
+/// Check what is here: store, models, sandbox, git
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {}
+
+/// Watch an agent fix a bug, die in the middle and go on; needs no key and no network
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the scratch directory
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Make no pauses for the reader
+    #[arg(long)]
+    pub(crate) fast: bool,
+}
+
+/// Explain an error code
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The code, as in error[CODE]; without one, all are listed
+    pub(crate) code: Option<String>,
+}
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    pub(crate) shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}

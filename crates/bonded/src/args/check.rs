@@ -1,0 +1,61 @@
+//! Whether what is recorded holds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Replay a run offline: every step is computed again and compared
+///
+/// With --receipt, a work item is worked off again in a scratch directory: the state that it began with is restored,
+/// the model's recorded replies are given to the real tools, and the state that comes of it is compared.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The run's id or a unique prefix of it
+    #[arg(required_unless_present = "receipt", conflicts_with = "receipt")]
+    pub(crate) run: Option<String>,
+
+    /// The receipt of a work item
+    #[arg(long, value_name = "RECEIPT.json")]
+    pub(crate) receipt: Option<PathBuf>,
+
+    /// With --receipt: ask the model anew instead of using its recorded replies
+    #[arg(long, requires = "receipt")]
+    pub(crate) live: bool,
+
+    /// Print one object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Verify that a run's log, or receipts of work items, are whole and unchanged
+///
+/// Receipts need neither the store nor the network. Several are checked as a chain, in the order in which they are
+/// given; the receipt of a level goes with those of its items.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded verify 3f2a                                 a run, by a prefix of its id
+  bonded verify RECEIPT.json --key signer.pem        a receipt, and that this key signed it
+  bonded verify RECEIPT.json --tree .                and that the files are still what it says
+  bonded verify LEVEL-0.RECEIPT.json items/*/RECEIPT.json")]
+pub(crate) struct VerifyArgs {
+    /// The run's id or a unique prefix of it; or files of receipts
+    #[arg(required_unless_present = "all", value_name = "RUN|RECEIPT.json")]
+    pub(crate) named: Vec<String>,
+
+    /// The public key that must have signed the receipts, in PEM form
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub(crate) key: Option<PathBuf>,
+
+    /// Check that the files of this tree are what the receipts say that they became
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    pub(crate) tree: Option<PathBuf>,
+
+    /// Every run of the store
+    #[arg(long, conflicts_with = "named")]
+    pub(crate) all: bool,
+
+    /// Print one object a run or receipt
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,96 @@
+//! `bonded serve` and `bonded mcp`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{AgentArgs, LimitArgs};
+
+/// Serve agents as models of an OpenAI-compatible server
+///
+/// Any OpenAI client can ask an agent as if it were a model: its name is the model's id. Every question is
+/// a run like any other. Stops on Ctrl-C or SIGTERM, after the runs under way; a second one stops at once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded serve --agent researcher.ai --agent writer.ai
+  bonded serve --agent researcher.ai --listen 0.0.0.0:8130 --token-file tokens.txt
+  curl http://127.0.0.1:8130/v1/chat/completions -H 'Content-Type: application/json' \\
+    -d '{\"model\": \"researcher\", \"messages\": [{\"role\": \"user\", \"content\": \"why?\"}]}'")]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
+
+    /// Offer the agents to MCP clients too, at /mcp
+    ///
+    /// Each agent is a tool, and every run of the store can be read as a resource.
+    #[arg(long)]
+    pub(crate) mcp: bool,
+
+    /// Where to listen; port 0 lets the system choose one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8130")]
+    pub(crate) listen: String,
+
+    /// A token that clients must send; several may be given. Others on this machine may see it here
+    #[arg(
+        long = "token",
+        env = "BONDED_TOKENS",
+        hide_env_values = true,
+        value_name = "TOKEN",
+        value_delimiter = ','
+    )]
+    pub(crate) tokens: Vec<String>,
+
+    /// A file with one token a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// How many seconds runs may go on after a stop before they are cancelled
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    pub(crate) stop_after: u64,
+}
+
+/// Offer agents as tools to an MCP client, over stdin and stdout
+///
+/// The client starts this program and speaks the Model Context Protocol with it. Each agent is a tool, every
+/// call is a run like any other, and every run of the store can be read as a resource. When the client closes
+/// the stream, the runs under way are cancelled.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded mcp --agent researcher.ai --agent writer.ai
+
+In a client's configuration:
+  \"mcpServers\": { \"agents\": { \"command\": \"bonded\", \"args\": [\"mcp\", \"--agent\", \"/path/researcher.ai\"] } }")]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
+}
+
+/// What is served, by whatever protocol.
+#[derive(Debug, Args)]
+pub(crate) struct ServedArgs {
+    /// An agent to serve: an agent file; several may be given
+    #[arg(
+        long = "agent",
+        short = 'a',
+        value_name = "FILE.ai",
+        required = true,
+        action = clap::ArgAction::Append
+    )]
+    pub(crate) agent_files: Vec<PathBuf>,
+
+    /// How many runs at a time; ten times as many requests may wait
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) concurrency: u32,
+
+    /// The directory that the agents work in [default: the current one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}

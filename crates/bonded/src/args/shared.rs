@@ -1,0 +1,69 @@
+//! What several commands take.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::options::OptionArgs;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// The base URL of an OpenAI-compatible server
+    #[arg(long, env = "BONDED_BASE_URL", value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+
+    /// The variable that holds the key
+    #[arg(long, env = "BONDED_KEY_ENV", value_name = "NAME")]
+    pub(crate) key_env: Option<String>,
+
+    /// Dollars a million tokens: INPUT,OUTPUT[,CACHED]
+    #[arg(long, value_name = "IN,OUT[,CACHED]")]
+    pub(crate) price: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// The most seconds that the run is driven; 0 = no limit
+    #[arg(long, value_name = "S", default_value_t = 3600)]
+    pub(crate) max_time: u64,
+
+    /// The most tokens, input and output together
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// The most dollars; needs --price
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<String>,
+
+    /// End the run when the same thing happens this often in a row; 0 = never [default: 3, agents: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) no_progress: Option<u32>,
+}
+
+/// What agents, and runs without one, have in common.
+#[derive(Debug, Default, Args)]
+pub(crate) struct AgentArgs {
+    /// A configuration file that comes before all others
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Set an option for all agents of the run, whatever their files say
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+
+    /// Let agent files include what lies outside their own directory
+    #[arg(long)]
+    pub(crate) includes_anywhere: bool,
+
+    #[command(flatten)]
+    pub(crate) options: OptionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowProgress {
+    /// Show no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

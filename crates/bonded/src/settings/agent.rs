@@ -1,0 +1,73 @@
+//! Goals of an agent.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use bonded_host::Host;
+use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
+use bonded_kernel::{Limits, ReportFormat};
+
+use super::limits::{no_price, own_limits};
+use super::targets::check_scripts;
+use super::{Prepared, Wanted, kept};
+use crate::agents;
+use crate::error::CliError;
+
+pub(super) fn prepare_agent(
+    args: &Wanted<'_>,
+    file: &Path,
+    workplace: Workplace,
+) -> Result<Prepared, CliError> {
+    let agent = Agent::load(file, &workplace, BTreeMap::new())?;
+    check_scripts(&agent.options)?;
+    let mut sample = agent.unchecked_goal(Assignment {
+        input: String::new(),
+        format: usual_format(),
+        nonce: Host::draw_nonce(),
+        now: agents::moment(),
+        limits: own_limits(args.limits, 0)?,
+        parent: None,
+    })?;
+    sample.config.kept = kept(&agent.options);
+    let targets = &sample.config.targets;
+    let unpriced = targets.iter().any(|target| target.price.is_none());
+    if sample.config.limits.cost_max.is_some() && unpriced {
+        return Err(no_price(
+            "put the models' prices into `pricing` of the configuration",
+        ));
+    }
+    Ok(Prepared {
+        sample,
+        warnings: agent.warnings().iter().map(ToString::to_string).collect(),
+        options: agent.options.clone(),
+        agent: Some(Box::new(agent)),
+        workplace,
+    })
+}
+
+/// Makes a goal of an agent as if it were to be run, to see whether it could.
+pub(crate) fn assignment_for_check(agent: &Agent) -> Result<(), CliError> {
+    let needs_json = agent.file.input.is_some();
+    match agent.goal(Assignment {
+        input: "check".into(),
+        format: ReportFormat::Pipe,
+        nonce: Host::draw_nonce(),
+        now: agents::moment(),
+        limits: Limits::default(),
+        parent: None,
+    }) {
+        Err(AgentError::InputNotJson { .. }) if needs_json => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// What a report is written for when nobody says it: a person at a terminal, or a program.
+fn usual_format() -> ReportFormat {
+    if std::io::stdout().is_terminal() {
+        ReportFormat::Tty
+    } else {
+        ReportFormat::Pipe
+    }
+}

@@ -1,0 +1,58 @@
+//! The most that a run may take, and what tokens cost.
+
+use bonded_kernel::{Limits, Money, Price};
+
+use crate::args::LimitArgs;
+use crate::error::{CliError, Code};
+
+/// The limits that no option speaks of.
+pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, CliError> {
+    let cost_max = args.max_cost.as_deref().map(|text| {
+        text.parse::<Money>()
+            .map_err(|error| CliError::new(Code::Usage, format!("--max-cost: {error}")))
+    });
+    Ok(Limits {
+        elapsed_ms_max: (args.max_time > 0).then(|| args.max_time.saturating_mul(1000)),
+        tokens_max: args.max_tokens,
+        cost_max: cost_max.transpose()?,
+        repeats_max: args.no_progress.unwrap_or(repeats_max),
+        ..Limits::default()
+    })
+}
+
+pub(crate) fn no_price(hint: &str) -> CliError {
+    CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost").hint(hint)
+}
+
+/// Reads dollars a million tokens into picodollars a token.
+pub(super) fn parse_price(text: &str) -> Result<Price, CliError> {
+    let bad = |why: String| {
+        CliError::new(Code::Usage, format!("--price {text:?}: {why}"))
+            .hint("dollars a million tokens, such as 0.25,2 or 0.25,2,0.025")
+    };
+    let parts = text
+        .split(',')
+        .map(|part| {
+            let dollars: Money = part
+                .trim()
+                .parse()
+                .map_err(|error| bad(format!("{error}")))?;
+            Ok(dollars.0 / 1_000_000)
+        })
+        .collect::<Result<Vec<u64>, CliError>>()?;
+    match parts.as_slice() {
+        [input, output] => Ok(Price {
+            input: *input,
+            output: *output,
+            cached: *input,
+            written: None,
+        }),
+        [input, output, cached] => Ok(Price {
+            input: *input,
+            output: *output,
+            cached: *cached,
+            written: None,
+        }),
+        _ => Err(bad("two or three numbers are needed".into())),
+    }
+}

@@ -1,0 +1,176 @@
+//! Goals without an agent: the built-in tools work on them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bonded_host::agent::{UnknownWindow, Workplace, targets};
+use bonded_host::config::options::{self, Options, Source, Sources};
+use bonded_host::config::{Config, Places};
+use bonded_host::{Goal, Host, policy};
+use bonded_kernel::{
+    DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
+};
+
+use super::limits::{no_price, own_limits, parse_price};
+use super::targets::{check_scripts, custom_targets, no_model};
+use super::{Prepared, Wanted, kept, working_directory};
+use crate::agents;
+use crate::args::AgentArgs;
+use crate::error::{CliError, Code};
+
+pub(super) fn prepare_plain(
+    args: &Wanted<'_>,
+    dir: String,
+    workplace: Workplace,
+) -> Result<Prepared, CliError> {
+    refuse_options_of_agents(&workplace)?;
+    let config = configuration(&workplace)?;
+    let mut said = workplace.command_line.clone();
+    let named = (args.model.base_url.is_some())
+        .then(|| said.remove("models"))
+        .flatten();
+    let resolved = options::resolve(&Sources {
+        overrides: workplace.overrides.clone(),
+        command_line: said,
+        config: config.defaults()?,
+        ..Sources::default()
+    })?;
+    let mut options = resolved.options;
+    as_plain(&mut options, &resolved.sources);
+    let targets = match named {
+        Some(named) => custom_targets(args.model, &options, &named)?,
+        None if options.models.is_empty() => return Err(no_model()),
+        None => targets(
+            &config,
+            &options,
+            &workplace.environment,
+            UnknownWindow::Open,
+        )?,
+    };
+    check_scripts(&options)?;
+    let config = plain_config(args, dir, &options, targets)?;
+    let system = system_text(args.system)?;
+    Ok(Prepared {
+        sample: Goal {
+            text: "".into(),
+            system,
+            config,
+        },
+        agent: None,
+        workplace,
+        options,
+        warnings: vec![],
+    })
+}
+
+/// What only an agent has is refused where there is none, not passed over.
+fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
+    for key in ["tools", "agents", "format", "toolingTransport"] {
+        if let Some(given) = workplace.command_line.get(key) {
+            let message = format!(
+                "{} says something about an agent, and there is none",
+                given.place
+            );
+            return Err(CliError::new(Code::Usage, message).hint("name one: --agent FILE.ai"));
+        }
+    }
+    Ok(())
+}
+
+/// A run without an agent has more room, and leaves to the provider what nobody speaks of.
+fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
+    let unsaid = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
+    if unsaid("maxTurns") {
+        options.turns_max = 50;
+    }
+    if unsaid("maxRetries") {
+        options.attempts_per_turn_max = 10;
+    }
+    if unsaid("maxOutputTokens") {
+        options.output_tokens_max = 8_192;
+    }
+    if unsaid("toolResponseMaxBytes") {
+        options.tool_response_bytes_max = 32_768;
+    }
+    if unsaid("temperature") {
+        options.temperature = None;
+    }
+}
+
+fn plain_config(
+    args: &Wanted<'_>,
+    dir: String,
+    options: &Options,
+    mut targets: Vec<Target>,
+) -> Result<RunConfig, CliError> {
+    if let Some(price) = args.model.price.as_deref().map(parse_price).transpose()? {
+        targets
+            .iter_mut()
+            .for_each(|target| target.price = Some(price));
+    }
+    if let Some(key_env) = &args.model.key_env {
+        targets
+            .iter_mut()
+            .for_each(|target| target.key_env = Some(key_env.clone()));
+    }
+    let limits = Limits {
+        turns_max: options.turns_max,
+        calls_per_turn_max: options.calls_per_turn_max,
+        attempts_per_turn_max: options.attempts_per_turn_max,
+        tool_timeout_ms: options.tool_timeout_ms,
+        tool_output_bytes_max: options.tool_response_bytes_max,
+        ..own_limits(args.limits, 3)?
+    };
+    if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
+        let hint = "say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
+        return Err(no_price(hint));
+    }
+    Ok(RunConfig {
+        limits,
+        output_tokens_max: options.output_tokens_max,
+        keeps_originals: options.trace_tools,
+        kept: kept(options),
+        policy: policy(options, &[], &Host::draw_nonce()),
+        own_tools: OwnTools {
+            output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
+            ..OwnTools::default()
+        },
+        sandbox: Some(Box::new(options.sandbox.clone())),
+        ..RunConfig::new(dir, targets)
+    })
+}
+
+fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
+    let Some(path) = file else {
+        return Ok(DEFAULT_SYSTEM.into());
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("cannot read the system text {}: {error}", path.display());
+        CliError::new(Code::BadGoal, message)
+    })?;
+    Ok(text.into())
+}
+
+/// The configuration for a run that is no agent's.
+fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
+    let places = Places {
+        explicit: workplace.config_file.clone(),
+        cwd: workplace.dir.clone(),
+        agent_dir: None,
+        binary_dir: workplace.binary_dir.clone(),
+        home: workplace.home.clone(),
+        etc: workplace.etc.clone(),
+    };
+    Ok(Config::load(&places, workplace.environment.clone())?)
+}
+
+/// What holds for commands where only the configuration that is found from here says it.
+pub(crate) fn usual_sandbox() -> Result<SandboxConfig, CliError> {
+    let dir = working_directory(None)?;
+    let workplace = agents::workplace(&AgentArgs::default(), Path::new(&dir))?;
+    let resolved = options::resolve(&Sources {
+        config: configuration(&workplace)?.defaults()?,
+        ..Sources::default()
+    })?;
+    Ok(resolved.options.sandbox)
+}

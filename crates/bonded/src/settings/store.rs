@@ -1,0 +1,54 @@
+//! Where things are kept, and what is opened there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_host::Host;
+use bonded_host::agent::{AgentTools, Workplace};
+use bonded_state::{SqliteStore, Store};
+use etcetera::BaseStrategy as _;
+
+use crate::agents::{self, Shown};
+use crate::error::{CliError, Code};
+
+/// The store's file: what was said, else the platform's data directory.
+pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
+    if let Some(path) = said {
+        return Ok(path.to_owned());
+    }
+    let base = etcetera::choose_base_strategy().map_err(|_| {
+        CliError::new(
+            Code::StoreMissing,
+            "the home directory is not known, so there is no default store",
+        )
+        .hint("name a file: --store FILE or BONDED_STORE")
+    })?;
+    Ok(base.data_dir().join("bonded").join("store.db"))
+}
+
+/// Where logins to tool servers are kept, whichever store is used.
+pub(crate) fn token_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded").join("tokens"))
+}
+
+/// Opens the store, making it where it is missing.
+pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(said)?;
+    Ok(Arc::new(SqliteStore::open(&path)?))
+}
+
+/// Opens a store that must be there already: a command that only looks makes no file.
+pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(said)?;
+    Ok(Arc::new(SqliteStore::open_existing(&path)?))
+}
+
+/// A host for commands that drive what is in the store already.
+pub(crate) fn host(store: Arc<dyn Store>) -> (Host, Arc<AgentTools>) {
+    agents::host(
+        store,
+        Workplace::bare(agents::environment()),
+        Shown::default(),
+    )
+}
