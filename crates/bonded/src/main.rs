@@ -5,6 +5,7 @@ mod agents;
 mod args;
 mod commands;
 mod error;
+mod event_stream;
 mod goal;
 mod keeping;
 mod ledger;

@@ -16,6 +16,7 @@ mod capture;
 mod edit;
 mod fault;
 mod file_tool;
+mod http_client;
 mod list;
 mod mark;
 pub mod mcp;

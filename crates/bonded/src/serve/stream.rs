@@ -2,11 +2,8 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::body::Bytes;
 use axum::response::Response;
 use futures_util::stream;
 use serde_json::Value;
@@ -15,9 +12,8 @@ use super::answer::{Answer, Ended};
 use super::client::Client;
 use super::progress::Follower;
 use super::refusal::Refusal;
+use crate::event_stream::{SILENCE_MAX, event_stream};
 
-/// How long a stream may be silent: whatever stands between takes a silent connection for a dead one.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run goes on\n\n");
 
 /// How an interface tells an answer piece by piece.
@@ -69,12 +65,7 @@ pub(super) fn response(
         let piece = told.next().await?;
         Some((Ok::<Bytes, Infallible>(piece), told))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    event_stream(pieces)
 }
 
 impl Told {

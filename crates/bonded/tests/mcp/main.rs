@@ -15,6 +15,8 @@ mod served;
 #[path = "../../src/serve/connection.rs"]
 #[expect(dead_code, reason = "the suite's connections are not waited for")]
 mod connection;
+#[path = "../../src/event_stream.rs"]
+mod event_stream;
 #[path = "../../src/mcp/layer/mod.rs"]
 #[expect(
     dead_code,

@@ -44,6 +44,24 @@ pub struct ToolFinished {
 }
 
 impl ToolFinished {
+    /// What the kernel itself says of a call: no tool has said how long it took or what it used.
+    pub(crate) fn unexecuted(call: u32, tool: Arc<str>, outcome: Outcome, output: Text) -> Self {
+        Self {
+            call,
+            tool,
+            outcome,
+            output,
+            cut_from_bytes: None,
+            original: None,
+            latency_ms: 0,
+            tokens: None,
+            dropped: None,
+            spent: None,
+            marked: false,
+            sandbox: None,
+        }
+    }
+
     /// Every text that may lie in a blob.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
         let dropped = self.dropped.as_mut().map(|dropped| &mut dropped.output);

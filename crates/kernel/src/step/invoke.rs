@@ -196,20 +196,9 @@ impl Stepper<'_> {
 
     /// Records what the kernel itself answered to a call.
     pub(super) fn answered(&mut self, at: usize, call: &Call, outcome: Outcome, output: String) {
-        self.emit(Event::ToolFinished(Box::new(ToolFinished {
-            call: at as u32,
-            tool: call.tool.clone(),
-            outcome,
-            output: output.into(),
-            cut_from_bytes: None,
-            original: None,
-            latency_ms: 0,
-            tokens: None,
-            dropped: None,
-            spent: None,
-            marked: false,
-            sandbox: None,
-        })));
+        let tool = call.tool.clone();
+        let finished = ToolFinished::unexecuted(at as u32, tool, outcome, output.into());
+        self.emit(Event::ToolFinished(Box::new(finished)));
     }
 
     /// What comes after the terminal call of a reply is not executed.
@@ -268,20 +257,8 @@ impl Stepper<'_> {
         let Some(tool) = self.tool_under_way() else {
             return;
         };
-        self.emit(Event::ToolFinished(Box::new(ToolFinished {
-            call: at as u32,
-            tool,
-            outcome,
-            output: INTERRUPTED.into(),
-            cut_from_bytes: None,
-            original: None,
-            latency_ms: 0,
-            tokens: None,
-            dropped: None,
-            spent: None,
-            marked: false,
-            sandbox: None,
-        })));
+        let finished = ToolFinished::unexecuted(at as u32, tool, outcome, INTERRUPTED.into());
+        self.emit(Event::ToolFinished(Box::new(finished)));
     }
 
     fn tool_under_way(&self) -> Option<Arc<str>> {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
-use reqwest::{Client, ClientBuilder, Url, redirect, retry};
+use reqwest::{Client, Url, redirect};
 
 use super::error::{RestError, causes};
 use super::openapi::{OpenapiDocument, OpenapiTools};
@@ -13,15 +12,11 @@ use super::policy::is_same_origin;
 use super::resolver::{JudgingResolver, NameLookup};
 use super::settings::{Reach, Redirects, RestTool};
 use super::tool::{RequestTool, Shape};
+use crate::http_client::{common, for_scheme};
 use crate::queue::{Queue, Queues};
 use crate::tool::Tool;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const REDIRECTS_MAX: usize = 5;
-
-/// Common servers close an idle connection after five seconds; one that is given up before that is never
-/// used at the moment in which it is closed.
-const IDLE: Duration = Duration::from_secs(4);
 
 /// The origins that tools reach. Tools with the same origin and policy share a client.
 pub struct RestEndpoints {
@@ -114,24 +109,11 @@ impl Endpoint {
             lookup: Arc::clone(&self.lookup),
         };
         // No proxy: it would look up the name by itself, out of our sight.
-        let client = Client::builder()
-            .user_agent(concat!("bonded/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE)
-            .tcp_nodelay(true)
+        let client = common()
             .redirect(self.redirects())
-            .referer(false)
-            .retry(retry::never())
             .no_proxy()
             .dns_resolver(Arc::new(resolver));
-        let client = match self.policy.origin.scheme() {
-            "http" => without_certificates(client)?,
-            _ => {
-                // An error says only that a provider is installed already, which serves as well.
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                client.https_only(true)
-            }
-        };
+        let client = for_scheme(client, &self.policy.origin)?;
         client.build().map_err(|error| causes(&error))
     }
 
@@ -149,16 +131,6 @@ impl Endpoint {
             }
         })
     }
-}
-
-fn without_certificates(client: ClientBuilder) -> Result<ClientBuilder, String> {
-    let provider = rustls::crypto::ring::default_provider();
-    let no_roots = rustls::ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    Ok(client.tls_backend_preconfigured(no_roots))
 }
 
 impl fmt::Debug for RestEndpoints {

@@ -114,6 +114,21 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(data: &'a str, what: &str) -> Result
     })
 }
 
+/// Whether a stream came to its proper end, where the reason why the model stopped is one.
+pub(super) fn check_whole(reply: &impl Accumulate) -> Result<(), Failure> {
+    if !reply.has_ended() && !reply.has_reason() {
+        return Err(cut_short());
+    }
+    match reply.has_spoken() {
+        true => Ok(()),
+        false => Err(without_message()),
+    }
+}
+
+pub(super) fn without_message() -> Failure {
+    malformed("the stream ended without a message", DONE_MARK.as_bytes())
+}
+
 /// The failure of a stream that ended before the reply did.
 pub(super) fn cut_short() -> Failure {
     let message = "the connection was cut before the reply ended";

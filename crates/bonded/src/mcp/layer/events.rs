@@ -1,24 +1,19 @@
 //! Messages to a client as server-sent events.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::body::Bytes;
 use axum::response::Response;
 use bonded_host::CancellationToken;
 use futures_util::future::BoxFuture;
-use futures_util::{Stream, stream};
+use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::sessions::Listening;
+use crate::event_stream::{SILENCE_MAX, event_stream};
 
-/// How long a stream may be silent: whatever stands between takes a silent connection for a dead one.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": still here\n\n");
 
 /// A request under way. When the connection drops it, the client is gone and the request with it.
@@ -38,7 +33,7 @@ pub(super) fn answer(
         told,
         ready: [].into(),
     };
-    response(stream::unfold(answering, async |mut answering| {
+    event_stream(stream::unfold(answering, async |mut answering| {
         let piece = answering.next().await?;
         Some((Ok(piece), answering))
     }))
@@ -91,7 +86,7 @@ pub(super) fn news(
         let piece = hearing.next().await?;
         Some((Ok(piece), hearing))
     });
-    response(stream::StreamExt::chain(opening, events))
+    event_stream(stream::StreamExt::chain(opening, events))
 }
 
 impl Hearing {
@@ -118,13 +113,4 @@ impl Drop for Hearing {
 /// One event. JSON has no line breaks of its own, so it is one line.
 fn frame(message: &Value) -> Bytes {
     format!("event: message\ndata: {message}\n\n").into()
-}
-
-fn response(pieces: impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static) -> Response {
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }

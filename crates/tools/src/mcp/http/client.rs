@@ -5,22 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, ClientBuilder, Request, Response, Url, redirect, retry};
+use reqwest::{Client, Request, Response, Url};
 
 use super::auth::{Oauth, Remedies, bearer};
 use super::fault::HttpFault;
+use crate::http_client::{common, for_scheme, provide_tls, without_certificates};
 use crate::mcp::error::McpError;
 use crate::mcp::settings::HttpEndpoint;
 use crate::rest::JudgingResolver;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// How long one question to somebody whom a server has named may take.
 const JUDGED_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Common servers close an idle connection after five seconds; one that is given up before that is never
-/// used at the moment in which it is closed.
-const IDLE: Duration = Duration::from_secs(4);
 
 /// What the protocol itself says in headers.
 const RESERVED: [&str; 7] = [
@@ -133,33 +128,10 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// What holds for every client. Redirects are not followed, so that a token goes only to the host that the
-/// user named; and nothing is sent twice, because a call may not be made twice.
-fn common() -> ClientBuilder {
-    Client::builder()
-        .user_agent(concat!("bonded/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(IDLE)
-        .tcp_nodelay(true)
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .retry(retry::never())
-}
-
 /// For `http:`: no certificates are read, and no proxy is used.
 fn plain() -> Result<Client, String> {
     let client = without_certificates(common())?.no_proxy();
     client.build().map_err(|error| error.to_string())
-}
-
-fn without_certificates(client: ClientBuilder) -> Result<ClientBuilder, String> {
-    let provider = rustls::crypto::ring::default_provider();
-    let no_roots = rustls::ClientConfig::builder_with_provider(provider.into())
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth();
-    Ok(client.tls_backend_preconfigured(no_roots))
 }
 
 /// For an address that a server has named. No proxy: it would look up the name by itself, out of our sight.
@@ -168,20 +140,13 @@ pub(super) fn judged(url: &Url, resolver: JudgingResolver) -> Result<Client, Str
         .no_proxy()
         .timeout(JUDGED_TIMEOUT)
         .dns_resolver(Arc::new(resolver));
-    let client = match url.scheme() {
-        "https" => {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-            client.https_only(true)
-        }
-        _ => without_certificates(client)?,
-    };
+    let client = for_scheme(client, url)?;
     client.build().map_err(|error| error.to_string())
 }
 
 /// For `https:`, through the proxy that the environment names, unless the server is on this machine.
 fn with_certificates(loopback: bool) -> Result<Client, String> {
-    // An error says only that a provider is installed already, which serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    provide_tls();
     let client = if loopback {
         common().no_proxy()
     } else {

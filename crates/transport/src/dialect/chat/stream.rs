@@ -61,12 +61,7 @@ impl Accumulate for Accumulator {
     }
 
     fn finish(self) -> Result<Reply, Failure> {
-        if !self.ended && self.stop_reason.is_none() {
-            return Err(events::cut_short());
-        }
-        if !self.spoke {
-            return Err(malformed("the stream ended without a message", b"[DONE]"));
-        }
+        events::check_whole(&self)?;
         let calls = self.calls.into_calls();
         let (thought, text) = split_thought(self.text);
         let refused = text.is_empty() && calls.is_empty();

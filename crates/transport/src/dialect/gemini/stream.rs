@@ -58,12 +58,7 @@ impl Accumulate for Accumulator {
     }
 
     fn finish(self) -> Result<Reply, Failure> {
-        if !self.ended && self.stop_reason.is_none() {
-            return Err(events::cut_short());
-        }
-        if !self.spoke {
-            return Err(malformed("the stream ended without a message", b"[DONE]"));
-        }
+        events::check_whole(&self)?;
         let has_marks = self.marks.iter().any(Mark::says_something);
         let marks = if has_marks { &self.marks[..] } else { &[] };
         let reason = self.stop_reason.as_deref();

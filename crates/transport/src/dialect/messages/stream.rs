@@ -60,12 +60,7 @@ impl Accumulate for Accumulator {
     }
 
     fn finish(self) -> Result<Reply, Failure> {
-        if !self.ended && self.message.stop_reason.is_none() {
-            return Err(events::cut_short());
-        }
-        if !self.spoke {
-            return Err(malformed("the stream ended without a message", b"[DONE]"));
-        }
+        events::check_whole(&self)?;
         let blocks = self.blocks.into_iter().map(|open| open.block).collect();
         assemble(self.message, blocks, self.counts, b"")
     }

@@ -58,7 +58,7 @@ impl Accumulate for Accumulator {
             return Err(events::cut_short());
         }
         if self.response.is_none() && self.items.is_empty() {
-            return Err(malformed("the stream ended without a message", b"[DONE]"));
+            return Err(events::without_message());
         }
         let mut response = self.response.unwrap_or_default();
         let left_out = response.output.as_ref().is_none_or(Vec::is_empty);
