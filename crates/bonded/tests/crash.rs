@@ -5,6 +5,9 @@
 
 #[path = "cli/place.rs"]
 mod place;
+#[path = "work_crash/rng.rs"]
+#[expect(dead_code, reason = "nothing but moments is drawn here")]
+mod rng;
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -12,9 +15,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use place::{Place, call, done, parse, start, with};
+use rng::{Rng, number, seed};
 use serde_json::{Value, json};
 
 const KILLS_DEFAULT: u64 = 200;
@@ -29,44 +33,20 @@ const RUN_MS: u64 = 500;
 
 const UNKNOWN: &str = "(tool failed: interrupted, outcome unknown)";
 
-/// SplitMix64: small, and the same everywhere.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-
-    /// A moment for a kill: anywhere in a run, and as often early, where a process starts and recovers.
-    fn moment(&mut self) -> Duration {
-        let within_ms = if self.below(2) == 0 {
-            RUN_MS
-        } else {
-            RUN_MS / 6
-        };
-        Duration::from_micros(self.below(within_ms * 1000))
-    }
-}
-
-fn number(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name}={text} is not a number")),
-    )
+/// A moment for a kill: anywhere in a run, and as often early, where a process starts and recovers.
+fn moment(rng: &mut Rng) -> Duration {
+    let within_ms = if rng.below(2) == 0 {
+        RUN_MS
+    } else {
+        RUN_MS / 6
+    };
+    Duration::from_micros(rng.below(within_ms * 1000))
 }
 
 #[test]
 fn a_run_that_is_killed_again_and_again_loses_nothing_and_repeats_nothing() {
     let kills = number("BONDED_CRASH_KILLS").unwrap_or(KILLS_DEFAULT);
-    let seed = number("BONDED_CRASH_SEED").unwrap_or_else(|| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.map_or(0, |since| since.as_secs())
-    });
+    let seed = seed("BONDED_CRASH_SEED");
     let made = AtomicU64::new(0);
     let interrupted: u64 = thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS)
@@ -107,7 +87,7 @@ fn tell(line: &str) {
 
 /// Kills runs until enough kills were made; gives how many calls ended with their outcome unknown.
 fn kill_runs(seed: u64, worker: u64, kills: u64, made: &AtomicU64) -> u64 {
-    let mut rng = Rng(seed.wrapping_mul(WORKERS).wrapping_add(worker));
+    let mut rng = Rng::new(seed, worker);
     let mut interrupted = 0;
     while made.load(Ordering::Relaxed) < kills {
         let world = World::new();
@@ -196,7 +176,7 @@ impl World {
                 String::from_utf8_lossy(&printed).into_owned()
             });
             let printed = || reader.join().expect("a pipe is read to its end");
-            let moment = rng.moment();
+            let moment = moment(rng);
             let began = Instant::now();
             let mut is_over = false;
             while !is_over && (last || began.elapsed() < moment) {

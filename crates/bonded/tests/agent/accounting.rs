@@ -140,21 +140,10 @@ fn what_a_router_says_of_the_real_provider_and_the_cost_is_in_the_account() {
 
 #[test]
 fn tokens_read_from_and_written_to_a_cache_are_in_the_account() {
-    let world = World::new();
-    let provider = json!({ "type": "anthropic", "baseUrl": world.base_url(), "apiKey": "k" });
-    let body = json!({
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude",
-        "content": [{ "type": "text", "text": report_tag("pipe", "done") }],
-        "stop_reason": "end_turn",
-        "usage": {
-            "input_tokens": 20, "output_tokens": 5,
-            "cache_creation_input_tokens": 50, "cache_read_input_tokens": 30,
-        },
-    });
-    let world = world
-        .front("models: anthropic/claude")
-        .config(&json!({ "providers": { "anthropic": provider } }))
-        .says([raw(200, "application/json", body.to_string())]);
+    let world = World::of_messages(&json!({
+        "input_tokens": 20, "output_tokens": 5,
+        "cache_creation_input_tokens": 50, "cache_read_input_tokens": 30,
+    }));
     let outcome = world.run(&[], "do it").good();
     let tokens = &outcome.accounts("llm")[0]["tokens"];
     for (field, expected) in [

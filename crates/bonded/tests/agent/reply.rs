@@ -131,6 +131,15 @@ pub(crate) fn tag(slot: &str, attributes: &str, payload: &str) -> String {
     format!("<ai-agent-NONCE-{slot} {attributes}>{payload}</ai-agent-NONCE-{slot}>")
 }
 
+/// A tag that calls the echoing tool.
+pub(crate) fn echo_tag(slot: &str, said: &str) -> String {
+    tag(
+        slot,
+        "tool=\"test__test\"",
+        &json!({ "text": said }).to_string(),
+    )
+}
+
 /// The final report as a tag.
 pub(crate) fn report_tag(format: &str, payload: &str) -> String {
     let attributes = format!("tool=\"agent__final_report\" format=\"{format}\"");

@@ -2,18 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::{Reply, call, raw, report, report_tag, tag, text};
+use crate::reply::{Reply, call, echo_tag, raw, report, report_tag, tag, text};
 use crate::world::World;
 
 const XML: [&str; 2] = ["--tooling-transport", "xml"];
-
-fn echo_tag(slot: &str, said: &str) -> String {
-    tag(
-        slot,
-        "tool=\"test__test\"",
-        &json!({ "text": said }).to_string(),
-    )
-}
 
 /// A final report whose closing tag is missing.
 fn unclosed(format: &str, payload: &str) -> Reply {

@@ -3,19 +3,10 @@
 use serde_json::json;
 
 use crate::provider::Asked;
-use crate::reply::{echo, report, report_call, report_tag, tag, text};
+use crate::reply::{echo, echo_tag, report, report_call, report_tag, text};
 use crate::world::World;
 
 const XML: [&str; 2] = ["--tooling-transport", "xml"];
-
-/// A tag that calls the echoing tool.
-fn echo_tag(slot: &str, said: &str) -> String {
-    tag(
-        slot,
-        "tool=\"test__test\"",
-        &json!({ "text": said }).to_string(),
-    )
-}
 
 /// Whether a request shows this slot.
 fn shows(request: &Asked, slot: &str) -> bool {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::provider::{Asked, Billed, Provider};
-use crate::reply::Reply;
+use crate::reply::{Reply, raw, report_tag};
 
 pub(crate) use crate::outcome::Outcome;
 
@@ -54,6 +54,22 @@ impl World {
         let world = Self::new().front("tools: test");
         let server = world.tool_server(&json!({}));
         world.config(&json!({ "mcpServers": { "test": server } }))
+    }
+
+    /// An agent that asks a server of messages, whose every answer is the report and says that it used this.
+    pub(crate) fn of_messages(usage: &Value) -> Self {
+        let world = Self::new();
+        let provider = json!({ "type": "anthropic", "baseUrl": world.base_url(), "apiKey": "k" });
+        let body = json!({
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "claude",
+            "content": [{ "type": "text", "text": report_tag("pipe", "done") }],
+            "stop_reason": "end_turn",
+            "usage": usage,
+        });
+        world
+            .front("models: anthropic/claude")
+            .config(&json!({ "providers": { "anthropic": provider } }))
+            .then_always(raw(200, "application/json", body.to_string()))
     }
 
     /// The configuration of a tool server with these variables.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::{Place, call, done, finish, parse, start};
-use crate::watch::{of_kind, text, with_stdin, write};
+use crate::watch::{of_kind, with_stdin, write};
 
 fn two_turns() -> [Value; 2] {
     [call("list", json!({})), done("forty-two")]
@@ -158,11 +159,17 @@ fn a_goal_can_come_from_stdin_or_from_a_file() {
     }
 }
 
-#[test]
-fn an_id_whose_run_has_ended_gives_the_same_answer_and_adds_nothing_to_the_log() {
+/// A place with a run that has ended, and the run's log.
+fn ended_run() -> (Place, Vec<String>) {
     let place = Place::new();
     place.play(&two_turns()).succeeds();
     let log = place.log("run");
+    (place, log)
+}
+
+#[test]
+fn an_id_whose_run_has_ended_gives_the_same_answer_and_adds_nothing_to_the_log() {
+    let (place, log) = ended_run();
     let again = place.play(&[done("another answer")]);
     again.succeeds();
     assert_eq!(again.stdout, "forty-two\n");
@@ -184,9 +191,7 @@ fn an_id_whose_run_was_interrupted_resumes_it() {
 
 #[test]
 fn an_id_of_another_goal_is_refused() {
-    let place = Place::new();
-    place.play(&two_turns()).succeeds();
-    let log = place.log("run");
+    let (place, log) = ended_run();
     let script = place.script(&two_turns());
     let other = place.bonded(&["run", "--id", "run", "--model", &script, "another goal"]);
     other.fails_with(4, "id-taken");
@@ -207,9 +212,7 @@ fn an_id_that_cannot_name_a_run_is_refused() {
 
 #[test]
 fn resuming_a_run_that_has_ended_prints_its_answer_and_adds_nothing() {
-    let place = Place::new();
-    place.play(&two_turns()).succeeds();
-    let log = place.log("run");
+    let (place, log) = ended_run();
     let resumed = place.resume();
     resumed.succeeds();
     assert_eq!(resumed.stdout, "forty-two\n");
@@ -228,7 +231,7 @@ fn resume_all_goes_on_with_every_interrupted_run_and_no_other() {
         let child =
             start(&mut place.command(&["run", "--id", id, "--model", &hanging, "the goal"]));
         place.wait_for_entry(id, 1, "attempt_started");
-        crate::watch::kill(child);
+        crate::done::kill(child);
     }
     place.script(&[done("went on")]);
     let before = place.log("ended");

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::{Place, call, done, with};
-use crate::watch::{of_kind, read, text};
+use crate::watch::{of_kind, read};
 
 fn write_call(path: &str, content: &str) -> Value {
     call("write", json!({ "path": path, "content": content }))
@@ -91,16 +92,21 @@ fn verify_names_the_head_of_the_chain() {
     assert!(all.stdout.contains(text(&last["hash"])), "{}", all.stdout);
 }
 
+/// A place with a run of three turns.
+fn three_turns() -> Place {
+    let place = Place::new();
+    let lines = [
+        write_call("a.txt", "1"),
+        write_call("b.txt", "2"),
+        done("first"),
+    ];
+    place.play(&lines).succeeds();
+    place
+}
+
 #[test]
 fn a_fork_has_the_turns_before_and_goes_on_with_another_script() {
-    let place = Place::new();
-    place
-        .play(&[
-            write_call("a.txt", "1"),
-            write_call("b.txt", "2"),
-            done("first"),
-        ])
-        .succeeds();
+    let place = three_turns();
     let log = place.log("run");
     let other = place.path("other.jsonl");
     let lines = [
@@ -138,14 +144,7 @@ fn a_fork_has_the_turns_before_and_goes_on_with_another_script() {
 
 #[test]
 fn a_fork_draws_an_id_and_can_change_the_limit_of_turns() {
-    let place = Place::new();
-    place
-        .play(&[
-            write_call("a.txt", "1"),
-            write_call("b.txt", "2"),
-            done("first"),
-        ])
-        .succeeds();
+    let place = three_turns();
     let forked = place.bonded(&["fork", "run", "--turn", "2", "--max-turns", "2"]);
     forked.succeeds();
     let id = forked.stdout.trim();

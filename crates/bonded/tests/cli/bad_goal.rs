@@ -196,7 +196,7 @@ fn a_run_whose_directory_is_gone_says_so_when_it_is_resumed() {
     ];
     let child = start(&mut place.command(&arguments));
     place.wait_for_entry("run", 1, "attempt_started");
-    crate::watch::kill(child);
+    crate::done::kill(child);
     std::fs::remove_dir(&dir).expect("the directory is empty");
     let resumed = place.resume();
     resumed.fails_with(4, "workdir");

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::http::Server;
 use crate::place::{Place, done, with};
 use crate::tools::within_memory;
-use crate::watch::{of_kind, text};
+use crate::watch::of_kind;
 
 #[test]
 fn arguments_nested_ten_thousand_deep_are_refused_and_the_run_goes_on() {
@@ -66,6 +67,20 @@ fn strange_calls_are_refused_with_a_reason_and_leave_no_invocation() {
     place.passes_the_audit("run");
 }
 
+/// The arguments of a run whose model is behind this URL.
+fn run_at(url: &str) -> [&str; 8] {
+    [
+        "run",
+        "--id",
+        "run",
+        "--base-url",
+        url,
+        "--model",
+        "m",
+        "the goal",
+    ]
+}
+
 #[test]
 fn a_reply_of_a_hundred_megabytes_is_given_up_in_bounded_memory() {
     let place = Place::new();
@@ -75,18 +90,7 @@ fn a_reply_of_a_hundred_megabytes_is_given_up_in_bounded_memory() {
         json!({ "id": "c", "function": { "name": "done", "arguments": "{\"reason\":\"ok\"}" } });
     let good = json!({ "choices": [{ "message": { "tool_calls": [end] }, "finish_reason": "tool_calls" }] });
     let server = Server::start(vec![body, good.to_string().into_bytes()]);
-    let url = server.base_url();
-    let arguments = [
-        "run",
-        "--id",
-        "run",
-        "--base-url",
-        &url,
-        "--model",
-        "m",
-        "the goal",
-    ];
-    let run = within_memory(&place, &arguments);
+    let run = within_memory(&place, &run_at(&server.base_url()));
     run.succeeds();
     let entries = place.entries("run");
     let failed = of_kind(&entries, "attempt_failed");
@@ -109,20 +113,8 @@ fn bodies_that_are_no_reply_use_up_the_attempts_and_end_the_run_with_a_reason() 
     ];
     let place = Place::new();
     let server = Server::start(bodies.map(<[u8]>::to_vec).to_vec());
-    let url = server.base_url();
-    let limits = ["--max-attempts", "7", "--max-turns", "1"];
-    let fixed = [
-        "run",
-        "--id",
-        "run",
-        "--json",
-        "--base-url",
-        &url,
-        "--model",
-        "m",
-        "the goal",
-    ];
-    let run = place.bonded(&[&fixed[..], &limits].concat());
+    let limits = ["--max-attempts", "7", "--max-turns", "1", "--json"];
+    let run = place.bonded(&[&run_at(&server.base_url())[..], &limits].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
     assert_eq!(run.json()["termination"]["kind"], "turns_exhausted");
     let entries = place.entries("run");
@@ -146,17 +138,7 @@ fn a_server_that_is_not_there_ends_the_run_with_a_reason() {
     drop(listener);
     let url = format!("http://{address}/v1");
     let limits = ["--max-attempts", "2", "--max-turns", "1", "--json"];
-    let fixed = [
-        "run",
-        "--id",
-        "run",
-        "--base-url",
-        &url,
-        "--model",
-        "m",
-        "the goal",
-    ];
-    let run = place.bonded(&[&fixed[..], &limits].concat());
+    let run = place.bonded(&[&run_at(&url)[..], &limits].concat());
     assert_eq!(run.code, Some(1), "{run:?}");
     let entries = place.entries("run");
     for failed in of_kind(&entries, "attempt_failed") {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::done::{kill, text};
 use crate::place::{Place, call, done, finish, parse, start};
-use crate::watch::{kill, never, read, signal, text, wait_until, write};
+use crate::watch::{never, read, signal, wait_until, write};
 
 const GOALS: usize = 12;
 const MARKS: usize = 3;
@@ -32,6 +33,21 @@ fn marking_script(place: &Place, goes_on_s: &str) -> String {
     place.script(&lines)
 }
 
+/// The arguments of a run of all goals, in which no repetition is too much.
+fn run_each<'a>(goals: &'a str, script: &'a str) -> [&'a str; 9] {
+    [
+        "run",
+        "--each",
+        goals,
+        "--jobs",
+        "4",
+        "--no-progress",
+        "0",
+        "--model",
+        script,
+    ]
+}
+
 fn results(stdout: &str) -> BTreeMap<String, Value> {
     let lines = stdout.lines().map(parse);
     lines
@@ -43,17 +59,7 @@ fn results(stdout: &str) -> BTreeMap<String, Value> {
 fn each_goal_gives_one_result_and_the_same_file_again_repeats_nothing() {
     let place = Place::new();
     let (goals, script) = (goal_file(&place), marking_script(&place, "0"));
-    let arguments = [
-        "run",
-        "--each",
-        &goals,
-        "--jobs",
-        "4",
-        "--no-progress",
-        "0",
-        "--model",
-        &script,
-    ];
+    let arguments = run_each(&goals, &script);
     let first = place.bonded(&arguments);
     first.succeeds();
     let given = results(&first.stdout);
@@ -79,17 +85,7 @@ fn each_goal_gives_one_result_and_the_same_file_again_repeats_nothing() {
 fn a_killed_each_goes_on_where_it_was_and_repeats_no_call() {
     let place = Place::new();
     let (goals, script) = (goal_file(&place), marking_script(&place, "0.1"));
-    let arguments = [
-        "run",
-        "--each",
-        &goals,
-        "--jobs",
-        "4",
-        "--no-progress",
-        "0",
-        "--model",
-        &script,
-    ];
+    let arguments = run_each(&goals, &script);
     let journal = place.work().join("journal");
     for stop_at in [3, 11, 23] {
         let child = start(&mut place.command(&arguments));

@@ -1,9 +1,11 @@
 //! A server that answers each request with the next of its bodies, and remembers what it heard.
 
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use crate::request::read_request;
 
 pub(crate) struct Server {
     address: SocketAddr,
@@ -54,29 +56,4 @@ impl Server {
             .expect("no thread panics with the lock")
             .clone()
     }
-}
-
-fn read_request(stream: &mut TcpStream) -> String {
-    let mut bytes = vec![];
-    let mut buffer = [0; 4096];
-    while !is_whole(&bytes) {
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn is_whole(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let Some((head, _)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length")
-            .then(|| value.trim().parse::<usize>().ok())?
-    });
-    bytes.len() >= head.len() + 4 + length.unwrap_or(0)
 }

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::done::kill;
 use crate::place::{Place, call, done, finish, parse, start};
-use crate::watch::{kill, never, write};
+use crate::watch::{never, write};
 
 #[test]
 fn runs_lists_the_newest_first_with_status_and_goal() {

@@ -8,8 +8,9 @@ use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::done::{kill, text};
 use crate::place::{Place, call, done, finish, start};
-use crate::watch::{is_running, kill, never, of_kind, read, signal, text, wait_until};
+use crate::watch::{is_running, never, of_kind, read, signal, wait_until};
 
 /// Generous for a busy machine, and far below the ten minutes that the hanging things would take.
 const SOON: Duration = Duration::from_secs(10);

@@ -4,9 +4,10 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::http::Server;
 use crate::place::{Place, call, done, finish, start, with};
-use crate::watch::{of_kind, read, text, write};
+use crate::watch::{of_kind, read, write};
 
 /// The most memory that the process had, in kilobytes, and its end.
 fn peak_of(mut child: Child) -> (u64, crate::place::Done) {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::done::kill;
 use crate::place::{Done, Place, finish, parse, start, with};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,11 +30,6 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     kill_process(pid, signal).expect("a child that was not waited for can be signalled");
 }
 
-pub(crate) fn kill(mut child: Child) {
-    child.kill().expect("the process can be killed");
-    child.wait().expect("a killed process ends");
-}
-
 /// Whether any process has this on its command line. One that ended and that nobody waited for has none.
 /// Inside a sandbox processes have other numbers, so that none could tell us its own.
 pub(crate) fn is_running(marker: &str) -> bool {
@@ -49,12 +45,6 @@ pub(crate) fn of_kind<'a>(entries: &'a [Value], kind: &str) -> Vec<&'a Value> {
     chosen.map(|entry| &entry["data"]).collect()
 }
 
-pub(crate) fn text(value: &Value) -> &str {
-    value
-        .as_str()
-        .unwrap_or_else(|| panic!("{value} is not a text"))
-}
-
 /// A reply that never comes.
 pub(crate) fn never() -> Value {
     with(json!({ "text": "too late" }), "delay_ms", FOREVER_MS)
@@ -66,32 +56,6 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
 
 pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
-}
-
-impl Done {
-    /// The error's code, as in `error[CODE]`.
-    pub(crate) fn error(&self) -> &str {
-        let begin = self.stderr.split("error[").nth(1);
-        begin
-            .and_then(|rest| rest.split(']').next())
-            .unwrap_or_default()
-    }
-
-    /// The one object on stdout.
-    pub(crate) fn json(&self) -> Value {
-        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
-        parse(&self.stdout)
-    }
-
-    #[track_caller]
-    pub(crate) fn fails_with(&self, code: i32, error: &str) {
-        assert_eq!((self.code, self.error()), (Some(code), error), "{self:?}");
-    }
-
-    #[track_caller]
-    pub(crate) fn succeeds(&self) {
-        assert_eq!(self.code, Some(0), "{self:?}");
-    }
 }
 
 impl Place {

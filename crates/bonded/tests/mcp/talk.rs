@@ -122,25 +122,14 @@ impl Talk {
         self.ask(id, "tools/call", &question(agent))["result"].clone()
     }
 
+    /// The status of every run in the store, the newest first.
     pub(crate) fn statuses(&self) -> Vec<String> {
-        let listed = self.place.bonded(&["runs", "--json", "--limit", "100"]);
-        let lines = listed.stdout.lines().map(parse);
-        lines
-            .map(|run| run["status"].as_str().unwrap_or_default().to_owned())
-            .collect()
+        self.place.statuses()
     }
 
     /// Waits until the runs stand so.
     pub(crate) fn wait_for(&self, expected: &[&str]) {
-        let began = Instant::now();
-        loop {
-            let statuses = self.statuses();
-            if statuses == expected {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{statuses:?}, not {expected:?}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        self.place.wait_for(expected);
     }
 
     pub(crate) fn close(&mut self) {

@@ -149,24 +149,12 @@ impl Served {
 
     /// The status of every run in the store, the newest first.
     pub(crate) fn statuses(&self) -> Vec<String> {
-        let listed = self.place.bonded(&["runs", "--json", "--limit", "100"]);
-        let lines = listed.stdout.lines().map(parse);
-        lines
-            .map(|run| run["status"].as_str().unwrap_or_default().to_owned())
-            .collect()
+        self.place.statuses()
     }
 
     /// Waits until the runs stand so.
     pub(crate) fn wait_for(&self, expected: &[&str]) {
-        let began = Instant::now();
-        loop {
-            let statuses = self.statuses();
-            if statuses == expected {
-                return;
-            }
-            assert!(began.elapsed() < PATIENCE, "{statuses:?}, not {expected:?}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        self.place.wait_for(expected);
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -192,6 +180,31 @@ impl Drop for Served {
         if let Some(child) = &mut self.child {
             // A server that has ended by itself needs no end.
             let _ended = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+/// The runs of a store that somebody else drives.
+impl Place {
+    /// Their statuses, the newest first.
+    pub(crate) fn statuses(&self) -> Vec<String> {
+        let listed = self.bonded(&["runs", "--json", "--limit", "100"]);
+        let lines = listed.stdout.lines().map(parse);
+        lines
+            .map(|run| run["status"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    /// Waits until they stand so.
+    pub(crate) fn wait_for(&self, expected: &[&str]) {
+        let began = Instant::now();
+        loop {
+            let statuses = self.statuses();
+            if statuses == expected {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{statuses:?}, not {expected:?}");
+            thread::sleep(Duration::from_millis(20));
         }
     }
 }

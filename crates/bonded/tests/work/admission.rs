@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, expect_status, item, runs, text, with_fields, writes};
+use crate::done::text;
+use crate::world::{World, expect_status, item, runs, with_fields, writes};
 
 #[test]
 fn a_run_that_passes_a_limit_is_stopped_there_and_denied_with_both_figures() {

@@ -109,7 +109,7 @@ fn a_plan_may_be_yaml_or_come_through_a_pipe() {
     let mut command = world.work_command_on(std::path::Path::new("-"), &["--json"]);
     let ended = finish(start(command.stdin(stdin)));
     ended.succeeds();
-    assert_eq!(ended.printed()["status"], "success", "{ended:?}");
+    assert_eq!(ended.json()["status"], "success", "{ended:?}");
 }
 
 #[test]

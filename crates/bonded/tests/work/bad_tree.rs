@@ -140,7 +140,7 @@ fn an_item_on_a_tree_that_is_read_only_fails_and_says_so() {
         return;
     };
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    expect_status(&ended.printed(), "failure", "Read-only file system");
+    expect_status(&ended.json(), "failure", "Read-only file system");
     before.expect_same(&world.state(), "read-only");
 }
 
@@ -156,7 +156,7 @@ fn a_disk_that_is_too_small_for_what_is_published_leaves_the_tree_as_it_was() {
     let Some(ended) = with_own_mounts(&world, &commands) else {
         return;
     };
-    expect_status(&ended.printed(), "failure", "No space left on device");
+    expect_status(&ended.json(), "failure", "No space left on device");
     assert!(ended.stderr.ends_with("\n1\nkept.txt\nx\n"), "{ended:?}");
 }
 

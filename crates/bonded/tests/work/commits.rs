@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::world::{SOME_FAILED, World, item, receipt, text, with_fields, writes};
+use crate::done::text;
+use crate::world::{SOME_FAILED, World, item, receipt, with_fields, writes};
 
 #[test]
 fn each_item_becomes_one_commit_that_names_its_receipt_and_what_was_staged_stays_staged() {
@@ -33,7 +34,7 @@ fn each_item_becomes_one_commit_that_names_its_receipt_and_what_was_staged_stays
         &["--json", "--commit"],
     );
     assert_eq!(ended.code, Some(SOME_FAILED), "{ended:?}");
-    let results = ended.printed();
+    let results = ended.json();
     let log = world.git(&[
         "log",
         "--format=%s|%(trailers:key=Bonded-Receipt,valueonly,separator=%x2C)",

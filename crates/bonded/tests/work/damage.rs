@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::world::{World, item, receipt, text, writes};
+use crate::done::text;
+use crate::world::{World, item, receipt, writes};
 
 /// A file of a plan, and what must be gone so that it is read.
 const KEPT: [(&str, &[&str]); 5] = [

@@ -32,7 +32,7 @@ fn items_run_level_by_level_and_each_level_sees_what_the_one_before_published() 
     ]);
     let ended = world.work(&plan, &["--json"]);
     ended.succeeds();
-    let results = ended.printed();
+    let results = ended.json();
     let levels: Vec<&Value> = (0..4).map(|at| &results[at]["level"]).collect();
     assert_eq!(levels, [2, 1, 0, 0], "{results}");
     for (level, items) in [(0, 2), (1, 1), (2, 1)] {
@@ -94,7 +94,7 @@ fn of_two_items_that_change_one_path_the_later_id_is_denied_whoever_was_faster()
         let plan = json!([item("b-second", 2), item("a-first", 1)]);
         let ended = world.work(&plan, &["--json"]);
         assert_eq!(ended.code, Some(SOME_FAILED), "{ended:?}");
-        let results = ended.printed();
+        let results = ended.json();
         expect_status(
             &results[0],
             "denied",

@@ -31,7 +31,7 @@ fn what_a_person_changes_elsewhere_meanwhile_stays_and_the_item_is_published_bes
     assert_eq!(world.read("shared.txt"), None, "the item works in a copy");
     world.write("kept.txt", "edited by a person\n");
     world.write("theirs/new.txt", "theirs\n");
-    let result = end(running).printed();
+    let result = end(running).json();
     assert_eq!(result["status"], "success", "{result}");
     assert_eq!(
         world.read("kept.txt").as_deref(),
@@ -52,7 +52,7 @@ fn what_a_person_changes_at_the_same_path_meanwhile_stays_and_the_item_is_denied
     let running = under_way(&world);
     world.write("shared.txt", "a person's\n");
     let before = world.state();
-    let result = end(running).printed();
+    let result = end(running).json();
     expect_status(
         &result,
         "denied",
@@ -79,7 +79,7 @@ fn a_tree_a_part_of_it_and_what_holds_it_are_worked_on_by_one_plan_at_a_time() {
         refused.fails_with(3, "tree-busy");
         before.expect_same(&world.state(), &place);
     }
-    let result = end(running).printed();
+    let result = end(running).json();
     assert_eq!(result["status"], "success", "{result}");
     assert_eq!(
         world.result(&item("two", 1))["status"],
@@ -124,6 +124,6 @@ fn a_plan_that_may_wait_works_when_the_other_has_let_go_of_the_tree() {
     for end in &ends {
         end.succeeds();
     }
-    let befores = ends.map(|end| receipt(&end.printed())["tree_before"].clone());
+    let befores = ends.map(|end| receipt(&end.json())["tree_before"].clone());
     assert_ne!(befores[0], befores[1], "one after the other");
 }

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::with;
 use crate::world::{
-    SOME_FAILED, World, expect_status, item, receipt, runs, statuses, text, with_fields, writes,
+    SOME_FAILED, World, expect_status, item, receipt, runs, statuses, with_fields, writes,
 };
 
 /// A plan whose four items end in the four ways that there are.
@@ -37,7 +38,7 @@ fn every_outcome_has_every_field_and_a_receipt_that_verifies() {
     let plan = one_of_each(&world);
     let ended = world.work(&plan, &["--json"]);
     assert_eq!(ended.code, Some(SOME_FAILED), "{ended:?}");
-    let results = ended.printed();
+    let results = ended.json();
     assert_eq!(
         statuses(&results),
         ["success", "failure", "denied", "timeout"]
@@ -135,7 +136,7 @@ fn results_have_the_shape_of_the_plan() {
     for (plan, has_shape) in table {
         let ended = world.work(&plan, &["--json"]);
         ended.succeeds();
-        assert!(has_shape(&ended.printed()), "{plan}: {ended:?}");
+        assert!(has_shape(&ended.json()), "{plan}: {ended:?}");
     }
 }
 

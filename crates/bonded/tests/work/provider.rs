@@ -1,13 +1,15 @@
 //! A provider that answers when it is told to, and remembers what it was asked.
 
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::request::read_request;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -93,28 +95,4 @@ fn completion(call: &Value) -> Value {
     let call = json!({ "id": "c", "type": "function", "function": function });
     let message = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
     json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] })
-}
-
-fn read_request(stream: &mut TcpStream) -> String {
-    let (mut bytes, mut buffer) = (vec![], [0; 4096]);
-    while !is_whole(&bytes) {
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn is_whole(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let Some((head, _)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        let is_length = name.eq_ignore_ascii_case("content-length");
-        is_length.then(|| value.trim().parse::<usize>().ok())?
-    });
-    bytes.len() >= head.len() + 4 + length.unwrap_or(0)
 }

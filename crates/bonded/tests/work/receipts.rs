@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::Done;
-use crate::world::{World, item, receipt, text, with_fields, writes};
+use crate::world::{World, item, receipt, with_fields, writes};
 
 const BAD: &str = "bad-receipt";
 

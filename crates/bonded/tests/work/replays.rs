@@ -4,8 +4,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::done::text;
 use crate::place::{Done, finish, start};
-use crate::world::{World, item, receipt, runs, text, writes};
+use crate::world::{World, item, receipt, runs, writes};
 
 fn success(world: &World, lines: &[Value]) -> Value {
     world.agent(1, lines);
@@ -39,7 +40,7 @@ fn a_replay_ends_in_the_same_state_and_touches_neither_the_tree_nor_the_store() 
     let (before, count) = (world.state(), world.runs().len());
     let replayed = replay(&world, &result, &["--json"]);
     replayed.succeeds();
-    let told = replayed.printed();
+    let told = replayed.json();
     assert_eq!(
         (&told["equal"], &told["output_hash"]),
         (&true.into(), &result["output_hash"])

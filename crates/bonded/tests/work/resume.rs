@@ -4,10 +4,11 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
+use crate::done::{kill, text};
 use crate::outcomes::one_of_each;
 use crate::place::{Done, done, finish, start};
 use crate::provider::Provider;
-use crate::world::{SOME_FAILED, World, item, receipt, statuses, text, with_fields, writes};
+use crate::world::{SOME_FAILED, World, item, receipt, statuses, with_fields, writes};
 
 fn two_levels() -> Value {
     let later = with_fields(item("later", 2), json!({ "dependencies": ["first"] }));
@@ -42,11 +43,6 @@ fn resume(world: &World, named: &[&str]) -> Done {
     finish(start(command.env("HELD_KEY", "sk-held-for-tests")))
 }
 
-fn kill(mut child: Child) {
-    child.kill().expect("the process can be killed");
-    child.wait().expect("a killed process ends");
-}
-
 fn plan_of(result: &Value) -> String {
     text(&receipt(result)["plan_id"]).to_owned()
 }
@@ -64,7 +60,7 @@ fn a_plan_that_was_killed_goes_on_and_repeats_no_item_that_had_ended() {
     provider.release(3);
     let resumed = resume(&world, &[]);
     resumed.succeeds();
-    let results = resumed.printed();
+    let results = resumed.json();
     assert_eq!(statuses(&results), ["success", "success"]);
     let asked = |id: &str| {
         let goal = format!("the work of {id}");
@@ -120,7 +116,7 @@ fn a_plan_that_has_ended_is_told_again_and_one_that_never_was_is_unknown() {
     let result = world.result(&item("one", 1));
     let again = resume(&world, &[&plan_of(&result)]);
     again.succeeds();
-    assert_eq!(again.printed(), result, "the same result");
+    assert_eq!(again.json(), result, "the same result");
     assert_eq!(world.runs().len(), 1, "nothing ran again");
     for unknown in [&["0123456789ab"][..], &["nonsense"], &["../../etc"], &[]] {
         resume(&world, unknown).fails_with(4, "unknown-plan");
@@ -146,7 +142,7 @@ fn what_has_ended_stays_so_when_the_plan_is_resumed() {
     for round in 1..=2 {
         let again = resume(&world, &[&id]);
         assert_eq!(again.code, Some(SOME_FAILED), "{again:?}");
-        assert_eq!(again.printed(), results, "resumed {round} times");
+        assert_eq!(again.json(), results, "resumed {round} times");
         assert_eq!(world.runs().len(), runs, "nothing runs again");
         state.expect_same(&world.state(), "a plan that had ended");
     }

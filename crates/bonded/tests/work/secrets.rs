@@ -2,9 +2,10 @@
 
 use serde_json::json;
 
+use crate::done::text;
 use crate::place::{done, finish, start};
 use crate::provider::Provider;
-use crate::world::{World, item, runs, text, with_fields};
+use crate::world::{World, item, runs, with_fields};
 
 const PLANTED: &str = "sk-planted-0123456789abcdef";
 
@@ -28,7 +29,7 @@ fn a_key_that_tests_and_tools_print_is_masked_in_results_receipts_and_everything
         world.work_command(&tested, &words).env("HELD_KEY", PLANTED),
     ));
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let result = ended.printed();
+    let result = ended.json();
     assert!(
         text(&result["test_output"]).contains("the key is "),
         "{result}"

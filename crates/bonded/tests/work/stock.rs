@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::done::text;
 use crate::place::{finish, start};
-use crate::world::{World, item, receipt, text, with_fields, writes};
+use crate::world::{World, item, receipt, with_fields, writes};
 
 const PYTHON: &str = "BONDED_SDK_PYTHON";
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, expect_status, item, text, with_fields, writes};
+use crate::done::text;
+use crate::world::{World, expect_status, item, with_fields, writes};
 
 const THREE_PASSED: &str =
     "echo 'test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'";

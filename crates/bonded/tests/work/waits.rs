@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::{finish, start};
-use crate::world::{SOME_FAILED, World, expect_status, item, text, with_fields, writes};
+use crate::world::{SOME_FAILED, World, expect_status, item, with_fields, writes};
 
 const WAITS: i32 = 6;
 
@@ -19,7 +20,7 @@ fn a_dependency_that_is_not_ready_in_time_blocks_the_item() {
     let ended = world.work(&waiting_item(), &["--json", "--wait-ms", "300"]);
     assert_eq!(ended.code, Some(SOME_FAILED), "{ended:?}");
     expect_status(
-        &ended.printed(),
+        &ended.json(),
         "failure",
         "Blocked by dependency later: not ready in time",
     );
@@ -38,7 +39,7 @@ fn a_dependency_that_another_plan_does_meanwhile_is_waited_for() {
     assert_eq!(world.result(&item("later", 1))["status"], "success");
     let ended = finish(waiting);
     ended.succeeds();
-    assert_eq!(ended.printed()["status"], "success", "{ended:?}");
+    assert_eq!(ended.json()["status"], "success", "{ended:?}");
 }
 
 /// A plan of one item whose `write` a person is asked about.

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::done::text;
 use crate::place::{Done, Place, call, done, finish, parse, start};
 
 /// What a plan ends with that did not wholly succeed.
@@ -125,7 +126,7 @@ impl World {
     pub(crate) fn results(&self, plan: &Value, flags: &[&str]) -> Value {
         let mut words = vec!["--json"];
         words.extend(flags);
-        self.work(plan, &words).printed()
+        self.work(plan, &words).json()
     }
 
     /// The one result of a plan with one item.
@@ -158,42 +159,10 @@ impl World {
 }
 
 impl Done {
-    /// The error's code, as in `error[CODE]`.
-    pub(crate) fn error(&self) -> &str {
-        let begin = self.stderr.split("error[").nth(1);
-        begin
-            .and_then(|rest| rest.split(']').next())
-            .unwrap_or_default()
-    }
-
-    #[track_caller]
-    pub(crate) fn fails_with(&self, code: i32, error: &str) {
-        assert_eq!((self.code, self.error()), (Some(code), error), "{self:?}");
-    }
-
-    #[track_caller]
-    pub(crate) fn succeeds(&self) {
-        assert_eq!(self.code, Some(0), "{self:?}");
-    }
-
     #[track_caller]
     pub(crate) fn says(&self, expected: &str) {
         assert!(self.stderr.contains(expected), "{expected:?}: {self:?}");
     }
-
-    /// The one value on stdout.
-    #[track_caller]
-    pub(crate) fn printed(&self) -> Value {
-        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
-        parse(&self.stdout)
-    }
-}
-
-#[track_caller]
-pub(crate) fn text(value: &Value) -> &str {
-    value
-        .as_str()
-        .unwrap_or_else(|| panic!("{value} is not a text"))
 }
 
 /// An item that the agent of this number works on.

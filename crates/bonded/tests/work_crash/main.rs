@@ -20,6 +20,9 @@ mod single;
 mod snapshot;
 mod world;
 
+/// Which random moments and trees are chosen.
+const SEED: &str = "BONDED_WORK_CRASH_SEED";
+
 #[expect(
     clippy::print_stderr,
     reason = "the seed must be known to repeat what was found"

@@ -32,9 +32,9 @@ pub(crate) fn number(name: &str) -> Option<u64> {
     )
 }
 
-/// `BONDED_WORK_CRASH_SEED`, or another one each time.
-pub(crate) fn seed() -> u64 {
-    number("BONDED_WORK_CRASH_SEED").unwrap_or_else(|| {
+/// The seed that this variable says, or another one each time.
+pub(crate) fn seed(name: &str) -> u64 {
+    number(name).unwrap_or_else(|| {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |since| since.as_secs())
     })

@@ -35,6 +35,21 @@ fn make(world: &World, copies: &Copies) -> TreeCopy {
     copy.expect("a copy can be made")
 }
 
+/// Looks at a copy of a full tree, once for each kind of copies.
+fn with_a_copy_of_each_kind(test: &str, look: impl Fn(&World, TreeCopy, Isolation)) {
+    with_own_mounts(test, || {
+        let world = World::new();
+        world.fill();
+        world.write(".git/config", "");
+        let before = world.hash();
+        for kind in kinds(&world) {
+            let copies = copies(&world, kind);
+            look(&world, make(&world, &copies), kind);
+            assert_eq!(world.hash(), before, "{kind}");
+        }
+    });
+}
+
 fn changes(copy: &TreeCopy) -> Vec<Change> {
     copy.changes().expect("it can be read").changes
 }
@@ -49,136 +64,103 @@ fn paths(changes: &[Change]) -> Vec<String> {
 #[test]
 fn a_copy_is_the_tree_with_everything_that_it_holds() {
     let test = "tree_copies::a_copy_is_the_tree_with_everything_that_it_holds";
-    with_own_mounts(test, || {
-        let world = World::new();
-        world.fill();
-        let before = world.hash();
-        for kind in kinds(&world) {
-            let copies = copies(&world, kind);
-            let copy = make(&world, &copies);
-            assert_eq!(changes(&copy), [], "{kind}");
-            assert_eq!(world.hash_of(copy.path()), before, "{kind}");
-            let head = fs::read(copy.path().join("nested/.git/HEAD"));
-            assert_eq!(head.expect("git has its own"), b"ref: refs/heads/main");
-            let path = copy.path().to_owned();
-            copy.remove().expect("it can be removed");
-            assert!(!path.exists(), "{kind}");
-            assert_eq!(world.hash(), before, "{kind}");
-        }
+    with_a_copy_of_each_kind(test, |world, copy, kind| {
+        assert_eq!(changes(&copy), [], "{kind}");
+        assert_eq!(world.hash_of(copy.path()), world.hash(), "{kind}");
+        let head = fs::read(copy.path().join("nested/.git/HEAD"));
+        assert_eq!(head.expect("git has its own"), b"ref: refs/heads/main");
+        let path = copy.path().to_owned();
+        copy.remove().expect("it can be removed");
+        assert!(!path.exists(), "{kind}");
     });
 }
 
 #[test]
 fn what_is_done_to_a_copy_is_known_and_can_be_kept() {
     let test = "tree_copies::what_is_done_to_a_copy_is_known_and_can_be_kept";
-    with_own_mounts(test, || {
-        let world = World::new();
-        world.fill();
-        let before = world.hash();
-        for kind in kinds(&world) {
-            let copies = copies(&world, kind);
-            let copy = make(&world, &copies);
-            let at = |name: &str| copy.path().join(name);
-            fs::write(at("plain.txt"), "other").expect("it can be written");
-            fs::write(at("src/new"), "new").expect("it can be written");
-            fs::remove_dir_all(at("nothing")).expect("it can be removed");
-            fs::remove_file(at("empty.txt")).expect("it can be removed");
-            fs::create_dir(at("empty.txt")).expect("it can be made");
-            let mode = fs::Permissions::from_mode(0o700);
-            fs::set_permissions(at("src/program"), mode).expect("it can be set");
-            // Written again with what it had.
-            fs::write(at("Case"), "upper").expect("it can be written");
-            let changes = changes(&copy);
-            let expected = [
-                "empty.txt",
-                "nothing",
-                "nothing/in",
-                "nothing/in/here",
-                "plain.txt",
-                "src/new",
-                "src/program",
-            ];
-            assert_eq!(paths(&changes), expected, "{kind}");
-            copy.keep(&world.checkpoints, &changes)
-                .expect("it can be kept");
-            for change in &changes {
-                if let Some(Node::File { content, .. }) = change.after {
-                    assert!(world.checkpoints.has(content), "{kind}: {}", change.path);
-                }
+    with_a_copy_of_each_kind(test, |world, copy, kind| {
+        let at = |name: &str| copy.path().join(name);
+        fs::write(at("plain.txt"), "other").expect("it can be written");
+        fs::write(at("src/new"), "new").expect("it can be written");
+        fs::remove_dir_all(at("nothing")).expect("it can be removed");
+        fs::remove_file(at("empty.txt")).expect("it can be removed");
+        fs::create_dir(at("empty.txt")).expect("it can be made");
+        let mode = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(at("src/program"), mode).expect("it can be set");
+        // Written again with what it had.
+        fs::write(at("Case"), "upper").expect("it can be written");
+        let changes = changes(&copy);
+        let expected = [
+            "empty.txt",
+            "nothing",
+            "nothing/in",
+            "nothing/in/here",
+            "plain.txt",
+            "src/new",
+            "src/program",
+        ];
+        assert_eq!(paths(&changes), expected, "{kind}");
+        copy.keep(&world.checkpoints, &changes)
+            .expect("it can be kept");
+        for change in &changes {
+            if let Some(Node::File { content, .. }) = change.after {
+                assert!(world.checkpoints.has(content), "{kind}: {}", change.path);
             }
-            // A change that came after the others were read is not kept in their place.
-            fs::write(at("src/new"), "NEW").expect("it can be written");
-            let kept = copy.keep(&world.checkpoints, &changes);
-            assert!(
-                matches!(kept, Err(TreeError::Busy { .. })),
-                "{kind}: {kept:?}"
-            );
-            drop(copy);
-            assert_eq!(world.hash(), before, "{kind}");
         }
+        // A change that came after the others were read is not kept in their place.
+        fs::write(at("src/new"), "NEW").expect("it can be written");
+        let kept = copy.keep(&world.checkpoints, &changes);
+        assert!(
+            matches!(kept, Err(TreeError::Busy { .. })),
+            "{kind}: {kept:?}"
+        );
     });
 }
 
 #[test]
 fn what_a_copy_does_to_git_is_told_apart() {
     let test = "tree_copies::what_a_copy_does_to_git_is_told_apart";
-    with_own_mounts(test, || {
-        let world = World::new();
-        world.fill();
-        world.write(".git/config", "");
-        for kind in kinds(&world) {
-            let copies = copies(&world, kind);
-            let copy = make(&world, &copies);
-            fs::write(copy.path().join(".git/config"), "hostile").expect("it can be written");
-            fs::write(copy.path().join("nested/.git/new"), "").expect("it can be written");
-            let changed = copy.changes().expect("it can be read");
-            assert_eq!(changed.changes, [], "{kind}");
-            let git: Vec<String> = changed.git.iter().map(ToString::to_string).collect();
-            assert_eq!(git, [".git/config", "nested/.git/new"], "{kind}");
-        }
+    with_a_copy_of_each_kind(test, |world, copy, kind| {
+        fs::write(copy.path().join(".git/config"), "hostile").expect("it can be written");
+        fs::write(copy.path().join("nested/.git/new"), "").expect("it can be written");
+        let changed = copy.changes().expect("it can be read");
+        assert_eq!(changed.changes, [], "{kind}");
+        let git: Vec<String> = changed.git.iter().map(ToString::to_string).collect();
+        assert_eq!(git, [".git/config", "nested/.git/new"], "{kind}");
         let config = fs::read(world.path(".git/config")).expect("it is there");
-        assert_eq!(config, b"");
+        assert_eq!(config, b"", "{kind}");
     });
 }
 
 #[test]
 fn commands_in_the_sandbox_work_on_a_copy() {
     let test = "tree_copies::commands_in_the_sandbox_work_on_a_copy";
-    with_own_mounts(test, || {
-        let world = World::new();
-        world.fill();
-        let before = world.hash();
-        for kind in kinds(&world) {
-            let copies = copies(&world, kind);
-            let copy = make(&world, &copies);
-            let launcher = Launcher::Program(launcher());
-            let sandbox = Sandbox::prepare(SandboxPolicy::default(), copy.path(), &launcher);
-            let sandbox = sandbox.expect("it can be prepared");
-            let script = "cat plain.txt && echo more >> plain.txt && mkdir -p made/in \
-                && mv src/program made/in && rm empty.txt && ! echo x > nested/.git/HEAD";
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            let output = runtime.expect("it can be made").block_on(async {
-                let confined = sandbox.command("sh", ["-c", script], copy.path());
-                let mut confined = confined.expect("there is a shell");
-                confined.command.output().await.expect("it can be started")
-            });
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{kind}: {said}");
-            assert_eq!(output.stdout, b"plain", "{kind}: {said}");
-            let expected = [
-                "empty.txt",
-                "made",
-                "made/in",
-                "made/in/program",
-                "plain.txt",
-                "src/program",
-            ];
-            assert_eq!(paths(&changes(&copy)), expected, "{kind}");
-            drop(copy);
-            assert_eq!(world.hash(), before, "{kind}");
-        }
+    with_a_copy_of_each_kind(test, |_, copy, kind| {
+        let launcher = Launcher::Program(launcher());
+        let sandbox = Sandbox::prepare(SandboxPolicy::default(), copy.path(), &launcher);
+        let sandbox = sandbox.expect("it can be prepared");
+        let script = "cat plain.txt && echo more >> plain.txt && mkdir -p made/in \
+            && mv src/program made/in && rm empty.txt && ! echo x > nested/.git/HEAD";
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let output = runtime.expect("it can be made").block_on(async {
+            let confined = sandbox.command("sh", ["-c", script], copy.path());
+            let mut confined = confined.expect("there is a shell");
+            confined.command.output().await.expect("it can be started")
+        });
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{kind}: {said}");
+        assert_eq!(output.stdout, b"plain", "{kind}: {said}");
+        let expected = [
+            "empty.txt",
+            "made",
+            "made/in",
+            "made/in/program",
+            "plain.txt",
+            "src/program",
+        ];
+        assert_eq!(paths(&changes(&copy)), expected, "{kind}");
     });
 }
 

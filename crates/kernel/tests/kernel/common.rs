@@ -223,7 +223,7 @@ impl World {
     }
 
     /// The turn and attempt that a reply would answer; `(0, 0)` when the run asks nothing.
-    fn asked(&self) -> (u32, u32) {
+    pub(crate) fn asked(&self) -> (u32, u32) {
         match self.effect {
             Effect::Ask { turn, attempt } => (turn, attempt),
             _ => (0, 0),

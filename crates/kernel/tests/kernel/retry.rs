@@ -1,8 +1,7 @@
 //! The policy after a failed attempt.
 
 use bonded_kernel::{
-    AttemptFailed, Effect, Event, Failure, FailureClass, Finish, RejectReason, Reply,
-    TerminationKind,
+    AttemptFailed, Event, Failure, FailureClass, Finish, RejectReason, Reply, TerminationKind,
 };
 
 use crate::common::{World, failure, kinds, look, reply, setup, text};
@@ -65,13 +64,7 @@ fn a_rate_limit_waits_as_long_as_the_provider_says() {
             );
             world.wake();
         }
-        assert!(matches!(
-            world.effect,
-            Effect::Ask {
-                turn: 1,
-                attempt: 2
-            }
-        ));
+        assert_eq!(world.asked(), (1, 2));
     }
 }
 
@@ -130,13 +123,7 @@ fn a_target_that_is_limited_at_the_end_of_a_turn_is_waited_for_in_the_next() {
     assert_eq!(world.waits_ms(), Some(9_000));
     assert_eq!(world.run.turn(), 1);
     world.wake();
-    assert!(matches!(
-        world.effect,
-        Effect::Ask {
-            turn: 2,
-            attempt: 1
-        }
-    ));
+    assert_eq!(world.asked(), (2, 1));
 }
 
 /// A notice is for one request only; the conversation never holds it.
@@ -226,7 +213,7 @@ fn a_turn_without_attempts_left_fails_and_three_such_turns_are_no_progress() {
         .limit(|limits| limits.attempts_per_turn_max = 2)
         .begin();
     for turn in 1..=3 {
-        assert!(matches!(world.effect, Effect::Ask { turn: t, attempt: 1 } if t == turn));
+        assert_eq!(world.asked(), (turn, 1));
         world.fail_as(FailureClass::Network);
         let fresh = world.fail_as(FailureClass::Timeout);
         assert!(matches!(
@@ -246,18 +233,12 @@ fn interrupted_attempts_are_not_counted_and_stay_at_their_target() {
     world.fail_as(FailureClass::Network);
     for attempt in 3..9 {
         world.resume();
-        assert!(matches!(world.effect, Effect::Ask { turn: 1, attempt: a } if a == attempt));
+        assert_eq!(world.asked(), (1, attempt));
         assert_eq!(world.provider(), Some("provider-1"));
     }
     world.fail_as(FailureClass::Network);
     assert_eq!(world.count("turn_failed"), 1);
-    assert!(matches!(
-        world.effect,
-        Effect::Ask {
-            turn: 2,
-            attempt: 1
-        }
-    ));
+    assert_eq!(world.asked(), (2, 1));
 }
 
 #[test]

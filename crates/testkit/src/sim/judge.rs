@@ -18,7 +18,7 @@ pub(crate) async fn judge(shared: &Arc<Shared>, run: &Run) {
     if shared.draw(|rng| rng.chance(250)) {
         return;
     }
-    let host = outsider(shared);
+    let host = outsider(shared, u32::MAX);
     if shared.draw(|rng| rng.chance(40)) {
         shared.ledger().tally.cancels += 1;
         if let Err(error) = host.cancel_waiting(&shared.run, "not worth it").await {
@@ -60,8 +60,8 @@ async fn answer(shared: &Shared, host: &Host, waiting: &Waiting, expected: Revie
 }
 
 /// A process of its own, without the faults of the driver's.
-fn outsider(shared: &Arc<Shared>) -> Host {
-    let outsider = Arc::new(Process::new(shared.clone(), u32::MAX));
+pub(super) fn outsider(shared: &Arc<Shared>, number: u32) -> Host {
+    let outsider = Arc::new(Process::new(shared.clone(), number));
     Host {
         store: Arc::new(shared.log.another()),
         transport: Arc::new(SimModel::new(outsider.clone(), Asked::default())),

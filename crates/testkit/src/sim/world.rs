@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 
 use super::history::History;
-use super::judge::judge;
+use super::judge::{judge, outsider};
 use super::ledger::Place;
 use super::model::{Asked, SimModel};
 use super::plan::Plan;
@@ -190,16 +190,7 @@ async fn meddle(process: &Process) {
         return rob(process).await;
     }
     // The outsider is not struck by this process's death: it has a life of its own.
-    let outsider = Arc::new(Process::new(shared.clone(), process.number));
-    let host = Host {
-        store: Arc::new(shared.log.another()),
-        transport: Arc::new(SimModel::new(outsider.clone(), Asked::default())),
-        tools: Arc::new(SimTools::new(outsider)),
-        clock: Arc::new(shared.clock.clone()),
-        children: None,
-        secrets: Arc::default(),
-        live: None,
-    };
+    let host = outsider(shared, process.number);
     shared.ledger().tally.cancels += 1;
     match host.cancel(&shared.run, "cancelled from outside").await {
         Ok(run) if run.termination().is_some() => process.note_outside_end(),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Probe, Seen};
-use crate::reply::{Reply, calls, echo, message, raw, refusal, report, report_tag};
+use crate::reply::{Reply, calls, echo, message, refusal, report, report_tag};
 use crate::world::World;
 
 /// An agent behind a router, which is sent every setting, with tools at hand.
@@ -34,18 +34,7 @@ fn any_report() -> Reply {
 }
 
 fn anthropic() -> World {
-    let world = World::new();
-    let provider = json!({ "type": "anthropic", "baseUrl": world.base_url(), "apiKey": "k" });
-    let body = json!({
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude",
-        "content": [{ "type": "text", "text": report_tag("pipe", "done") }],
-        "stop_reason": "end_turn",
-        "usage": { "input_tokens": 20, "output_tokens": 5 },
-    });
-    world
-        .front("models: anthropic/claude")
-        .config(&json!({ "providers": { "anthropic": provider } }))
-        .then_always(raw(200, "application/json", body.to_string()))
+    World::of_messages(&json!({ "input_tokens": 20, "output_tokens": 5 }))
 }
 
 fn with_agents() -> World {
