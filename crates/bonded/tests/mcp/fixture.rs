@@ -5,10 +5,13 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use crate::asking;
 use crate::layer::{About, Asked, Fault, Peer, Served};
 
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
+/// How long a connection to the fixture is left open.
+pub(crate) const CONNECTION_MAX: Duration = Duration::from_millis(500);
 const TEMPLATE: &str = "test://template/";
 
 pub(crate) struct Fixture;
@@ -30,7 +33,7 @@ impl Served for Fixture {
         Box::pin(async move {
             match asked.method.as_str() {
                 "tools/list" => Ok(json!({ "tools": tools() })),
-                "tools/call" => called(asked.text("name")?, &peer).await,
+                "tools/call" => called(asked, &peer).await,
                 "resources/list" => Ok(json!({ "resources": resources() })),
                 "resources/templates/list" => Ok(json!({ "resourceTemplates": templates() })),
                 "resources/read" => read(asked.text("uri")?),
@@ -67,8 +70,10 @@ fn tools() -> Vec<Value> {
         "test_tool_with_logging",
         "test_error_handling",
         "test_tool_with_progress",
+        "test_reconnection",
     ];
-    let plain = plain.map(|name| {
+    let asking = asking::TOOLS;
+    let plain = plain.into_iter().chain(asking).map(|name| {
         json!({ "name": name, "description": "A test.", "inputSchema": { "type": "object" } })
     });
     let address = json!({
@@ -86,13 +91,13 @@ fn tools() -> Vec<Value> {
             "additionalProperties": false,
         },
     });
-    plain.into_iter().chain([with_schema]).collect()
+    plain.chain([with_schema]).collect()
 }
 
-async fn called(name: &str, peer: &Peer) -> Result<Value, Fault> {
+async fn called(asked: &Asked, peer: &Peer) -> Result<Value, Fault> {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
-    let content = match name {
+    let content = match asked.text("name")? {
         "test_simple_text" => json!([text("This is a simple text response for testing.")]),
         "test_image_content" => json!([image]),
         "test_audio_content" => json!([{ "type": "audio", "data": WAV, "mimeType": "audio/wav" }]),
@@ -129,7 +134,12 @@ async fn called(name: &str, peer: &Peer) -> Result<Value, Fault> {
             let why = text("This tool intentionally returns an error for testing");
             return Ok(json!({ "isError": true, "content": [why] }));
         }
-        _ => return Err(Fault::invalid_params("there is no such tool")),
+        // Longer than a connection to the fixture is left open.
+        "test_reconnection" => {
+            tokio::time::sleep(CONNECTION_MAX * 2).await;
+            json!([text("reconnected")])
+        }
+        name => json!([text(&asking::called(name, asked, peer).await?)]),
     };
     Ok(json!({ "content": content }))
 }

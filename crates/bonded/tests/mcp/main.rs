@@ -28,6 +28,7 @@ mod loopback;
 #[path = "../../src/serve/stall.rs"]
 mod stall;
 
+mod asking;
 mod calls;
 mod clients;
 mod conformance;

@@ -1,65 +1,31 @@
 //! Messages to a client as server-sent events.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::response::Response;
 use bonded_host::CancellationToken;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::sessions::Listening;
 use crate::event_stream::{SILENCE_MAX, event_stream};
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": still here\n\n");
+/// After how many milliseconds a client comes back that has lost its connection.
+const RETRY_MS: u32 = 1000;
 
-/// A request under way. When the connection drops it, the client is gone and the request with it.
-struct Answering {
-    answer: Option<BoxFuture<'static, Option<Value>>>,
-    told: mpsc::Receiver<Value>,
-    ready: std::collections::VecDeque<Bytes>,
-}
-
-/// What is told on the way to an answer, and the answer last.
-pub(super) fn answer(
-    answer: impl Future<Output = Option<Value>> + Send + 'static,
-    told: mpsc::Receiver<Value>,
-) -> Response {
-    let answering = Answering {
-        answer: Some(Box::pin(answer)),
-        told,
-        ready: [].into(),
-    };
-    event_stream(stream::unfold(answering, async |mut answering| {
-        let piece = answering.next().await?;
-        Some((Ok(piece), answering))
+/// The pieces of an answer, for as long as the connection holds.
+pub(super) fn answer(pieces: mpsc::Receiver<Bytes>) -> Response {
+    event_stream(stream::unfold(pieces, async |mut pieces| {
+        let piece = match timeout(SILENCE_MAX, pieces.recv()).await {
+            Ok(piece) => piece?,
+            Err(_silent) => KEEP_ALIVE,
+        };
+        Some((Ok(piece), pieces))
     }))
-}
-
-impl Answering {
-    async fn next(&mut self) -> Option<Bytes> {
-        loop {
-            if let Some(piece) = self.ready.pop_front() {
-                return Some(piece);
-            }
-            let answer = self.answer.as_mut()?;
-            tokio::select! {
-                biased;
-                Some(told) = self.told.recv() => self.ready.push_back(frame(&told)),
-                answered = answer => {
-                    self.answer = None;
-                    while let Ok(told) = self.told.try_recv() {
-                        self.ready.push_back(frame(&told));
-                    }
-                    self.ready.extend(answered.as_ref().map(frame));
-                }
-                () = tokio::time::sleep(SILENCE_MAX) => return Some(KEEP_ALIVE),
-            }
-        }
-    }
 }
 
 /// A client that listens for news. Its place is free again when the connection drops it.
@@ -96,7 +62,7 @@ impl Hearing {
             biased;
             () = self.ends[0].cancelled() => None,
             () = self.ends[1].cancelled() => None,
-            told = news.recv() => told.as_ref().map(frame),
+            told = news.recv() => told.map(|told| frame(None, &told)),
             () = tokio::time::sleep(SILENCE_MAX) => Some(KEEP_ALIVE),
         }
     }
@@ -111,6 +77,12 @@ impl Drop for Hearing {
 }
 
 /// One event. JSON has no line breaks of its own, so it is one line.
-fn frame(message: &Value) -> Bytes {
-    format!("event: message\ndata: {message}\n\n").into()
+pub(super) fn frame(id: Option<&str>, message: &Value) -> Bytes {
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    format!("{id}event: message\ndata: {message}\n\n").into()
+}
+
+/// An event that says nothing: it names the place to come back to, and when.
+pub(super) fn opening(id: &str) -> Bytes {
+    format!("id: {id}\nretry: {RETRY_MS}\ndata:\n\n").into()
 }

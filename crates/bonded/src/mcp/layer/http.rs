@@ -1,9 +1,10 @@
 //! The streamable HTTP transport: a request a POST, news by GET, the end by DELETE.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use bonded_host::CancellationToken;
@@ -13,17 +14,16 @@ use tokio::sync::mpsc;
 
 use super::events;
 use super::fault::{Fault, HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
-use super::lifecycle::{self, DISCOVER, Lifecycle};
+use super::lifecycle::{DISCOVER, Lifecycle};
 use super::message::{self, Message};
 use super::origin;
+use super::request_headers::{Accepts, JSON, SESSION, check_version, last_event_id, session_id};
 use super::served::{About, Served};
 use super::session::{Received, Session, UnderWay};
 use super::sessions::{Listening, Sessions, stranger};
 use super::standard_headers;
+use super::stream::{self, Terms};
 
-const SESSION: &str = "mcp-session-id";
-const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
 /// How many messages may wait for a client that reads slowly.
 const TOLD_MAX: usize = 16;
 
@@ -34,22 +34,16 @@ pub(crate) struct Endpoint<S> {
     about: About,
     sessions: Sessions,
     has_tokens: bool,
+    connection_max: Option<Duration>,
     stop: CancellationToken,
 }
 
 /// An answer of HTTP's own.
 #[derive(Debug)]
-struct Refused {
+pub(super) struct Refused {
     status: StatusCode,
     id: Value,
     fault: Fault,
-}
-
-/// What a client can read.
-#[derive(Clone, Copy, Debug)]
-struct Accepts {
-    json: bool,
-    events: bool,
 }
 
 impl<S: Served> Endpoint<S> {
@@ -60,8 +54,16 @@ impl<S: Served> Endpoint<S> {
             served,
             sessions: Sessions::default(),
             has_tokens,
+            connection_max: None,
             stop,
         }
+    }
+
+    /// Closes the connection of a call after so long; clients that know how come back for the rest.
+    #[must_use]
+    pub(crate) fn closing_after(mut self, connection_max: Option<Duration>) -> Self {
+        self.connection_max = connection_max;
+        self
     }
 
     /// The answer to a page of somebody else; to be asked before a body is read.
@@ -153,8 +155,13 @@ impl<S: Served> Endpoint<S> {
         let (out, told) = mpsc::channel(TOLD_MAX);
         let served = self.served.clone();
         if accepts.events && (!accepts.json || takes_long(&under_way)) {
+            let terms = Terms {
+                streams: under_way.streams(),
+                connection_max: self.connection_max,
+                stop: self.stop.clone(),
+            };
             let answering = async move { under_way.answer(&served, out).await };
-            return events::answer(answering, told);
+            return events::answer(stream::begin(Box::pin(answering), told, terms));
         }
         // Who wants a single answer hears nothing before it.
         drop(told);
@@ -164,7 +171,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    /// The stream of what belongs to no request.
+    /// The stream of what belongs to no request, or the rest of one that does.
     pub(crate) fn get(&self, caller: Hash, headers: &HeaderMap) -> Response {
         match self.got(caller, headers) {
             Ok(response) => response,
@@ -179,6 +186,13 @@ impl<S: Served> Endpoint<S> {
         }
         check_version(headers)?;
         let (session, listening) = self.session(caller, headers)?;
+        if let Some(last) = last_event_id(headers) {
+            let pieces = session.streams().take_up(last);
+            return pieces.map(events::answer).ok_or_else(|| {
+                let message = "this stream is not kept any more; ask again with the same key";
+                refused(StatusCode::BAD_REQUEST, message)
+            });
+        }
         let news = listening.begin().ok_or_else(|| {
             let message = "somebody listens to this session already";
             refused(StatusCode::CONFLICT, message)
@@ -207,20 +221,6 @@ impl<S: Served> Endpoint<S> {
     }
 }
 
-impl Accepts {
-    /// Without a word a client takes JSON; events are for those who name them.
-    fn of(headers: &HeaderMap) -> Self {
-        let values = headers.get_all(ACCEPT).iter();
-        let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-        let said = texts.join(",").to_ascii_lowercase();
-        let takes = |kind: &str| said.contains(kind);
-        Self {
-            json: said.is_empty() || takes(JSON) || takes("*/*") || takes("application/*"),
-            events: takes(EVENTS),
-        }
-    }
-}
-
 impl Refused {
     fn response(&self) -> Response {
         json(self.status, &self.fault.reply(&self.id))
@@ -239,30 +239,12 @@ fn takes_long(under_way: &UnderWay) -> bool {
     under_way.method() == "tools/call"
 }
 
-fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
-    let said = headers.get(standard_headers::VERSION);
-    let is_known = |value: &HeaderValue| value.to_str().is_ok_and(lifecycle::is_known);
-    if said.is_none_or(is_known) {
-        return Ok(());
-    }
-    let message = "this version of the protocol (mcp-protocol-version) is not spoken here";
-    Err(refused(StatusCode::BAD_REQUEST, message))
-}
-
-fn session_id(headers: &HeaderMap) -> Result<&str, Refused> {
-    let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
-    id.ok_or_else(|| {
-        let message = "the header mcp-session-id is missing: send initialize, which gives one";
-        refused(StatusCode::BAD_REQUEST, message)
-    })
-}
-
 fn unknown_session() -> Refused {
     let message = "there is no such session; send initialize again";
     refused(StatusCode::NOT_FOUND, message)
 }
 
-fn refused(status: StatusCode, message: &str) -> Refused {
+pub(super) fn refused(status: StatusCode, message: &str) -> Refused {
     Refused {
         status,
         id: Value::Null,

@@ -8,6 +8,8 @@ use super::served::About;
 
 /// Those that begin with a greeting, the newest last.
 const GREETED: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// The one whose clients can read events that say nothing, and come back to a stream.
+pub(super) const RESUMABLE: &str = "2025-11-25";
 /// The one whose requests stand each for itself.
 pub(super) const INLINE: &str = "2026-07-28";
 

@@ -3,9 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{Fault, PARSE};
+use super::fault::{Fault, INTERNAL, PARSE};
 
 pub(super) type Params = Map<String, Value>;
+
+/// How much of what a client says about its refusal is kept.
+const REFUSAL_CHARS_MAX: usize = 500;
 
 /// The id of a request: a whole number or a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +28,11 @@ pub(super) enum Message {
         method: String,
         params: Params,
     },
-    /// An answer. Nothing is asked here, so nobody waits for it.
-    Reply,
+    /// An answer to something that was asked here.
+    Reply {
+        id: Value,
+        answered: Result<Value, Fault>,
+    },
 }
 
 /// A message that cannot be understood, with the id of the request if it has one.
@@ -94,7 +100,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
     let method = match fields.remove("method") {
         Some(Value::String(method)) => method,
         None if fields.contains_key("result") || fields.contains_key("error") => {
-            return Ok(Message::Reply);
+            let answered = answered(&mut fields);
+            return Ok(Message::Reply { id: shown, answered });
         }
         _ => return Err(invalid("a message has a method, which is a text")),
     };
@@ -111,6 +118,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
         (Some(_), Some(id)) => Ok(Message::Request(Request { id, method, params })),
         (Some(_), None) => Err(invalid("an id is a whole number or a text")),
     }
+}
+
+/// What a client has answered: a result, or why there is none.
+fn answered(fields: &mut Params) -> Result<Value, Fault> {
+    let Some(error) = fields.remove("error") else {
+        return Ok(fields.remove("result").unwrap_or_default());
+    };
+    let code = error.get("code").and_then(Value::as_i64);
+    let message = error.get("message").and_then(Value::as_str);
+    let message = message.unwrap_or("the client refused, and did not say why");
+    let message: String = message.chars().take(REFUSAL_CHARS_MAX).collect();
+    Err(Fault::new(code.unwrap_or(INTERNAL), message))
 }
 
 #[cfg(test)]
@@ -187,11 +206,20 @@ mod tests {
         assert_eq!(request.params["a"], json!(1));
         let notification = read(r#"{"jsonrpc":"2.0","method":"m"}"#);
         assert!(matches!(notification, Message::Notification { .. }));
-        for reply in [
-            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
-        ] {
-            assert_eq!(read(reply), Message::Reply);
+        let refused = |code, message: &str| Err(Fault::new(code, message));
+        let silent = "the client refused, and did not say why";
+        let rows = [
+            (r#"{"jsonrpc":"2.0","id":"q","result":{"a":1}}"#, json!("q"), Ok(json!({ "a": 1 }))),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, json!(1), refused(INTERNAL, silent)),
+            (r#"{"jsonrpc":"2.0","error":7}"#, Value::Null, refused(INTERNAL, silent)),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":-1,"message":"no"}}"#,
+                json!(1),
+                refused(-1, "no"),
+            ),
+        ];
+        for (text, id, answered) in rows {
+            assert_eq!(read(text), Message::Reply { id, answered }, "{text}");
         }
     }
 

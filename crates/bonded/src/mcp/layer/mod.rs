@@ -3,15 +3,21 @@
 
 mod events;
 mod fault;
+mod frames;
 pub(crate) mod http;
 mod lifecycle;
 mod message;
 mod origin;
+mod questions;
+mod request_headers;
 mod served;
 mod session;
 mod sessions;
 mod standard_headers;
 pub(crate) mod stdio;
+mod stream;
+mod streams;
+mod watching;
 
 pub(crate) use fault::Fault;
 pub(crate) use served::{About, Asked, Peer, Served};

@@ -1,5 +1,8 @@
 //! What is served.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bonded_kernel::Hash;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -7,6 +10,7 @@ use tokio::sync::mpsc;
 
 use super::fault::Fault;
 use super::message::{self, Params};
+use super::session::Session;
 
 /// What a server offers beyond the protocol itself: its tools, resources and prompts, by the protocol's methods.
 pub(crate) trait Served: Send + Sync + 'static {
@@ -72,6 +76,8 @@ pub(crate) struct Peer {
     pub(super) out: Outbox,
     /// The name under which the client wants to hear of progress.
     pub(super) progress_token: Option<Value>,
+    /// The client, where it can be asked: one that was greeted and hears what it is told.
+    pub(super) session: Option<Arc<Session>>,
 }
 
 impl Peer {
@@ -92,6 +98,37 @@ impl Peer {
             params["message"] = message.into();
         }
         self.notify("notifications/progress", &params).await;
+    }
+
+    /// What the client calls itself, if it was greeted.
+    pub(crate) fn client_name(&self) -> Option<&str> {
+        self.session.as_ref()?.client_name()
+    }
+
+    /// Whether the client has said that it can be asked this.
+    pub(crate) fn can_be_asked(&self, method: &str) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.can_be_asked(method)) && !self.out.is_closed()
+    }
+
+    /// Asks the client something, on the way to the answer of its own request. Whoever stops waiting takes the
+    /// question back.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        params: &Value,
+        patience: Duration,
+    ) -> Result<Value, Fault> {
+        match &self.session {
+            Some(session) if self.can_be_asked(method) => {
+                let questions = session.questions();
+                questions.ask(&self.out, method, params, patience).await
+            }
+            _ => {
+                let message = format!("the client has not said that it can be asked {method}");
+                Err(Fault::internal(message))
+            }
+        }
     }
 
     pub(crate) async fn notify(&self, method: &str, params: &Value) {

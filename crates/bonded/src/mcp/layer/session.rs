@@ -6,27 +6,41 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use bonded_host::CancellationToken;
 use bonded_kernel::Hash;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::fault::Fault;
 use super::lifecycle::{self, Lifecycle};
-use super::message::{self, Id, Message, Params, Request};
+use super::message::{Id, Message, Params, Request};
+use super::questions::{Abilities, Questions};
 use super::served::{About, Asked, Outbox, Peer, Served};
+use super::streams::Streams;
+use super::watching::watch;
 
 /// How many resources one client may watch.
 const WATCHED_MAX: usize = 64;
 /// How many requests of one client may be under way.
 const UNDER_WAY_MAX: usize = 1024;
+/// How much of a client's name is kept.
+const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) caller: Hash,
-    version: OnceLock<&'static str>,
+    greeted: OnceLock<Greeted>,
     under_way: Mutex<BTreeMap<String, CancellationToken>>,
     watched: Mutex<BTreeMap<String, CancellationToken>>,
+    questions: Questions,
+    streams: Arc<Streams>,
     over: CancellationToken,
     /// Takes what belongs to no request.
     news: Outbox,
+}
+
+/// What a client and we have said to each other.
+#[derive(Debug)]
+struct Greeted {
+    version: &'static str,
+    abilities: Abilities,
+    name: String,
 }
 
 /// What a message leads to.
@@ -51,16 +65,35 @@ impl Session {
     pub(super) fn new(caller: Hash, news: Outbox) -> Arc<Self> {
         Arc::new(Self {
             caller,
-            version: OnceLock::new(),
+            greeted: OnceLock::new(),
             under_way: Mutex::default(),
             watched: Mutex::default(),
+            questions: Questions::default(),
+            streams: Arc::default(),
             over: CancellationToken::new(),
             news,
         })
     }
 
     pub(super) fn is_greeted(&self) -> bool {
-        self.version.get().is_some()
+        self.greeted.get().is_some()
+    }
+
+    pub(super) fn client_name(&self) -> Option<&str> {
+        self.greeted.get().map(|greeted| greeted.name.as_str())
+    }
+
+    pub(super) fn can_be_asked(&self, method: &str) -> bool {
+        let greeted = self.greeted.get();
+        greeted.is_some_and(|greeted| greeted.abilities.include(method))
+    }
+
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
+    }
+
+    pub(super) fn streams(&self) -> &Arc<Streams> {
+        &self.streams
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -95,7 +128,10 @@ impl Session {
                 }
                 Received::Nothing
             }
-            Message::Reply => Received::Nothing,
+            Message::Reply { id, answered } => {
+                self.questions.answer(&id, answered);
+                Received::Nothing
+            }
         }
     }
 
@@ -132,7 +168,12 @@ impl Session {
             Fault::invalid_params("initialize needs \"protocolVersion\", which is a text")
         })?;
         let version = lifecycle::agreed(wanted);
-        if self.version.set(version).is_err() {
+        let greeted = Greeted {
+            version,
+            abilities: Abilities::of(params.get("capabilities")),
+            name: name_of(params.get("clientInfo")),
+        };
+        if self.greeted.set(greeted).is_err() {
             let message = "this client has sent initialize already";
             return Err(Fault::invalid_request(message));
         }
@@ -158,12 +199,21 @@ impl UnderWay {
         &self.request.method
     }
 
+    /// Where the client may take the answer up again, if it speaks a version that says how.
+    pub(super) fn streams(&self) -> Option<Arc<Streams>> {
+        let version = self.session.greeted.get().map(|greeted| greeted.version);
+        let may = self.lifecycle == Lifecycle::Greeted && version == Some(lifecycle::RESUMABLE);
+        may.then(|| self.session.streams.clone())
+    }
+
     /// Answers the request; `None` if it was cancelled, which is not answered.
     pub(super) async fn answer<S: Served>(mut self, served: &Arc<S>, out: Outbox) -> Option<Value> {
         let token = self.request.meta("progressToken");
         let peer = Peer {
             out,
             progress_token: token.filter(|token| Id::of(token).is_some()).cloned(),
+            // Who stands alone has no session in which an answer could come.
+            session: (self.lifecycle == Lifecycle::Greeted).then(|| self.session.clone()),
         };
         let asked = Asked {
             method: self.request.method.clone(),
@@ -220,29 +270,13 @@ impl Drop for UnderWay {
     }
 }
 
-/// Tells of each change of a resource until it changes no more or nobody wants to know.
-async fn watch<S: Served>(
-    served: Arc<S>,
-    uri: String,
-    mut mark: u64,
-    news: mpsc::Sender<Value>,
-    stop: CancellationToken,
-) {
-    let params = json!({ "uri": uri });
-    let watching = async {
-        while let Ok(Some(next)) = served.changed(&uri, mark).await {
-            mark = next;
-            let told = message::notification("notifications/resources/updated", &params);
-            if news.send(told).await.is_err() {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        biased;
-        () = stop.cancelled() => {}
-        () = watching => {}
-    }
+/// What a client calls itself, as it may be shown.
+fn name_of(info: Option<&Value>) -> String {
+    let said = |name: &str| info.and_then(|info| info.get(name)?.as_str());
+    let words = [said("name"), said("version")];
+    let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let shown = name.chars().filter(|c| !c.is_control());
+    shown.take(NAME_CHARS_MAX).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
