@@ -7,6 +7,8 @@ mod call;
 pub(crate) mod layer;
 mod offer;
 mod resources;
+mod review;
+mod telling;
 mod tools;
 
 pub(crate) use offer::Offer;

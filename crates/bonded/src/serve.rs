@@ -34,7 +34,7 @@ use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
 pub(crate) use access::{Caller, Tokens, needs_tokens};
-pub(crate) use answer::{Answer, Ended};
+pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended};
 pub(crate) use client::Client;
 pub(crate) use conversation::{Role, Said};
 pub(crate) use key::Key;
@@ -63,6 +63,10 @@ pub(crate) struct Settings {
     pub(crate) tells: bool,
     /// Whether the agents are offered to MCP clients too.
     pub(crate) mcp: bool,
+    /// Whether the person at an MCP client may approve calls.
+    pub(crate) asks_clients: bool,
+    /// After so long the connection of a call over MCP is closed, for the client to come back.
+    pub(crate) connection_max: Option<Duration>,
 }
 
 /// What all requests share.
@@ -72,6 +76,7 @@ pub(crate) struct Server {
     tokens: Tokens,
     pub(crate) limits: Limits,
     pub(crate) runs: Arc<Runs>,
+    pub(crate) asks_clients: bool,
     tools: Arc<AgentTools>,
 }
 
@@ -89,6 +94,7 @@ impl Server {
             tokens: settings.tokens,
             limits: settings.limits,
             runs: Runs::new(host, places, end_runs, settings.tells),
+            asks_clients: settings.asks_clients,
             tools,
         })
     }
@@ -104,9 +110,10 @@ pub(crate) async fn serve(
 ) {
     let end_runs = CancellationToken::new();
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
+    let connection_max = settings.connection_max;
     let server = Server::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
-    let mcp = has_mcp.then(|| mcp::router(server.clone(), stop.clone()));
+    let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
     let router = routes::router(server, mcp);
     let mut connections = connection::accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {

@@ -27,6 +27,18 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) mcp: bool,
 
+    /// Let the person at an MCP client approve or deny calls that wait for a person
+    ///
+    /// Whoever has a token can approve then. Clients that cannot ask a person are told that the run waits.
+    #[arg(long, requires = "mcp")]
+    pub(crate) mcp_ask_client: bool,
+
+    /// After how many seconds the connection of a call over MCP is closed; the client comes back for the rest
+    ///
+    /// For proxies that cut long connections. Clients that do not say how to come back keep theirs.
+    #[arg(long, value_name = "S", requires = "mcp", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) mcp_stream_max: Option<u64>,
+
     /// Where to listen; port 0 lets the system choose one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8130")]
     pub(crate) listen: String,
@@ -65,6 +77,12 @@ In a client's configuration:
 pub(crate) struct McpArgs {
     #[command(flatten)]
     pub(crate) served: ServedArgs,
+
+    /// Let the person at the client approve or deny calls that wait for a person
+    ///
+    /// The client must be able to ask one (elicitation); others are told that the run waits.
+    #[arg(long)]
+    pub(crate) ask_client: bool,
 }
 
 /// What is served, by whatever protocol.

@@ -11,7 +11,7 @@ use crate::args::McpArgs;
 use crate::error::CliError;
 use crate::mcp::Offer;
 use crate::mcp::layer::stdio;
-use crate::serve::Server;
+use crate::serve::{Server, Settings};
 use crate::signals::{Stopping, stop_on_signal};
 
 /// The client decides when it is over, so runs are not waited for.
@@ -24,7 +24,11 @@ pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode
     let prepared = Prepared::new(&args.served, store, || Ok(()))?;
     let end_runs = CancellationToken::new();
     let (host, tools) = (prepared.host, prepared.tools);
-    let server = Server::new(prepared.settings, host, tools.clone(), end_runs.clone());
+    let settings = Settings {
+        asks_clients: args.ask_client,
+        ..prepared.settings
+    };
+    let server = Server::new(settings, host, tools.clone(), end_runs.clone());
     let runs = server.runs.clone();
     let offer = Arc::new(Offer::new(server));
     let stop = stop_on_signal(STOPPING);

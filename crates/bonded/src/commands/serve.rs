@@ -42,6 +42,8 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         tokens,
         stop_after: Duration::from_secs(args.stop_after),
         mcp: args.mcp,
+        asks_clients: args.mcp_ask_client,
+        connection_max: args.mcp_stream_max.map(Duration::from_secs),
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);
@@ -88,6 +90,8 @@ impl<D> Prepared<D> {
             stop_after: Duration::ZERO,
             tells: !quiet,
             mcp: false,
+            asks_clients: false,
+            connection_max: None,
         };
         Ok(Self {
             settings,

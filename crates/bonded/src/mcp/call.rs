@@ -1,12 +1,14 @@
 //! A call of an agent: from the arguments to the run, and from the run to the result.
 
+use bonded_host::Goal;
 use bonded_kernel::Hash;
 use serde_json::{Map, Value, json};
 
 use super::layer::{Asked, Fault, Peer};
-use super::tools;
+use super::telling::Telling;
+use super::{review, tools};
 use crate::serve::{
-    self, Answer, Caller, Client, Ended, Follower, Key, Model, Refusal, Role, Said, Server,
+    self, AWAITING_REVIEW, Answer, Caller, Client, Ended, Key, Model, Refusal, Role, Said, Server,
     Streaming, named_wish,
 };
 
@@ -30,14 +32,13 @@ pub(super) async fn call(server: &Server, asked: &Asked, peer: &Peer) -> Result<
         Some(_) => return Err(Fault::invalid_params("arguments is an object")),
     };
     let begun = begin(server, model, asked, arguments, peer.wants_progress()).await;
-    let mut client = match begun {
-        Ok(client) => client,
+    let (goal, client) = match begun {
+        Ok(begun) => begun,
         Err(refusal) => return Ok(failed(&refusal, &Map::new())),
     };
-    let ended = wait(server, &mut client, peer).await;
     let mut meta = Map::new();
     meta.insert(RUN.into(), client.run.as_str().into());
-    Ok(match ended {
+    Ok(match ended(server, goal, client, peer).await {
         Ok(answer) => succeeded(model, &answer, meta),
         Err(refusal) => failed(&refusal, &meta),
     })
@@ -49,7 +50,7 @@ async fn begin(
     asked: &Asked,
     arguments: Map<String, Value>,
     wants_progress: bool,
-) -> Result<Client, Refusal> {
+) -> Result<(Goal, Client), Refusal> {
     // The fields of an object are in order, so the same call has the same text.
     let digest = Hash::of(json!([model.id, arguments]).to_string().as_bytes());
     let key = match asked.meta(KEY) {
@@ -62,7 +63,22 @@ async fn begin(
     };
     let question = question(model, arguments, wants_progress, digest)?;
     let goal = model.goal(&question, &server.limits)?;
-    server.runs.begin(key, goal).await
+    let client = server.runs.begin(key, goal.clone()).await?;
+    Ok((goal, client))
+}
+
+/// Waits for the end of the run. Where it waits for a person, the one at the client is asked if that is wanted.
+async fn ended(server: &Server, goal: Goal, mut client: Client, peer: &Peer) -> Ended {
+    let asks = server.asks_clients && peer.can_be_asked(review::METHOD);
+    let mut telling = Telling::new(server, &client, peer);
+    loop {
+        let ended = telling.wait(&mut client).await;
+        let waits = matches!(&ended, Err(refusal) if refusal.code == AWAITING_REVIEW);
+        if !waits || !asks || !review::is_judged(&server.runs, &client.run, peer).await {
+            return ended;
+        }
+        client = server.runs.go_on(client.run.clone(), goal.clone())?;
+    }
 }
 
 /// The question that the arguments are.
@@ -115,50 +131,6 @@ fn text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>
 
 fn bad_arguments(message: &str) -> Refusal {
     Refusal::bad_request("bad_arguments", Some("arguments"), message)
-}
-
-/// Waits for the end of the run, and tells what its log says on the way.
-async fn wait(server: &Server, client: &mut Client, peer: &Peer) -> Ended {
-    let mut follower = peer
-        .wants_progress()
-        .then(|| Follower::new(server.runs.store(), client.run.clone()));
-    let mut told = 0;
-    loop {
-        let lines = async {
-            match &mut follower {
-                Some(follower) => follower.next().await,
-                None => std::future::pending().await,
-            }
-        };
-        let ended = tokio::select! {
-            biased;
-            lines = lines => match lines {
-                Ok(lines) => {
-                    tell(peer, &mut told, &lines).await;
-                    continue;
-                }
-                // The answer matters more than the progress towards it.
-                Err(_) => {
-                    follower = None;
-                    continue;
-                }
-            },
-            ended = client.ended() => ended,
-        };
-        if let Some(follower) = &mut follower
-            && let Ok(lines) = follower.catch_up().await
-        {
-            tell(peer, &mut told, &lines).await;
-        }
-        return ended;
-    }
-}
-
-async fn tell(peer: &Peer, told: &mut u64, lines: &[String]) {
-    for line in lines {
-        *told += 1;
-        peer.progress(*told, None, line).await;
-    }
 }
 
 fn succeeded(model: &Model, answer: &Answer, mut meta: Map<String, Value>) -> Value {

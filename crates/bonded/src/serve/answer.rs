@@ -14,6 +14,9 @@ use crate::error::with_causes;
 /// How many entries are read at a time.
 const PART_ENTRIES: usize = 128;
 
+/// The code of a run that waits for a person.
+pub(crate) const AWAITING_REVIEW: &str = "awaiting_review";
+
 /// The accepted report, and what the run used for it.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -51,13 +54,13 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
     }
 }
 
-/// A client cannot approve: somebody at the server must.
+/// Only somebody at the server can approve, unless the client may be asked.
 fn waits(run: &Run) -> Refusal {
     let id = run.id();
     let message = format!(
         "run {id} waits for a person: `bonded approve {id}` or `bonded deny {id}` goes on with it"
     );
-    Refusal::failed(StatusCode::CONFLICT, "awaiting_review", message)
+    Refusal::failed(StatusCode::CONFLICT, AWAITING_REVIEW, message)
 }
 
 /// The text of the report, and the JSON where it is that.

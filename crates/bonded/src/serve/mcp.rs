@@ -1,6 +1,7 @@
 //! `/mcp`: the agents for MCP clients, who are let in as all others are.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -22,13 +23,18 @@ struct Reached {
     endpoint: Arc<Endpoint<Offer>>,
 }
 
-pub(super) fn router<S>(server: Arc<Server>, stop: CancellationToken) -> Router<S>
+pub(super) fn router<S>(
+    server: Arc<Server>,
+    connection_max: Option<Duration>,
+    stop: CancellationToken,
+) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
     let has_tokens = !server.tokens.is_empty();
     let offer = Arc::new(Offer::new(server.clone()));
-    let endpoint = Arc::new(Endpoint::new(offer, has_tokens, stop));
+    let endpoint = Endpoint::new(offer, has_tokens, stop).closing_after(connection_max);
+    let endpoint = Arc::new(endpoint);
     Router::new()
         .route(PATH, any(reached))
         .with_state(Reached { server, endpoint })

@@ -87,6 +87,15 @@ impl Runs {
         self.host.store.clone()
     }
 
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Goes on with a run that had stopped, or joins whoever does already.
+    pub(crate) fn go_on(self: &Arc<Self>, id: RunId, goal: Goal) -> Result<Client, Refusal> {
+        self.start(id, goal)
+    }
+
     /// Begins a run, or joins the one that the key has begun before.
     pub(crate) async fn begin(
         self: &Arc<Self>,

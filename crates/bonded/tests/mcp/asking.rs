@@ -23,7 +23,9 @@ pub(crate) async fn called(name: &str, asked: &Asked, peer: &Peer) -> Result<Str
             let content = json!({ "type": "text", "text": said("prompt") });
             let message = json!({ "role": "user", "content": content });
             let params = json!({ "messages": [message], "maxTokens": 100 });
-            let sampled = peer.ask("sampling/createMessage", &params, PATIENCE).await?;
+            let sampled = peer
+                .ask("sampling/createMessage", &params, PATIENCE)
+                .await?;
             Ok(format!("LLM response: {}", sampled["content"]["text"]))
         }
         "test_elicitation" => {
@@ -41,7 +43,9 @@ pub(crate) async fn called(name: &str, asked: &Asked, peer: &Peer) -> Result<Str
 async fn completed(peer: &Peer, fields: &Value) -> Result<String, Fault> {
     let answer = form(peer, &json!("Please fill this in"), fields, &[]).await?;
     let (action, content) = (&answer["action"], &answer["content"]);
-    Ok(format!("Elicitation completed: action={action}, content={content}"))
+    Ok(format!(
+        "Elicitation completed: action={action}, content={content}"
+    ))
 }
 
 async fn form(
@@ -68,8 +72,13 @@ fn with_defaults() -> Value {
 fn choices() -> Value {
     let plain = ["option1", "option2", "option3"];
     let titled = |word: &str| {
-        let numbers = [("value1", "First"), ("value2", "Second"), ("value3", "Third")];
-        numbers.map(|(value, number)| json!({ "const": value, "title": format!("{number} {word}") }))
+        let numbers = [
+            ("value1", "First"),
+            ("value2", "Second"),
+            ("value3", "Third"),
+        ];
+        numbers
+            .map(|(value, number)| json!({ "const": value, "title": format!("{number} {word}") }))
     };
     json!({
         "untitledSingle": { "type": "string", "enum": plain },

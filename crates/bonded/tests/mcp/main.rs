@@ -37,5 +37,7 @@ mod fixture;
 mod hostile;
 mod installed;
 mod resources;
+mod resume;
+mod reviews;
 mod talk;
 mod web;

@@ -144,33 +144,24 @@ fn a_token_is_needed_where_there_are_tokens_and_its_sessions_are_its_own() {
 }
 
 #[test]
-fn a_client_that_hangs_up_or_ends_its_session_or_cancels_has_cancelled_its_run() {
+fn a_client_that_cancels_or_ends_its_session_has_cancelled_its_run() {
     let served = Served::start(&[("slow", vec![never()])], &["--mcp"]);
     let session = session(&served, "");
     let call = |id| request(id, "tools/call", &question("slow"));
     let headers = format!("{BOTH}{session}");
-    drop_after(&served, &headers, &call(1), &["running"]);
+    let waiting = served.begin("/mcp", &headers, &call(1));
+    served.wait_for(&["running"]);
+    let params = json!({ "requestId": 1 });
+    let said = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    assert_eq!(post(&served, &session, &said).status, 202);
     served.wait_for(&["cancelled"]);
+    assert!(http::receive(waiting).events().is_empty());
 
     let waiting = served.begin("/mcp", &headers, &call(2));
     served.wait_for(&["running", "cancelled"]);
-    let params = json!({ "requestId": 2 });
-    let said = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
-    assert_eq!(post(&served, &session, &said).status, 202);
+    assert_eq!(method(&served, "DELETE", &session).status, 204);
     served.wait_for(&["cancelled"; 2]);
     assert!(http::receive(waiting).events().is_empty());
-
-    let waiting = served.begin("/mcp", &headers, &call(3));
-    served.wait_for(&["running", "cancelled", "cancelled"]);
-    assert_eq!(method(&served, "DELETE", &session).status, 204);
-    served.wait_for(&["cancelled"; 3]);
-    assert!(http::receive(waiting).events().is_empty());
-}
-
-fn drop_after(served: &Served, headers: &str, message: &Value, statuses: &[&str]) {
-    let waiting = served.begin("/mcp", headers, message);
-    served.wait_for(statuses);
-    drop(waiting);
 }
 
 #[test]

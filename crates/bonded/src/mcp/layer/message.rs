@@ -101,7 +101,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
         Some(Value::String(method)) => method,
         None if fields.contains_key("result") || fields.contains_key("error") => {
             let answered = answered(&mut fields);
-            return Ok(Message::Reply { id: shown, answered });
+            return Ok(Message::Reply {
+                id: shown,
+                answered,
+            });
         }
         _ => return Err(invalid("a message has a method, which is a text")),
     };
@@ -209,9 +212,21 @@ mod tests {
         let refused = |code, message: &str| Err(Fault::new(code, message));
         let silent = "the client refused, and did not say why";
         let rows = [
-            (r#"{"jsonrpc":"2.0","id":"q","result":{"a":1}}"#, json!("q"), Ok(json!({ "a": 1 }))),
-            (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, json!(1), refused(INTERNAL, silent)),
-            (r#"{"jsonrpc":"2.0","error":7}"#, Value::Null, refused(INTERNAL, silent)),
+            (
+                r#"{"jsonrpc":"2.0","id":"q","result":{"a":1}}"#,
+                json!("q"),
+                Ok(json!({ "a": 1 })),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
+                json!(1),
+                refused(INTERNAL, silent),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","error":7}"#,
+                Value::Null,
+                refused(INTERNAL, silent),
+            ),
             (
                 r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":-1,"message":"no"}}"#,
                 json!(1),

@@ -66,7 +66,8 @@ impl Questions {
         patience: Duration,
     ) -> Result<Value, Fault> {
         let (question, answered) = self.begin(out)?;
-        let asked = json!({ "jsonrpc": "2.0", "id": question.id, "method": method, "params": params });
+        let asked =
+            json!({ "jsonrpc": "2.0", "id": question.id, "method": method, "params": params });
         let gone = || Fault::internal("the client is gone");
         let asking = async {
             out.send(asked).await.map_err(|_| gone())?;
@@ -74,7 +75,9 @@ impl Questions {
         };
         let late = |_| {
             let patience_s = patience.as_secs();
-            Fault::internal(format!("the client has not answered within {patience_s} seconds"))
+            Fault::internal(format!(
+                "the client has not answered within {patience_s} seconds"
+            ))
         };
         timeout(patience, asking).await.map_err(late)?
     }
@@ -148,12 +151,24 @@ mod tests {
             (json!({ "elicitation": {} }), false, true),
             (json!({ "elicitation": { "form": {} } }), false, true),
             (json!({ "elicitation": { "url": {} } }), false, false),
-            (json!({ "sampling": {}, "elicitation": { "form": {}, "url": {} } }), true, true),
+            (
+                json!({ "sampling": {}, "elicitation": { "form": {}, "url": {} } }),
+                true,
+                true,
+            ),
         ];
         for (capabilities, sampling, elicitation) in rows {
             let abilities = Abilities::of(Some(&capabilities));
-            assert_eq!(abilities.include("sampling/createMessage"), sampling, "{capabilities}");
-            assert_eq!(abilities.include("elicitation/create"), elicitation, "{capabilities}");
+            assert_eq!(
+                abilities.include("sampling/createMessage"),
+                sampling,
+                "{capabilities}"
+            );
+            assert_eq!(
+                abilities.include("elicitation/create"),
+                elicitation,
+                "{capabilities}"
+            );
             assert!(!abilities.include("roots/list"));
         }
         assert_eq!(Abilities::of(None), Abilities::default());
@@ -165,7 +180,10 @@ mod tests {
         let (out, mut told) = mpsc::channel(8);
         let asking = tokio::spawn({
             let own = own.clone();
-            async move { own.ask(&out, "elicitation/create", &json!({}), PATIENCE).await }
+            async move {
+                own.ask(&out, "elicitation/create", &json!({}), PATIENCE)
+                    .await
+            }
         });
         let id = id_of(&told.recv().await.expect("it is asked"));
         for wrong in [json!(1), json!(null), json!("1"), json!({})] {
@@ -175,7 +193,10 @@ mod tests {
         own.answer(&id, Ok(json!("first")));
         own.answer(&id, Ok(json!("second")));
         assert_eq!(asking.await.expect("it ends"), Ok(json!("first")));
-        assert!(told.recv().await.is_none(), "what is answered is not taken back");
+        assert!(
+            told.recv().await.is_none(),
+            "what is answered is not taken back"
+        );
     }
 
     #[tokio::test(start_paused = true)]

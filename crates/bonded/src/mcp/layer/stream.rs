@@ -130,7 +130,8 @@ impl Stream {
         self.frames.take_up(reader.last);
         self.reader = Some(reader.out);
         // Without an event that has a name, a client that loses the connection has nothing to come back with.
-        let opening = |name: &Name| events::opening(&event_id(name.stream, self.frames.last_sent()));
+        let opening =
+            |name: &Name| events::opening(&event_id(name.stream, self.frames.last_sent()));
         self.opening = self.name.as_ref().map(opening);
         self.deadline = self.connection_max.map(|max| Instant::now() + max);
     }
@@ -203,3 +204,6 @@ async fn until(deadline: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

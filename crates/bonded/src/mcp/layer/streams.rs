@@ -105,7 +105,17 @@ mod tests {
     fn what_names_no_event_takes_nothing_up() {
         let streams = Streams::default();
         let _open = streams.begin();
-        for id in ["", "1", "1-", "-1", "1-x", "2-0", "1-0-0", "-", "99999999999999999999-1"] {
+        for id in [
+            "",
+            "1",
+            "1-",
+            "-1",
+            "1-x",
+            "2-0",
+            "1-0-0",
+            "-",
+            "99999999999999999999-1",
+        ] {
             assert!(streams.take_up(id).is_none(), "{id}");
         }
         assert!(streams.take_up("1-0").is_some());
