@@ -33,7 +33,8 @@ mod witness;
 
 pub use error::McpError;
 pub use http::{
-    Grant, LoggedIn, Oauth, OauthError, OauthSettings, check_url, learn_logins, login, logout,
+    Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
+    SubjectKind, check_url, learn_logins, login, logout,
 };
 pub(crate) use name::shown_name;
 pub use news::{McpNews, Tell};

@@ -99,6 +99,17 @@ const OAUTH: Shape = Object(&[
     ("issuer", Text),
     ("redirectPort", Count),
     ("privateAddresses", Bool),
+    ("identityProvider", IDENTITY_PROVIDER),
+]);
+
+const IDENTITY_PROVIDER: Shape = Object(&[
+    ("issuer", Text),
+    ("tokenEndpoint", Text),
+    ("clientId", Text),
+    ("clientSecret", Text),
+    ("token", Text),
+    ("tokenFile", Text),
+    ("tokenType", Text),
 ]);
 
 const REST_TOOL: Shape = Object(&[

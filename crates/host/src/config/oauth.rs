@@ -1,12 +1,16 @@
 //! How tokens of a server are had: `oauth` of an MCP server.
 
-use bonded_tools::mcp::{Grant, OauthSettings};
+use bonded_tools::mcp::{
+    Grant, IdentityProvider, OauthSettings, ProviderPlace, Subject, SubjectKind,
+};
 use bonded_tools::rest::Reach;
 
 use super::ConfigError;
 use super::entry::Entry;
 
 const SECRETS: [&str; 2] = ["clientSecret", "privateKey"];
+const PROVIDER: &str = "identityProvider";
+const PROVIDER_SECRETS: [&str; 2] = ["clientSecret", "token"];
 
 /// `None` where nothing is said.
 pub(super) fn oauth(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<OauthSettings> {
@@ -15,6 +19,7 @@ pub(super) fn oauth(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Optio
     let grants = [
         ("authorization_code", Grant::AuthorizationCode),
         ("client_credentials", Grant::ClientCredentials),
+        ("identity_assertion", Grant::IdentityAssertion),
     ];
     let port = own.whole("redirectPort");
     let redirect_port = port.and_then(|port| u16::try_from(port).ok());
@@ -33,6 +38,7 @@ pub(super) fn oauth(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Optio
             .map(str::to_owned)
             .collect(),
         issuer: own.text("issuer"),
+        identity_provider: identity_provider(&own, problems),
         redirect_port,
         reach: match own.flag("privateAddresses") {
             Some(true) => Reach::Private,
@@ -48,10 +54,16 @@ pub(super) fn oauth(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Optio
 fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
     let has_secret = settings.client_secret.is_some();
     let has_key = settings.private_key_pem.is_some();
-    let is_program = settings.grant == Grant::ClientCredentials;
+    let is_vouched = settings.grant == Grant::IdentityAssertion;
     match settings.client_id {
+        _ if is_vouched != settings.identity_provider.is_some() => {
+            Some("an identityProvider and the grant identity_assertion need each other")
+        }
         None if has_secret || has_key => Some("it has a secret and no clientId; add the clientId"),
-        None if is_program => Some("the grant client_credentials needs a clientId"),
+        None if settings.grant == Grant::ClientCredentials => {
+            Some("the grant client_credentials needs a clientId")
+        }
+        None if is_vouched => Some("the grant identity_assertion needs a clientId"),
         _ if has_secret && has_key => Some(
             "it has a clientSecret and a privateKey; take out the one that the issuer does not know",
         ),
@@ -59,10 +71,55 @@ fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
     }
 }
 
+/// Who vouches for a person; `None` where nobody is named, or what is said cannot be used.
+fn identity_provider(
+    entry: &Entry<'_>,
+    problems: &mut Vec<ConfigError>,
+) -> Option<IdentityProvider> {
+    entry.value(PROVIDER)?.as_object()?;
+    let own = entry.below(PROVIDER);
+    let kinds = [
+        ("id_token", SubjectKind::IdToken),
+        ("refresh_token", SubjectKind::RefreshToken),
+    ];
+    let subject_kind = own.word("tokenType", &kinds, problems).unwrap_or_default();
+    let place = match (own.text("issuer"), own.text("tokenEndpoint")) {
+        (Some(issuer), None) => Ok(ProviderPlace::Issuer(issuer)),
+        (None, Some(endpoint)) => Ok(ProviderPlace::TokenEndpoint(endpoint)),
+        _ => Err("it needs an issuer, or a tokenEndpoint, and not both"),
+    };
+    let subject = match (own.text("token"), own.text("tokenFile")) {
+        (Some(token), None) => Ok(Subject::Said(token)),
+        (None, Some(file)) if file.starts_with('/') => Ok(Subject::InFile(file.into())),
+        (None, Some(_)) => Err("its tokenFile must be an absolute path"),
+        _ => Err("it needs a token, or a tokenFile, and not both"),
+    };
+    let client_id = own.text("clientId").ok_or("it needs a clientId");
+    match (place, subject, client_id) {
+        (Ok(place), Ok(subject), Ok(client_id)) => Some(IdentityProvider {
+            place,
+            client_id,
+            client_secret: own.text("clientSecret"),
+            subject,
+            subject_kind,
+        }),
+        (place, subject, client_id) => {
+            let faults = [place.err(), subject.err(), client_id.err()];
+            problems.extend(faults.into_iter().flatten().map(|why| own.unusable(why)));
+            None
+        }
+    }
+}
+
 /// What nobody may see.
 pub(super) fn oauth_secrets(entry: &Entry<'_>) -> impl Iterator<Item = (&'static str, String)> {
     let own = entry.below("oauth");
+    let provider = own.below(PROVIDER);
+    let of_provider = PROVIDER_SECRETS
+        .into_iter()
+        .filter_map(move |name| Some((name, provider.text(name)?)));
     SECRETS
         .into_iter()
         .filter_map(move |name| Some((name, own.text(name)?)))
+        .chain(of_provider)
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use bonded_kernel::{Limits, Mask, Outcome};
 use bonded_testkit::invocation;
-use bonded_tools::mcp::{Grant, HttpEndpoint, McpServer, McpServers, Oauth, OauthSettings};
+use bonded_tools::mcp::{
+    Grant, HttpEndpoint, IdentityProvider, McpServer, McpServers, Oauth, OauthSettings,
+    ProviderPlace, Subject, SubjectKind,
+};
 use bonded_tools::{Queues, Registry};
 use serde_json::{Value, json};
 
@@ -56,12 +59,21 @@ fn settings() -> Result<OauthSettings, Fault> {
     let context: Value = serde_json::from_str(&context)?;
     let text = |name: &str| context[name].as_str().map(str::to_owned);
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    let identity_provider = text("idp_issuer").map(|issuer| IdentityProvider {
+        place: ProviderPlace::Issuer(issuer),
+        client_id: text("idp_client_id").unwrap_or_default(),
+        client_secret: None,
+        subject: Subject::Said(text("idp_id_token").unwrap_or_default()),
+        subject_kind: SubjectKind::IdToken,
+    });
     let is_program = scenario.starts_with("auth/client-credentials");
     Ok(OauthSettings {
         grant: match is_program {
+            _ if identity_provider.is_some() => Grant::IdentityAssertion,
             true => Grant::ClientCredentials,
             false => Grant::AuthorizationCode,
         },
+        identity_provider,
         client_id: text("client_id").or(Some(DOCUMENT.into())),
         client_secret: text("client_secret"),
         private_key_pem: text("private_key_pem"),

@@ -212,6 +212,7 @@ fn usual(state: &mut State, origin: &str, asked: &Asked) -> Answer {
             Answer(302, to, String::new())
         }
         "/token" => token(state, asked),
+        "/identity/token" => vouch(state, asked),
         "/revoke" => {
             state.refresh.remove(&field("token"));
             says(200, &json!({}))
@@ -227,6 +228,9 @@ fn token(state: &mut State, asked: &Asked) -> Answer {
         "refresh_token" => state.refresh.remove(field("refresh_token")),
         "authorization_code" => field("code") == "the-code",
         "client_credentials" => field("client_secret") == "program-secret",
+        "urn:ietf:params:oauth:grant-type:jwt-bearer" => {
+            field("assertion").starts_with("word-4c88")
+        }
         _ => false,
     };
     if !is_good {
@@ -245,6 +249,24 @@ fn token(state: &mut State, asked: &Asked) -> Answer {
         granted["expires_in"] = json!(life_s);
     }
     says(200, &granted)
+}
+
+/// An identity provider at the same address, which knows one person.
+fn vouch(state: &mut State, asked: &Asked) -> Answer {
+    let field = |name: &str| asked.fields.get(name).map_or("", String::as_str);
+    if !field("subject_token").starts_with("person-91aa") {
+        let why = "the identity token has expired";
+        return says(
+            400,
+            &json!({ "error": "invalid_grant", "error_description": why }),
+        );
+    }
+    state.count += 1;
+    says(
+        200,
+        &json!({ "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "token_type": "N_A",
+            "access_token": format!("word-4c88-{}", state.count) }),
+    )
 }
 
 fn tools(state: &State, origin: &str, asked: &Asked) -> Answer {

@@ -14,5 +14,6 @@ mod issuer;
 mod reference;
 mod share;
 mod stop;
+mod vouched;
 mod web;
 mod world;

@@ -23,7 +23,8 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 pub use self::auth::{
-    Grant, LoggedIn, Oauth, OauthError, OauthSettings, learn_logins, login, logout,
+    Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
+    SubjectKind, learn_logins, login, logout,
 };
 use self::client::Caller;
 pub use self::client::check_url;

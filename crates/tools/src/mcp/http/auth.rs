@@ -1,8 +1,8 @@
 //! Tokens for servers that demand them (OAuth 2.1, as the protocol profiles it).
 //!
-//! A token is gained in one of two ways. A person logs in once ([`login`]), and the token and what renews it
-//! are kept in a file; or the program is known to the issuer by itself and asks whenever it needs to. A run
-//! renews tokens; it never asks a person.
+//! A token is gained in one of three ways. A person logs in once ([`login`]), and the token and what renews it
+//! are kept in a file; or the program is known to the issuer by itself and asks whenever it needs to; or it asks with
+//! the word of an identity provider that vouches for a person. A run renews tokens; it never asks a person.
 //!
 //! A token goes to the server that it was gained for and nowhere else. What the server says about who grants
 //! tokens is not trusted further than `web` allows.
@@ -22,6 +22,7 @@ mod remedy;
 mod secret;
 mod settings;
 mod token;
+mod vouched;
 mod web;
 
 use std::fmt;
@@ -37,7 +38,9 @@ use self::keep::TokenFile;
 pub use self::login::{LoggedIn, learn_logins, login, logout};
 use self::places::is_same_issuer;
 pub(super) use self::remedy::Remedies;
-pub use self::settings::{Grant, OauthSettings};
+pub use self::settings::{
+    Grant, IdentityProvider, OauthSettings, ProviderPlace, Subject, SubjectKind,
+};
 use self::token::Kept;
 
 /// Told a secret by its name and its value, before it is used.
@@ -121,7 +124,7 @@ impl Oauth {
     /// Where a login is kept. Programs that are known by themselves keep nothing.
     fn file(&self, server: &Url) -> Option<TokenFile> {
         let dir = self.token_dir.as_ref()?;
-        let is_login = self.settings.grant == Grant::AuthorizationCode;
+        let is_login = !self.settings.grant.needs_no_login();
         is_login.then(|| TokenFile::new(dir, server))
     }
 
@@ -134,8 +137,13 @@ impl Oauth {
     }
 
     fn learn_all(&self, kept: &Kept) {
+        kept.secrets()
+            .for_each(|(name, value)| self.learn(name, value));
+    }
+
+    fn learn(&self, name: &str, value: &str) {
         if let Some(learn) = &self.learn {
-            kept.secrets().for_each(|(name, value)| learn(name, value));
+            learn(name, value);
         }
     }
 }

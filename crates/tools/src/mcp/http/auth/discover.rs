@@ -95,7 +95,8 @@ fn pick<'a>(offered: &'a [String], wanted: Option<&str>) -> Option<&'a String> {
     offered.iter().find(is_wanted).or(offered.first())
 }
 
-async fn named_issuer(
+/// What an issuer says about itself, which must be the one that was named.
+pub(super) async fn named_issuer(
     web: &Web,
     named: &str,
     place: Option<&Url>,

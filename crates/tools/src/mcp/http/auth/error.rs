@@ -37,8 +37,28 @@ pub enum OauthError {
     NoRegistration { issuer: String },
     #[error("{issuer} refused it: {error}")]
     Refused { issuer: String, error: String },
-    #[error("the grant client_credentials needs a `clientId` in `oauth`")]
+    #[error("a grant that needs no login needs a `clientId` in `oauth`")]
     NoClient,
+    #[error("the grant identity_assertion needs an `identityProvider` in `oauth`")]
+    NoProvider,
+    #[error("{url:?} in `identityProvider` is no address: {why}")]
+    BadProvider { url: String, why: String },
+    #[error("there is no identity token in {place}; log in to the company's identity provider")]
+    NoSubject { place: String },
+    #[error("the identity token in {path:?} cannot be read")]
+    Subject {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(
+        "the identity provider {provider} does not vouch for it: {error}; an identity token that is over is \
+         renewed in {place}"
+    )]
+    NotVouched {
+        provider: String,
+        error: String,
+        place: String,
+    },
     #[error("the `privateKey` in `oauth` cannot be used: {why}")]
     BadKey { why: &'static str },
     #[error("cannot listen on port {port} of 127.0.0.1 for the end of the login: {source}")]
@@ -49,7 +69,7 @@ pub enum OauthError {
     Unattended,
     #[error("it answers without a login, and does not say who would grant one")]
     NotDemanded,
-    #[error("with the grant client_credentials no login is needed: runs ask for tokens themselves")]
+    #[error("with this `grant` in `oauth` no login is needed: runs ask for tokens themselves")]
     NotNeeded,
     #[error("there is no directory for tokens, because the home directory is not known; set HOME")]
     NoPlace,

@@ -34,6 +34,7 @@ impl Oauth {
         let scope = self.scope(challenge, &authority, held);
         let kept = match (self.settings.grant, &self.visit) {
             (Grant::ClientCredentials, _) => self.of_program(&web, &authority, scope).await?,
+            (Grant::IdentityAssertion, _) => self.of_vouched(&web, &authority, scope).await?,
             (Grant::AuthorizationCode, Some(visit)) => {
                 let asking = self.of_person(&web, &authority, scope, visit);
                 Box::pin(asking).await?
@@ -64,7 +65,7 @@ impl Oauth {
         }
         let mut offered = authority.issuer.scopes_supported.iter();
         let is_offered = offered.any(|scope| scope == OFFLINE);
-        let is_login = self.settings.grant == Grant::AuthorizationCode;
+        let is_login = !self.settings.grant.needs_no_login();
         if is_offered && is_login && !scopes.is_empty() {
             scopes.push(OFFLINE);
         }
@@ -136,7 +137,7 @@ impl Oauth {
 }
 
 /// All but the token.
-fn bare(web: &Web, authority: &Authority, client: Identity, scope: String) -> Kept {
+pub(super) fn bare(web: &Web, authority: &Authority, client: Identity, scope: String) -> Kept {
     Kept {
         server: canonical(&web.server),
         issuer: authority.issuer.issuer.clone(),
@@ -152,6 +153,6 @@ fn bare(web: &Web, authority: &Authority, client: Identity, scope: String) -> Ke
 }
 
 /// Nothing in particular is left out.
-fn wanted(scope: &str) -> Option<(&'static str, String)> {
+pub(super) fn wanted(scope: &str) -> Option<(&'static str, String)> {
     (!scope.is_empty()).then(|| ("scope", scope.to_owned()))
 }

@@ -80,6 +80,15 @@ impl Identity {
         Self { id, secret, proof }
     }
 
+    /// A client that somebody else than the server's issuer knows.
+    pub(super) fn known(id: &str, secret: Option<&String>, supported: &[String]) -> Self {
+        Self {
+            id: id.to_owned(),
+            secret: secret.cloned(),
+            proof: proof(secret.is_some(), None, supported),
+        }
+    }
+
     async fn register(
         web: &Web,
         issuer: &IssuerMetadata,

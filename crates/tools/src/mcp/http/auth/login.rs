@@ -6,12 +6,12 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 
+use super::Oauth;
 use super::challenge::Challenge;
 use super::discover::discover;
 use super::error::OauthError;
 use super::keep::all_in;
 use super::web::{Form, Web, shown_url};
-use super::{Grant, Oauth};
 use crate::mcp::error::McpError;
 use crate::mcp::http::client::Caller;
 use crate::mcp::http::fault::HttpFault;
@@ -46,7 +46,7 @@ pub async fn login(server: &str, endpoint: &HttpEndpoint) -> Result<LoggedIn, Mc
 
 async fn anew(caller: &Caller, oauth: &Oauth) -> Result<LoggedIn, OauthError> {
     let server = &caller.url;
-    if oauth.settings.grant == Grant::ClientCredentials {
+    if oauth.settings.grant.needs_no_login() {
         return Err(OauthError::NotNeeded);
     }
     let file = oauth.file(server).ok_or(OauthError::NoPlace)?;

@@ -8,7 +8,6 @@ use tokio::sync::MutexGuard;
 use super::Oauth;
 use super::challenge::Challenge;
 use super::error::OauthError;
-use super::settings::Grant;
 use super::token::Kept;
 use super::web::Web;
 use crate::mcp::http::fault::HttpFault;
@@ -125,7 +124,7 @@ impl Oauth {
 
     /// Whether a token can be had without a person who is not there.
     fn can_gain(&self) -> bool {
-        self.settings.grant == Grant::ClientCredentials || self.visit.is_some()
+        self.settings.grant.needs_no_login() || self.visit.is_some()
     }
 
     async fn replace(

@@ -1,6 +1,7 @@
 //! What a person says about how tokens of a server are had.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::rest::Reach;
 
@@ -12,6 +13,48 @@ pub enum Grant {
     AuthorizationCode,
     /// The program is known to the issuer by itself.
     ClientCredentials,
+    /// A company's identity provider vouches for a person who has logged in there.
+    IdentityAssertion,
+}
+
+impl Grant {
+    /// Whether a token is asked for by the program itself, whenever it needs one.
+    pub(super) fn needs_no_login(self) -> bool {
+        self != Self::AuthorizationCode
+    }
+}
+
+/// Who vouches for a person, and with what the person is known there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdentityProvider {
+    pub place: ProviderPlace,
+    /// The client that the provider knows, for which it issued the identity token.
+    pub client_id: String,
+    pub client_secret: Option<String>,
+    pub subject: Subject,
+    pub subject_kind: SubjectKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProviderPlace {
+    /// It says itself where tokens are had.
+    Issuer(String),
+    TokenEndpoint(String),
+}
+
+/// What the provider gave at the person's login.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Subject {
+    Said(String),
+    /// Read whenever it is needed, because whoever writes it renews it.
+    InFile(PathBuf),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SubjectKind {
+    #[default]
+    IdToken,
+    RefreshToken,
 }
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -27,6 +70,8 @@ pub struct OauthSettings {
     pub scopes: Vec<String>,
     /// The only issuer that is asked.
     pub issuer: Option<String>,
+    /// Who vouches for the person, with [`Grant::IdentityAssertion`].
+    pub identity_provider: Option<IdentityProvider>,
     /// Where the end of a login is listened for; without it, at a port that is free.
     pub redirect_port: Option<u16>,
     /// Which addresses an issuer's name may lead to.
@@ -41,6 +86,25 @@ impl fmt::Debug for OauthSettings {
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .field("issuer", &self.issuer)
+            .field("identity_provider", &self.identity_provider)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for IdentityProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdentityProvider")
+            .field("place", &self.place)
+            .field("client_id", &self.client_id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said(_) => f.write_str("Said"),
+            Self::InFile(path) => f.debug_tuple("InFile").field(path).finish(),
+        }
     }
 }
