@@ -7,6 +7,7 @@ mod hostile;
 mod include;
 mod layers;
 mod mcp;
+mod oauth;
 mod options;
 mod providers;
 mod reasoning;

@@ -1,15 +1,11 @@
 //! MCP servers, and the queues that tools are bound to.
 
 use bonded_host::config::{HealthProbe, McpServer, McpTransport, Queue};
-use bonded_tools::mcp::{
-    Grant, IdentityProvider, OauthSettings, ProviderPlace, Subject, SubjectKind,
-};
-use bonded_tools::rest::Reach;
 use serde_json::{Value, json};
 
 use crate::world::World;
 
-fn server(settings: &Value) -> Result<McpServer, String> {
+pub(crate) fn server(settings: &Value) -> Result<McpServer, String> {
     let world = World::with(&json!({"mcpServers": {"s": settings}}).to_string());
     let server = world.load().mcp_server("s");
     let server = server.map_err(|problems| world.shown(&problems))?;
@@ -188,102 +184,4 @@ fn a_binding_through_a_variable_is_checked_when_the_server_is_used() {
         error.to_string().contains("names the queue \"gone\""),
         "{error}"
     );
-}
-
-#[test]
-fn how_tokens_are_had_is_read_and_what_contradicts_itself_is_named() {
-    let with = |oauth: Value| json!({"url": "https://x/mcp", "oauth": oauth});
-    let found = |settings: &Value| match server(settings)?.transport {
-        McpTransport::Http(endpoint) => Ok(endpoint.oauth),
-        other => Err(format!("{other:?}")),
-    };
-    assert_eq!(found(&json!({"url": "https://x/mcp"})), Ok(None));
-    let all = with(
-        json!({"grant": "client_credentials", "clientId": "i", "clientSecret": "hidden",
-        "scopes": ["a b", "c"], "issuer": "https://y", "redirectPort": 8123, "privateAddresses": true}),
-    );
-    let oauth = found(&all).expect("it is good").expect("it is there");
-    let expected = OauthSettings {
-        grant: Grant::ClientCredentials,
-        client_id: Some("i".into()),
-        client_secret: Some("hidden".into()),
-        private_key_pem: None,
-        scopes: vec!["a".into(), "b".into(), "c".into()],
-        issuer: Some("https://y".into()),
-        identity_provider: None,
-        redirect_port: Some(8123),
-        reach: Reach::Private,
-    };
-    assert_eq!(oauth, expected);
-    assert!(!format!("{oauth:?}").contains("hidden"));
-    assert_eq!(found(&with(json!({}))), Ok(Some(OauthSettings::default())));
-    for (settings, part) in [
-        (with(json!({"grant": "password"})), "client_credentials"),
-        (with(json!({"grant": "client_credentials"})), "clientId"),
-        (with(json!({"clientSecret": "s"})), "clientId"),
-        (with(json!({"redirectPort": 70000})), "65535"),
-        (
-            with(json!({"clientId": "i", "clientSecret": "s", "privateKey": "p"})),
-            "take out",
-        ),
-        (
-            json!({"url": "https://x", "oauth": {}, "secretHeaders": {"authorization": "s"}}),
-            "take one of them out",
-        ),
-    ] {
-        let error = found(&settings).expect_err("it is wrong");
-        assert!(error.contains(part), "{part} in {error}");
-    }
-}
-
-#[test]
-fn who_vouches_for_a_person_is_read_and_what_is_missing_is_named() {
-    let with = |provider: &Value| {
-        let oauth =
-            json!({"grant": "identity_assertion", "clientId": "i", "identityProvider": provider});
-        json!({"url": "https://x/mcp", "oauth": oauth})
-    };
-    let found = |settings: &Value| match server(settings)?.transport {
-        McpTransport::Http(endpoint) => Ok(endpoint.oauth.and_then(|it| it.identity_provider)),
-        other => Err(format!("{other:?}")),
-    };
-    let in_file = json!({"issuer": "https://p", "clientId": "d", "clientSecret": "hidden",
-        "tokenFile": "/run/identity", "tokenType": "refresh_token"});
-    let expected = IdentityProvider {
-        place: ProviderPlace::Issuer("https://p".into()),
-        client_id: "d".into(),
-        client_secret: Some("hidden".into()),
-        subject: Subject::InFile("/run/identity".into()),
-        subject_kind: SubjectKind::RefreshToken,
-    };
-    assert_eq!(found(&with(&in_file)), Ok(Some(expected)));
-    let said = json!({"tokenEndpoint": "https://p/token", "clientId": "d", "token": "hidden"});
-    let provider = found(&with(&said))
-        .expect("it is good")
-        .expect("it is there");
-    assert_eq!(provider.subject, Subject::Said("hidden".into()));
-    assert!(!format!("{provider:?} {:?}", provider.subject).contains("hidden"));
-    let but = |change: Value| {
-        let mut provider = said.clone();
-        let fields = change.as_object().cloned().unwrap_or_default();
-        provider.as_object_mut().expect("an object").extend(fields);
-        with(&provider)
-    };
-    let alone = json!({"url": "https://x", "oauth": {"identityProvider": said}});
-    let nobody =
-        json!({"url": "https://x", "oauth": {"grant": "identity_assertion", "clientId": "i"}});
-    for (settings, part) in [
-        (with(&json!({})), "issuer, or a tokenEndpoint"),
-        (with(&json!({})), "token, or a tokenFile"),
-        (with(&json!({})), "needs a clientId"),
-        (but(json!({"issuer": "https://p"})), "not both"),
-        (but(json!({"tokenFile": "/f"})), "not both"),
-        (but(json!({"token": null, "tokenFile": "f"})), "absolute"),
-        (but(json!({"tokenType": "saml"})), "id_token, refresh_token"),
-        (alone, "need each other"),
-        (nobody, "need each other"),
-    ] {
-        let error = found(&settings).expect_err("it is wrong");
-        assert!(error.contains(part), "{part} in {error}");
-    }
 }

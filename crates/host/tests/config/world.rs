@@ -1,7 +1,9 @@
 //! A directory with a home, a working directory and the other places, and nothing of the real ones.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use bonded_host::Secrets;
 use bonded_host::config::{Config, Environment, Places, Problems};
 use tempfile::TempDir;
 
@@ -59,6 +61,14 @@ impl World {
 
     pub(crate) fn load(&self) -> Config {
         self.try_load().expect("the configuration is good")
+    }
+
+    /// The configuration, and the secrets that are met in it.
+    pub(crate) fn load_with_secrets(&self) -> (Config, Arc<Secrets>) {
+        let environment: Environment = self.environment.iter().cloned().collect();
+        let secrets = Arc::clone(environment.secrets());
+        let config = Config::load(&self.places, environment);
+        (config.expect("the configuration is good"), secrets)
     }
 
     /// What is wrong with it, the directory of this world written as nothing.
