@@ -159,9 +159,18 @@ fn a_client_that_cancels_or_ends_its_session_has_cancelled_its_run() {
 
     let waiting = served.begin("/mcp", &headers, &call(2));
     served.wait_for(&["running", "cancelled"]);
+    let head = served.head(
+        "GET /mcp",
+        &format!("\r\nAccept: text/event-stream{session}"),
+    );
+    let listening = http::send(&served.address, &head, b"");
     assert_eq!(method(&served, "DELETE", &session).status, 204);
     served.wait_for(&["cancelled"; 2]);
     assert!(http::receive(waiting).events().is_empty());
+    assert!(
+        http::receive(listening).events().is_empty(),
+        "nobody listens"
+    );
 }
 
 #[test]
