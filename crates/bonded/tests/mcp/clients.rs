@@ -10,10 +10,15 @@ use crate::served::{Served, report, write_agent};
 
 /// Runs the client's script with a server's address or command; `None` where it is not installed.
 fn client(arguments: &[&str], place: &Place) -> Option<(bool, String)> {
+    run("client.py", arguments, place)
+}
+
+pub(crate) fn run(script: &str, arguments: &[&str], place: &Place) -> Option<(bool, String)> {
     let python = installed("BONDED_MCP_PYTHON")?.join("python");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/client.py");
+    let scripts = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp");
+    let script = format!("{scripts}/{script}");
     let output = Command::new(python)
-        .args(["-I", script])
+        .args(["-I", &script])
         .args(arguments)
         .env("BONDED_STORE", place.path("store.db"))
         .current_dir(place.work())

@@ -4,6 +4,7 @@ use std::io::Read as _;
 
 use serde_json::{Value, json};
 
+use crate::clients;
 use crate::place::{Place, call};
 use crate::served::{Served, report, write_agent};
 use crate::talk::{Talk, hello, question, request};
@@ -26,7 +27,11 @@ fn able(capabilities: &Value) -> Value {
 }
 
 fn talk(flags: &[&str], capabilities: &Value) -> Talk {
-    let mut talk = Talk::start_in(place(), &["agent"], flags);
+    greeted(place(), flags, capabilities)
+}
+
+fn greeted(place: Place, flags: &[&str], capabilities: &Value) -> Talk {
+    let mut talk = Talk::start_in(place, &["agent"], flags);
     talk.ask(0, "initialize", &able(capabilities));
     talk.send_line(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     talk
@@ -187,4 +192,54 @@ fn over_http_the_question_comes_on_the_calls_own_stream_and_only_its_session_can
     );
     let code = reply.json()["result"]["_meta"]["bonded/code"].clone();
     assert_eq!(code, "awaiting_review");
+}
+
+#[test]
+fn the_official_client_asks_its_person_over_both_transports() {
+    let place = place();
+    let agent = place.path("agent.ai").display().to_string();
+    let program = env!("CARGO_BIN_EXE_bonded");
+    let words = [
+        program,
+        "mcp",
+        "--ask-client",
+        "--tooling-transport",
+        "native",
+        "--agent",
+        &agent,
+    ];
+    if let Some((succeeded, said)) = clients::run("approve.py", &words, &place) {
+        assert!(succeeded && is_written(&place), "{said}");
+    }
+    let served = Served::start_in(self::place(), &["agent"], &["--mcp", "--mcp-ask-client"]);
+    let url = format!("http://{}/mcp", served.address);
+    if let Some((succeeded, said)) = clients::run("approve.py", &[&url], &served.place) {
+        assert!(succeeded && is_written(&served.place), "{said}");
+    }
+}
+
+#[test]
+fn the_person_is_asked_about_the_calls_of_agents_that_the_agent_calls() {
+    let place = Place::new();
+    let note = call("write", json!({ "path": "note", "content": "x" }));
+    let works = "description: Works.\ntools: builtin\napprovals: {ask: [write]}";
+    write_agent(&place, "worker", &[note, report("Done.")], works);
+    let asks = call(
+        "agent__worker",
+        json!({ "prompt": "note it", "reason": "a note", "format": "sub-agent" }),
+    );
+    write_agent(
+        &place,
+        "agent",
+        &[asks, report("Noted.")],
+        "agents: worker.ai",
+    );
+    let mut talk = greeted(place, &["--ask-client"], &json!({ "elicitation": {} }));
+    talk.send_line(&request(1, "tools/call", &question("agent")));
+    let asked = talk.next();
+    assert_eq!(asked["method"], ELICIT, "{asked}");
+    talk.send_line(&answer(&asked, &accept("approve")));
+    let result = talk.reply(1)["result"].clone();
+    assert_eq!(result["content"][0]["text"], "Noted.", "{result}");
+    assert!(is_written(&talk.place));
 }
