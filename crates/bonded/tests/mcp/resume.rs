@@ -73,12 +73,17 @@ fn a_client_whose_connection_broke_comes_back_for_the_result_of_the_same_run() {
 
 #[test]
 fn a_client_of_a_version_that_cannot_come_back_has_cancelled_its_run_when_it_hangs_up() {
-    let served = Served::start(&[("slow", vec![never()])], &["--mcp"]);
+    let agents = [("slow", vec![never()]), ("quick", vec![report("Because.")])];
+    let served = Served::start(&agents, &["--mcp"]);
     let session = session(&served, "2025-06-18");
     let calling = begin(&served, &session, "slow");
     served.wait_for(&["running"]);
     drop(calling);
     served.wait_for(&["cancelled"]);
+    // It is told no place to come back to.
+    let answer = http::receive(begin(&served, &session, "quick"));
+    assert!(answer.body.starts_with("event: message\n"), "{answer:?}");
+    assert_eq!(take_up(&served, &session, "1-0").status, 400);
 }
 
 #[test]

@@ -49,6 +49,8 @@ struct Stream {
     deadline: Option<Instant>,
     connection_max: Option<Duration>,
     is_cancelled: bool,
+    /// Nobody can come to read any more.
+    is_forgotten: bool,
 }
 
 /// Under this name the client finds it again. Dropping it forgets the stream.
@@ -88,6 +90,7 @@ pub(super) fn begin(
         opening: None,
         deadline: None,
         is_cancelled: false,
+        is_forgotten: false,
     };
     let (reader, pieces) = Reader::after(0);
     stream.welcome(reader);
@@ -102,7 +105,10 @@ impl Stream {
             let takes_in = self.answer.is_some() && self.frames.has_room();
             tokio::select! {
                 biased;
-                Some(reader) = self.arrivals.recv() => self.welcome(reader),
+                arrived = self.arrivals.recv(), if !self.is_forgotten => match arrived {
+                    Some(reader) => self.welcome(reader),
+                    None => self.is_forgotten = true,
+                },
                 () = gone(self.reader.as_ref()) => self.let_go(),
                 () = room(self.reader.as_ref()), if is_waiting => self.send(),
                 Some(told) = self.told.recv(), if takes_in => self.take_in(&told),
@@ -122,7 +128,7 @@ impl Stream {
         if is_read && self.reader.is_some() {
             self.let_go();
         }
-        self.reader.is_some() || !(self.is_cancelled || self.arrivals.is_closed())
+        self.reader.is_some() || !(self.is_cancelled || self.is_forgotten)
     }
 
     /// Whoever came last reads; a connection before that is dead or should be.
@@ -187,7 +193,7 @@ async fn room(reader: Option<&mpsc::Sender<Bytes>>) {
         None => false,
     };
     if !found {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use tokio::sync::mpsc;
 
 /// How many streams are kept whose answer is there: for a client that lost the end of one.
-const ENDED_MAX: usize = 32;
+pub(super) const ENDED_MAX: usize = 32;
 /// How many connections may come at once for the same stream.
 const ARRIVALS_MAX: usize = 4;
 

@@ -4,6 +4,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::{advance, timeout};
 
+use super::super::streams::ENDED_MAX;
 use super::*;
 
 /// A request under way that is watched.
@@ -218,4 +219,17 @@ async fn a_client_that_does_not_read_holds_back_whoever_tells_it_something() {
         assert!(told < 100, "nothing holds it back");
     }
     assert!(told > 10, "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_streams_that_nobody_reads_a_few_are_kept_and_the_others_are_gone_at_once() {
+    let streams = Arc::default();
+    for _ in 0..ENDED_MAX + 5 {
+        let mut call = Watched::begin(terms(Some(&streams)));
+        call.pieces.close();
+        call.answer.send(Some(json!("end"))).expect("it goes on");
+    }
+    settle().await;
+    // Each that is kept holds on to the others.
+    assert_eq!(Arc::strong_count(&streams), ENDED_MAX + 1);
 }
