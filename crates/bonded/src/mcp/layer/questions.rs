@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn questions_that_wait_are_bounded() {
+    async fn questions_that_wait_are_bounded_and_named_differently_in_each_session() {
         let questions = Arc::<Questions>::default();
         let (out, _told) = mpsc::channel(QUESTIONS_MAX * 2);
         let waiting: Vec<_> = (0..QUESTIONS_MAX)
@@ -223,6 +223,9 @@ mod tests {
             .collect();
         assert!(questions.begin(&out).is_err());
         drop(waiting);
-        assert!(questions.begin(&out).is_ok());
+        let (question, _) = questions.begin(&out).expect("there is room");
+        let other = Questions::default();
+        let (others, _) = other.begin(&out).expect("there is room");
+        assert_ne!(question.id, others.id, "sessions do not count alike");
     }
 }
