@@ -44,6 +44,7 @@ mod time;
 mod tokens;
 mod tool;
 pub mod work;
+pub mod workspace;
 
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};

@@ -1,0 +1,193 @@
+//! What a change comes to: its events, or why it is refused.
+
+mod automation;
+mod notes;
+
+use super::change::{Actor, Change, View};
+use super::event::{MemberSet, WorkspaceEvent};
+use super::id::{UserId, WorkspaceId};
+use super::note::{NAME_CHARS_MAX, Workspace, WorkspaceState};
+use super::refused::Refused;
+use super::role::{Permission, Role};
+use crate::time::Millis;
+
+/// What comes of a change. No event means that things are already as the change wants them.
+pub fn decide(
+    view: &View,
+    change: &Change,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    match change {
+        Change::CreateWorkspace { workspace_id, name } => {
+            create_workspace(view, *workspace_id, name, actor)
+        }
+        Change::UpdateWorkspace {
+            workspace_id,
+            name,
+            state,
+        } => update_workspace(view, *workspace_id, name.as_deref(), *state, actor),
+        Change::SetMember {
+            workspace_id,
+            user_id,
+            role,
+        } => set_member(view, *workspace_id, *user_id, *role, actor),
+        Change::RemoveMember {
+            workspace_id,
+            user_id,
+        } => remove_member(view, *workspace_id, *user_id, actor),
+        Change::CreateNote(_)
+        | Change::UpdateNote(_)
+        | Change::DeleteNote { .. }
+        | Change::UndeleteNote { .. }
+        | Change::SetMetadata { .. }
+        | Change::DeleteMetadata { .. } => notes::decide(view, change, actor, now),
+        _ => automation::decide(view, change, actor, now),
+    }
+}
+
+/// The workspace, if the actor may do this in it now.
+fn permit<'a>(
+    view: &'a View,
+    workspace_id: WorkspaceId,
+    actor: &Actor,
+    permission: Permission,
+) -> Result<&'a Workspace, Refused> {
+    let workspace = permit_in_archive(view, workspace_id, actor, permission)?;
+    if workspace.state == WorkspaceState::Archived {
+        return Err(Refused::WorkspaceForbidden {
+            workspace_id,
+            why: "it is archived; make it active again to write to it".into(),
+        });
+    }
+    Ok(workspace)
+}
+
+/// The same, for what may be done in an archived workspace too.
+fn permit_in_archive<'a>(
+    view: &'a View,
+    workspace_id: WorkspaceId,
+    actor: &Actor,
+    permission: Permission,
+) -> Result<&'a Workspace, Refused> {
+    let workspace = view
+        .workspace
+        .as_ref()
+        .filter(|workspace| workspace.state != WorkspaceState::Deleted)
+        .ok_or(Refused::WorkspaceNotFound { workspace_id })?;
+    match (actor, view.role) {
+        (Actor::System, _) => Ok(workspace),
+        (Actor::User { .. }, Some(role)) if role.may(permission) => Ok(workspace),
+        (Actor::User { .. }, Some(_)) => Err(Refused::RoleForbidden {
+            needs: permission.least_role(),
+        }),
+        (Actor::User { .. }, None) => Err(Refused::WorkspaceForbidden {
+            workspace_id,
+            why: "you are no member of it; ask an admin of it".into(),
+        }),
+        (Actor::Agent { .. }, _) if view.agent_workspace != Some(workspace_id) => {
+            Err(Refused::CrossWorkspaceRejected { workspace_id })
+        }
+        (Actor::Agent { .. }, _) if permission == Permission::WriteNotes => Ok(workspace),
+        (Actor::Agent { .. }, _) => Err(Refused::RoleForbidden {
+            needs: permission.least_role(),
+        }),
+    }
+}
+
+fn create_workspace(
+    view: &View,
+    workspace_id: WorkspaceId,
+    name: &str,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    if view.workspace.is_some() {
+        return Err(Refused::bad(format!(
+            "there is a workspace {workspace_id} already; draw another id"
+        )));
+    }
+    let created = WorkspaceEvent::WorkspaceCreated {
+        name: checked_name(name)?,
+    };
+    let owned = match actor {
+        Actor::User { user_id } => Some(WorkspaceEvent::MemberSet(MemberSet {
+            user_id: *user_id,
+            role: Role::Owner,
+        })),
+        Actor::System => None,
+        Actor::Agent { .. } => return Err(Refused::RoleForbidden { needs: Role::Owner }),
+    };
+    Ok([created].into_iter().chain(owned).collect())
+}
+
+fn update_workspace(
+    view: &View,
+    workspace_id: WorkspaceId,
+    name: Option<&str>,
+    state: Option<WorkspaceState>,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?;
+    let name = name.map(checked_name).transpose()?;
+    Ok(vec![WorkspaceEvent::WorkspaceUpdated { name, state }])
+}
+
+fn checked_name(name: &str) -> Result<String, Refused> {
+    let name = name.trim();
+    let is_line = !name.is_empty() && !name.contains(char::is_control);
+    if is_line && name.chars().count() <= NAME_CHARS_MAX {
+        Ok(name.to_owned())
+    } else {
+        Err(Refused::bad(format!(
+            "the name of a workspace is one line of 1 to {NAME_CHARS_MAX} characters"
+        )))
+    }
+}
+
+fn set_member(
+    view: &View,
+    workspace_id: WorkspaceId,
+    user_id: UserId,
+    role: Role,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit_in_archive(view, workspace_id, actor, Permission::ManageMembers)?;
+    if view.member == Some(role) {
+        return Ok(vec![]);
+    }
+    if role == Role::Owner || view.member == Some(Role::Owner) {
+        permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?;
+    }
+    keep_an_owner(view)?;
+    Ok(vec![WorkspaceEvent::MemberSet(MemberSet { user_id, role })])
+}
+
+fn remove_member(
+    view: &View,
+    workspace_id: WorkspaceId,
+    user_id: UserId,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let is_self = *actor == Actor::User { user_id };
+    let needed = match view.member {
+        _ if is_self => Permission::ReadNotes,
+        Some(Role::Owner) => Permission::ManageWorkspace,
+        _ => Permission::ManageMembers,
+    };
+    permit_in_archive(view, workspace_id, actor, needed)?;
+    if view.member.is_none() {
+        return Ok(vec![]);
+    }
+    keep_an_owner(view)?;
+    Ok(vec![WorkspaceEvent::MemberRemoved { user_id }])
+}
+
+/// The last owner stays one: without an owner nobody could manage the workspace.
+fn keep_an_owner(view: &View) -> Result<(), Refused> {
+    if view.member == Some(Role::Owner) && view.owners <= 1 {
+        return Err(Refused::bad(
+            "the workspace has no other owner; make somebody else an owner first",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Patches: what is kept, put in and taken away, from the beginning of a text to its end.
+
+use serde::{Deserialize, Serialize};
+
+/// One part of a patch. Lengths are counted in characters (Unicode scalar values).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum PatchOp {
+    Retain(u64),
+    Insert(String),
+    Delete(u64),
+}
+
+/// Why a patch does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPatch {
+    #[error("operation {index} reaches beyond the end of the text, which has {length} characters")]
+    BeyondEnd { index: usize, length: u64 },
+    #[error("the patched text is longer than {bytes_max} bytes")]
+    TooLong { bytes_max: usize },
+}
+
+/// The text after the patch; what the patch does not reach is kept.
+pub fn patched(base: &str, ops: &[PatchOp], bytes_max: usize) -> Result<String, BadPatch> {
+    let mut rest = base;
+    let mut text = String::new();
+    for (index, op) in ops.iter().enumerate() {
+        match op {
+            PatchOp::Insert(inserted) => text.push_str(inserted),
+            PatchOp::Retain(count) | PatchOp::Delete(count) => {
+                let at = end_of(rest, *count).ok_or_else(|| BadPatch::BeyondEnd {
+                    index,
+                    length: base.chars().count() as u64,
+                })?;
+                let (taken, after) = rest.split_at(at);
+                if matches!(op, PatchOp::Retain(_)) {
+                    text.push_str(taken);
+                }
+                rest = after;
+            }
+        }
+        if text.len() > bytes_max {
+            return Err(BadPatch::TooLong { bytes_max });
+        }
+    }
+    text.push_str(rest);
+    if text.len() > bytes_max {
+        return Err(BadPatch::TooLong { bytes_max });
+    }
+    Ok(text)
+}
+
+/// Where the first `count` characters end, if there are so many.
+fn end_of(text: &str, count: u64) -> Option<usize> {
+    let count = usize::try_from(count).ok()?;
+    // No character has less than one byte, so that a huge count is refused without a walk.
+    if count > text.len() {
+        return None;
+    }
+    let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    ends.nth(count)
+}
