@@ -1,4 +1,5 @@
-//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory.
+//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory; and [`workspace`], where notes are
+//! kept.
 //!
 //! A store appends entries, loads them with their chain checked, tells who drives a run and wakes those
 //! who wait for one to go on. It never updates or deletes an entry, never interprets an event beyond what
@@ -12,6 +13,7 @@ mod row;
 mod sqlite;
 mod store;
 mod watchers;
+pub mod workspace;
 
 pub use append::ENTRIES_MAX;
 pub use error::StoreError;

@@ -4,7 +4,7 @@
 //! small pool of connections on blocking threads. Several processes may use one file at the same time.
 
 mod change;
-mod file;
+pub(crate) mod file;
 mod keys;
 mod reader;
 mod worker;
@@ -44,14 +44,14 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the store in this file, or makes it: missing directories too, for the user's eyes only.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = StoreFile::new(path)?;
+        let file = StoreFile::new(path, &file::LOG)?;
         file.create()?;
         Self::start(file)
     }
 
     /// Opens the store in this file; an error if there is none.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        Self::start(StoreFile::new(path)?)
+        Self::start(StoreFile::new(path, &file::LOG)?)
     }
 
     fn start(file: StoreFile) -> Result<Self, StoreError> {

@@ -1,4 +1,4 @@
-//! Those who wait in this process for a run to go on, so that an append wakes only its own run's waiters.
+//! Those who wait in this process for a stream to go on, so that an append wakes only its own stream's waiters.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,37 +6,53 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bonded_kernel::RunId;
 use tokio::sync::watch;
 
-#[derive(Debug, Default)]
-pub(crate) struct Watchers {
-    runs: Mutex<BTreeMap<RunId, watch::Sender<u64>>>,
+/// The waiters, by what they wait for.
+#[derive(Debug)]
+pub(crate) struct Watchers<K = RunId> {
+    streams: Mutex<BTreeMap<K, watch::Sender<u64>>>,
 }
 
 /// One waiter. Dropping it ends the wait.
 #[derive(Debug)]
-pub(crate) struct Watcher {
-    watchers: Arc<Watchers>,
-    run: RunId,
+pub(crate) struct Watcher<K: Ord> {
+    watchers: Arc<Watchers<K>>,
+    stream: K,
     /// The newest sequence number that was published since the watch began. `None` only while dropping.
     seq: Option<watch::Receiver<u64>>,
 }
 
-impl Watchers {
-    fn runs(&self) -> MutexGuard<'_, BTreeMap<RunId, watch::Sender<u64>>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+impl<K> Default for Watchers<K> {
+    fn default() -> Self {
+        Self {
+            streams: Mutex::default(),
+        }
+    }
+}
+
+impl<K: Ord> Watchers<K> {
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<K, watch::Sender<u64>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a wait. What was appended before is not published again: look at the head *after* this.
-    pub(crate) fn watch(self: &Arc<Self>, run: &RunId) -> Watcher {
-        let seq = self.runs().entry(run.clone()).or_default().subscribe();
+    pub(crate) fn watch(self: &Arc<Self>, stream: &K) -> Watcher<K>
+    where
+        K: Clone,
+    {
+        let seq = self
+            .streams()
+            .entry(stream.clone())
+            .or_default()
+            .subscribe();
         Watcher {
             watchers: self.clone(),
-            run: run.clone(),
+            stream: stream.clone(),
             seq: Some(seq),
         }
     }
 
-    pub(crate) fn publish(&self, run: &RunId, seq: u64) {
-        if let Some(sender) = self.runs().get(run) {
+    pub(crate) fn publish(&self, stream: &K, seq: u64) {
+        if let Some(sender) = self.streams().get(stream) {
             sender.send_if_modified(|published| {
                 let is_newer = seq > *published;
                 *published = seq.max(*published);
@@ -45,21 +61,24 @@ impl Watchers {
         }
     }
 
-    pub(crate) fn watched(&self) -> Vec<RunId> {
-        self.runs().keys().cloned().collect()
+    pub(crate) fn watched(&self) -> Vec<K>
+    where
+        K: Clone,
+    {
+        self.streams().keys().cloned().collect()
     }
 
     /// Sends all waiters away, so that they look for themselves what is wrong with the store.
     pub(crate) fn dismiss(&self) {
-        self.runs().clear();
+        self.streams().clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.runs().is_empty()
+        self.streams().is_empty()
     }
 }
 
-impl Watcher {
+impl<K: Ord> Watcher<K> {
     /// Resolves with true when a sequence number beyond `seq` was published, with false when the watchers
     /// were dismissed.
     pub(crate) async fn beyond(&mut self, seq: u64) -> bool {
@@ -73,12 +92,15 @@ impl Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl<K: Ord> Drop for Watcher<K> {
     fn drop(&mut self) {
-        let mut runs = self.watchers.runs();
+        let mut streams = self.watchers.streams();
         self.seq = None;
-        if runs.get(&self.run).is_some_and(watch::Sender::is_closed) {
-            runs.remove(&self.run);
+        if streams
+            .get(&self.stream)
+            .is_some_and(watch::Sender::is_closed)
+        {
+            streams.remove(&self.stream);
         }
     }
 }

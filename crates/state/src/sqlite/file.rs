@@ -10,11 +10,29 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::StoreError;
 
-/// Marks the file as ours, in the header field that SQLite has for this: "bond".
-const APPLICATION_ID: i32 = 0x626f_6e64;
+/// What a kind of store looks like on disk.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// Marks the file as ours, in the header field that SQLite has for this.
+    pub(crate) application_id: i32,
+    /// One script for each version of the format. A script that was released is never edited.
+    pub(crate) migrations: &'static [&'static str],
+    pub(crate) page_bytes: u32,
+    /// How many pages the WAL may hold before they are moved to the file.
+    pub(crate) checkpoint_pages: u32,
+}
 
-/// One script for each version of the format. A script that was released is never edited.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
+/// The log of runs: "bond".
+///
+/// It has the smallest pages: an append is about as large as one, and the WAL takes whole pages. Against 1024 bytes
+/// they write a third less for each turn. Its WAL may grow to 16 MiB, for a page that many steps touch is moved once
+/// for all of them.
+pub(super) const LOG: Layout = Layout {
+    application_id: 0x626f_6e64,
+    migrations: &[include_str!("001.sql")],
+    page_bytes: 512,
+    checkpoint_pages: 32_000,
+};
 
 /// How long to wait for another process that writes.
 const BUSY_TIMEOUT_MS: u64 = 5_000;
@@ -23,33 +41,33 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(BUSY_TIMEOUT_MS);
 /// How long to wait before the next attempt to open a file that is being made.
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
 
-/// The smallest pages: an append is about as large as one, and the WAL takes whole pages. Against 1024 bytes
-/// they write a third less for each turn.
-const PAGE_BYTES: u32 = 512;
-
-/// How many pages the WAL may hold before they are moved to the file: 16 MiB. A page that many steps
-/// touch is moved once for all of them.
-const CHECKPOINT_PAGES: u32 = 32_000;
-
 /// A store's file, absolute.
 #[derive(Clone, Debug)]
-pub(super) struct StoreFile(Arc<Path>);
+pub(crate) struct StoreFile {
+    path: Arc<Path>,
+    layout: &'static Layout,
+}
 
 impl StoreFile {
-    pub(super) fn new(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) fn new(path: &Path, layout: &'static Layout) -> Result<Self, StoreError> {
         let absolute = std::path::absolute(path).map_err(|e| StoreError::from_io(path, &e))?;
-        Ok(Self(absolute.into()))
+        Ok(Self {
+            path: absolute.into(),
+            layout,
+        })
     }
 
     /// Makes an empty file, and the directories above it, where there is nothing yet.
-    pub(super) fn create(&self) -> Result<(), StoreError> {
+    pub(crate) fn create(&self) -> Result<(), StoreError> {
         // An existing file is never opened here: closing it would drop the locks that SQLite holds on it
         // for another connection of this process.
-        if fs::exists(&self.0).map_err(|e| self.io(&e))? {
+        if fs::exists(&self.path).map_err(|e| self.io(&e))? {
             return Ok(());
         }
-        let made = match self.0.parent() {
-            Some(dir) => create_private_dir(dir).and_then(|()| create_private_file(&self.0, dir)),
+        let made = match self.path.parent() {
+            Some(dir) => {
+                create_private_dir(dir).and_then(|()| create_private_file(&self.path, dir))
+            }
             None => Ok(()),
         };
         made.map_err(|error| self.io(&error))
@@ -59,7 +77,7 @@ impl StoreFile {
     ///
     /// SQLite gives up at once, without its usual patience, where two processes turn a new file to its WAL
     /// at the same time; so the patience is here.
-    pub(super) fn open_for_writing(&self) -> Result<Connection, StoreError> {
+    pub(crate) fn open_for_writing(&self) -> Result<Connection, StoreError> {
         let started_at = Instant::now();
         loop {
             match self.try_open_for_writing() {
@@ -80,14 +98,14 @@ impl StoreFile {
             });
         }
         self.identify(&connection)?;
-        Self::prepare(&mut connection).map_err(|e| self.sql(&e))?;
+        self.prepare(&mut connection).map_err(|e| self.sql(&e))?;
         // A newer build may have changed the format since it was looked at.
         self.identify(&connection)?;
         Ok(connection)
     }
 
     /// A connection that only reads.
-    pub(super) fn open_for_reading(&self) -> Result<Connection, StoreError> {
+    pub(crate) fn open_for_reading(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
         connection
             .execute_batch("PRAGMA query_only = ON")
@@ -96,7 +114,7 @@ impl StoreFile {
     }
 
     fn connect(&self) -> Result<Connection, StoreError> {
-        match fs::metadata(&self.0) {
+        match fs::metadata(&self.path) {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Err(StoreError::NotAFile { file: self.path() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -105,7 +123,8 @@ impl StoreFile {
             Err(error) => return Err(self.io(&error)),
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.0, flags).map_err(|e| self.sql(&e))?;
+        let connection =
+            Connection::open_with_flags(&self.path, flags).map_err(|e| self.sql(&e))?;
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|e| self.sql(&e))?;
@@ -122,14 +141,15 @@ impl StoreFile {
                 |row| Ok((row.get::<_, i32>(0)?, row.get(1)?, row.get::<_, u32>(2)?)),
             )
             .map_err(|error| self.sql(&error))?;
-        let known = MIGRATIONS.len() as u32;
+        let known = self.layout.migrations.len() as u32;
+        let is_ours = application == self.layout.application_id;
         match application {
-            APPLICATION_ID if found > known => Err(StoreError::NewerFormat {
+            _ if is_ours && found > known => Err(StoreError::NewerFormat {
                 file: self.path(),
                 found,
                 known,
             }),
-            APPLICATION_ID => Ok(()),
+            _ if is_ours => Ok(()),
             0 if found == 0 && tables == 0 => Ok(()),
             _ => Err(StoreError::NotAStore {
                 file: self.path(),
@@ -138,41 +158,42 @@ impl StoreFile {
         }
     }
 
-    fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    fn prepare(&self, connection: &mut Connection) -> rusqlite::Result<()> {
         // The page size counts only for a file that is still empty.
-        connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+        connection.pragma_update(None, "page_size", self.layout.page_bytes)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+        connection.pragma_update(None, "wal_autocheckpoint", self.layout.checkpoint_pages)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "recursive_triggers", true)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version: u32 =
             transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let missing = MIGRATIONS.get(version as usize..).unwrap_or_default();
+        let migrations = self.layout.migrations;
+        let missing = migrations.get(version as usize..).unwrap_or_default();
         if !missing.is_empty() {
             for script in missing {
                 transaction.execute_batch(script)?;
             }
-            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", MIGRATIONS.len() as u32)?;
+            transaction.pragma_update(None, "application_id", self.layout.application_id)?;
+            transaction.pragma_update(None, "user_version", migrations.len() as u32)?;
         }
         transaction.commit()
     }
 
-    pub(super) fn path(&self) -> PathBuf {
-        self.0.to_path_buf()
+    pub(crate) fn path(&self) -> PathBuf {
+        self.path.to_path_buf()
     }
 
-    pub(super) fn sql(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::from_sqlite(&self.0, BUSY_TIMEOUT_MS, error)
+    pub(crate) fn sql(&self, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(&self.path, BUSY_TIMEOUT_MS, error)
     }
 
-    pub(super) fn io(&self, error: &io::Error) -> StoreError {
-        StoreError::from_io(&self.0, error)
+    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+        StoreError::from_io(&self.path, error)
     }
 
-    pub(super) fn closed(&self) -> StoreError {
+    pub(crate) fn closed(&self) -> StoreError {
         StoreError::Closed { file: self.path() }
     }
 }

@@ -1,0 +1,194 @@
+//! Rules, their runs, and what those left for a person.
+
+use bonded_kernel::workspace::{
+    AutomationRun, EventId, Operation, OperationId, RuleId, RunStatus, StoredEvent, WorkspaceId,
+};
+use bonded_kernel::{Millis, RunId};
+use rusqlite::{Connection, params};
+
+use super::codes::{at, number};
+use super::error::Fault;
+use super::notes::Page;
+use super::{StoredRule, WorkspaceError, WorkspaceStore, rows, transact, views};
+
+/// Which runs to list; absent means any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    pub workspace: Option<WorkspaceId>,
+    pub rule: Option<RuleId>,
+    pub status: Option<RunStatus>,
+    pub page: Page,
+}
+
+impl WorkspaceStore {
+    /// The rules of a workspace, the oldest first.
+    pub async fn rules(&self, workspace: WorkspaceId) -> Result<Vec<StoredRule>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} WHERE rule.workspace = (SELECT key FROM workspace WHERE id = ?1) AND deleted = 0 \
+                 ORDER BY rule.created_at, rule.id",
+                rows::RULE
+            );
+            rows::all(connection, &sql, [workspace.as_bytes()], rows::rule)
+        })
+        .await
+    }
+
+    /// A rule, also one that was deleted: its runs refer to it.
+    pub async fn rule(&self, rule: RuleId) -> Result<Option<StoredRule>, WorkspaceError> {
+        self.read(move |connection| views::rule(connection, rule))
+            .await
+    }
+
+    /// The rules of all workspaces that may fire.
+    pub async fn enabled_rules(&self) -> Result<Vec<StoredRule>, WorkspaceError> {
+        self.read(|connection| {
+            let sql = format!(
+                "{} WHERE enabled = 1 AND deleted = 0 AND workspace.state = 'active' ORDER BY rule.key",
+                rows::RULE
+            );
+            rows::all(connection, &sql, [], rows::rule)
+        })
+        .await
+    }
+
+    /// Runs, those that were queued last first.
+    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<AutomationRun>, WorkspaceError> {
+        self.read(move |connection| runs(connection, &filter)).await
+    }
+
+    /// The runs that have this status, those that were queued first before the others.
+    pub async fn runs_in_order(
+        &self,
+        status: RunStatus,
+        limit: u64,
+    ) -> Result<Vec<AutomationRun>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!("{} WHERE status = ?1 ORDER BY run.key LIMIT ?2", rows::RUN);
+            let parameters = params![status.as_str(), number(limit)];
+            rows::all(connection, &sql, parameters, rows::run)
+        })
+        .await
+    }
+
+    pub async fn run(&self, run: RunId) -> Result<Option<AutomationRun>, WorkspaceError> {
+        self.read(move |connection| views::run(connection, &run))
+            .await
+    }
+
+    /// The run that this event, or this instant, made this rule queue.
+    pub async fn run_of(
+        &self,
+        rule: RuleId,
+        event: EventId,
+    ) -> Result<Option<AutomationRun>, WorkspaceError> {
+        self.read(move |connection| views::run_of(connection, rule, event))
+            .await
+    }
+
+    /// What a run proposed, in order.
+    pub async fn operations(&self, run: RunId) -> Result<Vec<Operation>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!("{} WHERE run = ?1 ORDER BY place", rows::OPERATION);
+            rows::all(connection, &sql, [run.as_str()], rows::operation)
+        })
+        .await
+    }
+
+    pub async fn operation(&self, id: OperationId) -> Result<Option<Operation>, WorkspaceError> {
+        self.read(move |connection| views::operation(connection, id))
+            .await
+    }
+
+    /// What waits for a person's judgement in a workspace, the oldest first.
+    pub async fn pending_operations(
+        &self,
+        workspace: WorkspaceId,
+        page: Page,
+    ) -> Result<Vec<Operation>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) AND status = 'pending' \
+                 ORDER BY key LIMIT ?2 OFFSET ?3",
+                rows::OPERATION
+            );
+            let parameters = params![workspace.as_bytes(), number(page.limit), number(page.offset)];
+            rows::all(connection, &sql, parameters, rows::operation)
+        })
+        .await
+    }
+
+    /// The events with which issues were recorded, the last first.
+    pub async fn issues(
+        &self,
+        workspace: WorkspaceId,
+        page: Page,
+    ) -> Result<Vec<StoredEvent>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} JOIN issue ON issue.event = event.row \
+                 WHERE issue.workspace = (SELECT key FROM workspace WHERE id = ?1) \
+                 ORDER BY issue.event DESC LIMIT ?2 OFFSET ?3",
+                rows::EVENT
+            );
+            let parameters = params![
+                workspace.as_bytes(),
+                number(page.limit),
+                number(page.offset)
+            ];
+            rows::all(connection, &sql, parameters, |row| {
+                Ok(rows::event(connection, row)?.1)
+            })
+        })
+        .await
+    }
+
+    /// The row up to which the rule engine has looked at events.
+    pub async fn considered_row(&self) -> Result<u64, WorkspaceError> {
+        self.read(transact::cursor).await
+    }
+
+    /// The time up to which the rule engine has looked at a rule's schedule.
+    pub async fn considered_until(&self, rule: RuleId) -> Result<Option<Millis>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT until FROM schedule WHERE rule = ?1";
+            rows::one(connection, sql, [rule.as_bytes()], |row| {
+                Ok(at(row.get(0)?))
+            })
+        })
+        .await
+    }
+}
+
+fn runs(connection: &Connection, filter: &RunFilter) -> Result<Vec<AutomationRun>, Fault> {
+    let mut conditions = Vec::new();
+    let mut parameters: Vec<Box<dyn rusqlite::ToSql>> = vec![
+        Box::new(number(filter.page.limit)),
+        Box::new(number(filter.page.offset)),
+    ];
+    if let Some(workspace) = filter.workspace {
+        let Some(key) = rows::workspace_key(connection, workspace)? else {
+            return Ok(vec![]);
+        };
+        parameters.push(Box::new(key));
+        conditions.push(format!("run.workspace = ?{}", parameters.len()));
+    }
+    if let Some(rule) = filter.rule {
+        parameters.push(Box::new(*rule.as_bytes()));
+        conditions.push(format!("rule = ?{}", parameters.len()));
+    }
+    if let Some(status) = filter.status {
+        parameters.push(Box::new(status.as_str()));
+        conditions.push(format!("status = ?{}", parameters.len()));
+    }
+    let condition = match conditions.as_slice() {
+        [] => String::new(),
+        conditions => format!("WHERE {}", conditions.join(" AND ")),
+    };
+    let sql = format!(
+        "{} {condition} ORDER BY run.key DESC LIMIT ?1 OFFSET ?2",
+        rows::RUN
+    );
+    let parameters = rusqlite::params_from_iter(parameters);
+    rows::all(connection, &sql, parameters, rows::run)
+}

@@ -1,0 +1,90 @@
+//! Long texts, each kept once under its hash.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use bonded_kernel::{BlobRef, Hash, Text};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::error::Fault;
+
+/// Shorter texts are read often and win little.
+const PACKED_BYTES_MIN: usize = 16 << 10;
+
+/// Keeps the text if it is long.
+pub(super) fn keep(connection: &Connection, text: &Text) -> Result<(), Fault> {
+    let Some(blob) = text.blob() else {
+        return Ok(());
+    };
+    let hash = blob.hash.as_bytes().as_slice();
+    let is_kept = connection
+        .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
+        .exists([hash])?;
+    if !is_kept {
+        let packed = packed(text.as_bytes());
+        let (is_packed, bytes) = match &packed {
+            Some(packed) => (true, packed.as_slice()),
+            None => (false, text.as_bytes()),
+        };
+        connection
+            .prepare_cached("INSERT INTO blob (hash, packed, bytes) VALUES (?1, ?2, ?3)")?
+            .execute(params![hash, is_packed, bytes])?;
+    }
+    Ok(())
+}
+
+/// The deflated text, if that is worth it.
+fn packed(text: &[u8]) -> Option<Vec<u8>> {
+    if text.len() < PACKED_BYTES_MIN {
+        return None;
+    }
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).ok()?;
+    let packed = encoder.finish().ok()?;
+    (packed.len() < text.len()).then_some(packed)
+}
+
+/// Gives a text that was read from the file its content.
+pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), Fault> {
+    match text.blob() {
+        Some(blob) if !text.is_resolved() => {
+            text.resolve(load(connection, blob)?);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn load(connection: &Connection, blob: BlobRef) -> Result<Arc<str>, Fault> {
+    let kept: Option<(bool, Vec<u8>)> = connection
+        .prepare_cached("SELECT packed, bytes FROM blob WHERE hash = ?1")?
+        .query_row([blob.hash.as_bytes().as_slice()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let missing = || Fault::Damaged(format!("the text {} is missing or damaged", blob.hash));
+    let (is_packed, bytes) = kept.ok_or_else(missing)?;
+    let bytes = if is_packed {
+        unpacked(&bytes, blob.bytes).ok_or_else(missing)?
+    } else {
+        bytes
+    };
+    let text = String::from_utf8(bytes).map_err(|_| missing())?;
+    if Hash::of(text.as_bytes()) != blob.hash {
+        return Err(missing());
+    }
+    Ok(text.into())
+}
+
+/// As many bytes as there were; a damaged file cannot make it more.
+fn unpacked(packed: &[u8], bytes: u64) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    DeflateDecoder::new(packed)
+        .take(bytes)
+        .read_to_end(&mut text)
+        .ok()?;
+    Some(text)
+}

@@ -1,0 +1,54 @@
+//! What can go wrong in a workspace store.
+
+use bonded_kernel::workspace::Refused;
+
+use crate::StoreError;
+
+/// Why the store did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The change is not allowed or does not fit; nothing is wrong with the store.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl WorkspaceError {
+    /// Why the change was refused, if it was.
+    pub fn refused(&self) -> Option<&Refused> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            Self::Store(_) => None,
+        }
+    }
+}
+
+/// Why something inside a transaction did not work.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It concerns this change alone.
+    Refused(Box<Refused>),
+    /// It concerns the whole transaction.
+    Sql(rusqlite::Error),
+    /// The file holds what this program never wrote.
+    Damaged(String),
+}
+
+impl From<Refused> for Fault {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}

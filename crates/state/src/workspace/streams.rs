@@ -1,0 +1,173 @@
+//! Events, read in order and waited for.
+
+use bonded_kernel::workspace::{NoteId, StoredEvent, WorkspaceId};
+use rusqlite::{Connection, params};
+
+use super::codes::{count, number};
+use super::error::Fault;
+use super::{WorkspaceError, WorkspaceStore, blobs, rows};
+
+/// What one can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stream {
+    Workspace(WorkspaceId),
+    /// The events of all workspaces, in the order in which they were written.
+    All,
+}
+
+/// How far a stream goes; 0 before its first event.
+pub(super) fn head(connection: &Connection, stream: Stream) -> rusqlite::Result<u64> {
+    let head: i64 = match stream {
+        Stream::All => connection
+            .prepare_cached("SELECT ifnull(max(row), 0) FROM event")?
+            .query_row([], |row| row.get(0))?,
+        Stream::Workspace(id) => connection
+            .prepare_cached("SELECT ifnull(max(last_seq), 0) FROM workspace WHERE id = ?1")?
+            .query_row([id.as_bytes()], |row| row.get(0))?,
+    };
+    Ok(count(head))
+}
+
+impl WorkspaceStore {
+    /// The events of a workspace after `after_seq`, in order.
+    pub async fn events(
+        &self,
+        workspace: WorkspaceId,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} WHERE event.workspace = (SELECT key FROM workspace WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
+                rows::EVENT
+            );
+            let parameters = params![workspace.as_bytes(), number(after_seq), number(limit as u64)];
+            let numbered = |row: &rusqlite::Row<'_>| rows::event(connection, row);
+            Ok(unnumbered(rows::all(connection, &sql, parameters, numbered)?))
+        })
+        .await
+    }
+
+    /// The events of a note after the version `after`, in order.
+    pub async fn events_of_note(
+        &self,
+        note: NoteId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, WorkspaceError> {
+        self.read(move |connection| {
+            let mut events = events_of_note(connection, note, after, u64::MAX, limit)?;
+            for event in &mut events {
+                if let Some(markdown) = event.event.markdown_mut() {
+                    blobs::resolve(connection, markdown)?;
+                }
+            }
+            Ok(events)
+        })
+        .await
+    }
+
+    /// The events of all workspaces after `after_row`, each with its row.
+    pub async fn events_all(
+        &self,
+        after_row: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, StoredEvent)>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} WHERE event.row > ?1 ORDER BY event.row LIMIT ?2",
+                rows::EVENT
+            );
+            let parameters = params![number(after_row), number(limit as u64)];
+            rows::all(connection, &sql, parameters, |row| {
+                rows::event(connection, row)
+            })
+        })
+        .await
+    }
+
+    /// The first event that a cursor of this workspace can still be before. No event is ever dropped, so it is 1.
+    pub async fn min_event_seq(&self, workspace: WorkspaceId) -> Result<u64, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT ifnull(min(seq), 1) FROM event WHERE workspace = (SELECT key FROM workspace WHERE id = ?1)";
+            let first = rows::one(connection, sql, [workspace.as_bytes()], |row| {
+                Ok(count(row.get(0)?))
+            })?;
+            Ok(first.unwrap_or(1))
+        })
+        .await
+    }
+
+    /// How far a workspace's stream goes; 0 before its first event.
+    pub async fn last_event_seq(&self, workspace: WorkspaceId) -> Result<u64, WorkspaceError> {
+        self.head(Stream::Workspace(workspace)).await
+    }
+
+    /// The row of the last event of all.
+    pub async fn last_row(&self) -> Result<u64, WorkspaceError> {
+        self.head(Stream::All).await
+    }
+
+    /// Resolves when the workspace has an event after `after_seq`, whichever process wrote it.
+    pub async fn changed(
+        &self,
+        workspace: WorkspaceId,
+        after_seq: u64,
+    ) -> Result<(), WorkspaceError> {
+        self.beyond(Stream::Workspace(workspace), after_seq).await
+    }
+
+    /// Resolves when any workspace has an event after `after_row`.
+    pub async fn changed_any(&self, after_row: u64) -> Result<(), WorkspaceError> {
+        self.beyond(Stream::All, after_row).await
+    }
+
+    async fn head(&self, stream: Stream) -> Result<u64, WorkspaceError> {
+        self.read(move |connection| Ok(head(connection, stream)?))
+            .await
+    }
+
+    async fn beyond(&self, stream: Stream, after: u64) -> Result<(), WorkspaceError> {
+        loop {
+            let is_first = self.watchers.is_empty();
+            let mut watcher = self.watchers.watch(&stream);
+            if is_first {
+                // The writer looks for what other processes wrote only while somebody waits, so it must hear of it.
+                self.change(|_| Ok(())).await?;
+            }
+            if self.head(stream).await? > after || watcher.beyond(after).await {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn unnumbered(events: Vec<(u64, StoredEvent)>) -> Vec<StoredEvent> {
+    events.into_iter().map(|(_, event)| event).collect()
+}
+
+/// The events of a note with versions after `after` and not after `until`, their long texts not loaded.
+pub(super) fn events_of_note(
+    connection: &Connection,
+    note: NoteId,
+    after: u64,
+    until: u64,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, Fault> {
+    let sql = format!(
+        "{} WHERE note = (SELECT key FROM note WHERE id = ?1) AND version > ?2 AND version <= ?3 ORDER BY version LIMIT ?4",
+        rows::EVENT
+    );
+    let parameters = params![
+        note.as_bytes(),
+        number(after),
+        number(until),
+        number(limit as u64)
+    ];
+    Ok(unnumbered(rows::all(
+        connection,
+        &sql,
+        parameters,
+        rows::light_event,
+    )?))
+}

@@ -1,0 +1,343 @@
+//! A write inside its transaction: decided, appended, projected, and remembered if it has a key.
+
+use std::collections::BTreeMap;
+
+use bonded_kernel::workspace::{
+    AutomationRun, Chain, Change, EventId, Fire, NoteId, OperationId, Refused, RuleId, StoredEvent,
+    WorkspaceEvent, WorkspaceId, decide,
+};
+use bonded_kernel::{Millis, RunId};
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use super::codes::{count, json, number, time};
+use super::error::Fault;
+use super::project::Projection;
+use super::streams::Stream;
+use super::views::{self, Loaded};
+use super::{IdempotencyKey, Outcome, Write, Written, blobs, notes, rows};
+
+/// How long an answer is remembered at least.
+const ANSWER_KEPT_MS: u64 = 48 * 60 * 60 * 1000;
+
+/// How many old answers are forgotten with each new one.
+const FORGOTTEN_MAX: i64 = 16;
+
+/// One transaction of the writer.
+#[derive(Debug)]
+pub(super) struct Transaction<'a> {
+    pub(super) connection: &'a Connection,
+    /// How far the streams go that were written to.
+    pub(super) heads: BTreeMap<Stream, u64>,
+}
+
+/// What is remembered of an outcome. What can be read again is not written twice.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Remembered {
+    Note { note_id: NoteId, version: u64 },
+    Run { run_id: RunId },
+    Operation { operation_id: OperationId },
+    Other(Outcome),
+}
+
+impl<'a> Transaction<'a> {
+    pub(super) fn new(connection: &'a Connection) -> Self {
+        Self {
+            connection,
+            heads: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn write(&mut self, write: &Write) -> Result<Written, Fault> {
+        let Some(key) = &write.key else {
+            return self.make(write);
+        };
+        let fingerprint = write.change.fingerprint();
+        if let Some(written) = self.answered(key, fingerprint.as_bytes())? {
+            return Ok(written);
+        }
+        let first_row = super::streams::head(self.connection, Stream::All)? + 1;
+        let written = self.make(write)?;
+        self.remember(key, fingerprint.as_bytes(), write.at, first_row, &written)?;
+        Ok(written)
+    }
+
+    fn make(&mut self, write: &Write) -> Result<Written, Fault> {
+        match &write.change {
+            Change::Considered {
+                after,
+                row,
+                firings,
+            } => {
+                self.move_cursor(*after, *row)?;
+                self.fire_all(write, firings)
+            }
+            Change::ConsideredSchedule {
+                rule_id,
+                until,
+                firings,
+            } => {
+                self.move_schedule(*rule_id, *until)?;
+                self.fire_all(write, firings)
+            }
+            _ => self.make_one(write),
+        }
+    }
+
+    fn make_one(&mut self, write: &Write) -> Result<Written, Fault> {
+        let loaded = views::load(self.connection, &write.change, &write.actor)?;
+        let decided = decide(&loaded.view, &write.change, &write.actor, write.at)?;
+        let is_known_run = matches!(write.change, Change::Fire(_)) && decided.is_empty();
+        let workspace = workspace_of(&loaded, &write.change);
+        let mut projection = Projection::new(self.connection, loaded);
+        let mut events = Vec::with_capacity(decided.len());
+        for event in decided {
+            let stored = self.append(write, workspace, &mut projection, event)?;
+            events.push(stored);
+        }
+        Ok(Written {
+            events,
+            outcome: projection.outcome(&write.change)?,
+            replayed: is_known_run,
+        })
+    }
+
+    fn append(
+        &mut self,
+        write: &Write,
+        workspace_id: WorkspaceId,
+        projection: &mut Projection<'_>,
+        event: WorkspaceEvent,
+    ) -> Result<StoredEvent, Fault> {
+        if let Some(markdown) = event.markdown() {
+            blobs::keep(self.connection, markdown)?;
+        }
+        let body = json(&event)?;
+        let event_seq = projection.next_seq();
+        let stored = StoredEvent {
+            event_id: EventId::of_event(workspace_id, event_seq, write.at, body.as_bytes()),
+            workspace_id,
+            event_seq,
+            at: write.at,
+            actor: write.actor.clone(),
+            note_id: event.note_id(),
+            version: projection.next_version(&event),
+            chain: chain_of(&event, write.chain),
+            event,
+        };
+        let note_key = projection.prepare(&stored)?;
+        let row = self.insert(&stored, &body, &write.request_id, projection, note_key)?;
+        projection.project(&stored, row)?;
+        self.heads
+            .insert(Stream::Workspace(workspace_id), event_seq);
+        self.heads.insert(Stream::All, row);
+        Ok(stored)
+    }
+
+    fn insert(
+        &self,
+        stored: &StoredEvent,
+        body: &str,
+        request_id: &str,
+        projection: &Projection<'_>,
+        note_key: Option<i64>,
+    ) -> Result<u64, Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO event (id, workspace, seq, at, note, version, depth, cause, request_id, actor, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?
+            .execute(params![
+                stored.event_id.as_bytes(),
+                projection.workspace_key(),
+                number(stored.event_seq),
+                time(stored.at),
+                note_key,
+                stored.version.map(number),
+                stored.chain.depth,
+                stored.chain.cause.as_ref().map(EventId::as_bytes),
+                request_id,
+                json(&stored.actor)?,
+                body,
+            ])?;
+        Ok(count(self.connection.last_insert_rowid()))
+    }
+
+    /// Two engines that look at the same events exclude each other here.
+    fn move_cursor(&self, after: u64, row: u64) -> Result<(), Fault> {
+        let found = cursor(self.connection)?;
+        if found != after || row < after {
+            return Err(Refused::CursorMoved {
+                expected: after,
+                found,
+            }
+            .into());
+        }
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO cursor (name, value) VALUES ('events', ?1)")?
+            .execute([number(row)])?;
+        Ok(())
+    }
+
+    /// A clock that was set back does not bring back instants that were considered.
+    fn move_schedule(&self, rule: RuleId, until: Millis) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO schedule (rule, until) VALUES (?1, ?2) \
+                 ON CONFLICT (rule) DO UPDATE SET until = max(until, excluded.until)",
+            )?
+            .execute(params![rule.as_bytes(), time(until)])?;
+        Ok(())
+    }
+
+    /// Queues runs. What cannot be queued, because its rule or its workspace has gone meanwhile, is left out.
+    fn fire_all(&mut self, write: &Write, firings: &[Fire]) -> Result<Written, Fault> {
+        let (mut events, mut runs) = (Vec::new(), Vec::<AutomationRun>::new());
+        for fire in firings {
+            let one = Write {
+                key: None,
+                change: Change::Fire(fire.clone()),
+                ..write.clone()
+            };
+            match self.make_one(&one) {
+                Ok(written) => {
+                    events.extend(written.events);
+                    if let Outcome::Run(run) = written.outcome {
+                        runs.push(*run);
+                    }
+                }
+                Err(Fault::Refused(_)) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(Written {
+            events,
+            outcome: Outcome::Runs(runs),
+            replayed: false,
+        })
+    }
+
+    /// What the write with this key came to.
+    fn answered(&self, key: &IdempotencyKey, fingerprint: &[u8]) -> Result<Option<Written>, Fault> {
+        let sql = "SELECT fingerprint, first_row, rows, outcome FROM answer WHERE scope = ?1 AND key = ?2";
+        let found = rows::one(self.connection, sql, [&key.scope, &key.key], |row| {
+            let (known, first, rows): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok((known, first, rows, row.get::<_, String>(3)?))
+        })?;
+        let Some((known, first_row, rows, outcome)) = found else {
+            return Ok(None);
+        };
+        if known != fingerprint {
+            return Err(Refused::bad(
+                "the idempotency key was used for another request; draw a new one",
+            )
+            .into());
+        }
+        let sql = format!(
+            "{} WHERE event.row >= ?1 AND event.row < ?1 + ?2 ORDER BY event.row",
+            rows::EVENT
+        );
+        let events = rows::all(self.connection, &sql, [first_row, rows], |row| {
+            Ok(rows::event(self.connection, row)?.1)
+        })?;
+        Ok(Some(Written {
+            events,
+            outcome: self.recall(serde_json::from_str(&outcome)?)?,
+            replayed: true,
+        }))
+    }
+
+    fn recall(&self, remembered: Remembered) -> Result<Outcome, Fault> {
+        let found = match remembered {
+            Remembered::Note { note_id, version } => {
+                notes::note_at(self.connection, note_id, version)?
+                    .map(|note| Outcome::Note(Box::new(note)))
+            }
+            Remembered::Run { run_id } => {
+                views::run(self.connection, &run_id)?.map(|run| Outcome::Run(Box::new(run)))
+            }
+            Remembered::Operation { operation_id } => {
+                views::operation(self.connection, operation_id)?
+                    .map(|operation| Outcome::Operation(Box::new(operation)))
+            }
+            Remembered::Other(outcome) => Some(outcome),
+        };
+        found.ok_or_else(|| Fault::Damaged("what a write came to is missing".into()))
+    }
+
+    fn remember(
+        &self,
+        key: &IdempotencyKey,
+        fingerprint: &[u8],
+        at: Millis,
+        first_row: u64,
+        written: &Written,
+    ) -> Result<(), Fault> {
+        let remembered = match &written.outcome {
+            Outcome::Note(note) => Remembered::Note {
+                note_id: note.note_id,
+                version: note.version,
+            },
+            Outcome::Run(run) => Remembered::Run {
+                run_id: run.run_id.clone(),
+            },
+            Outcome::Operation(operation) => Remembered::Operation {
+                operation_id: operation.operation_id,
+            },
+            outcome => Remembered::Other(outcome.clone()),
+        };
+        self.connection
+            .prepare_cached(
+                "INSERT INTO answer (scope, key, fingerprint, at, first_row, rows, outcome) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute(params![
+                key.scope,
+                key.key,
+                fingerprint,
+                time(at),
+                number(first_row),
+                number(written.events.len() as u64),
+                json(&remembered)?,
+            ])?;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM answer WHERE (scope, key) IN \
+                 (SELECT scope, key FROM answer WHERE at < ?1 ORDER BY at LIMIT ?2)",
+            )?
+            .execute(params![
+                number(at.0.saturating_sub(ANSWER_KEPT_MS)),
+                FORGOTTEN_MAX
+            ])?;
+        Ok(())
+    }
+}
+
+/// Where the events of a change belong.
+fn workspace_of(loaded: &Loaded, change: &Change) -> WorkspaceId {
+    match (&loaded.view.workspace, change) {
+        (Some(workspace), _) => workspace.workspace_id,
+        (None, Change::CreateWorkspace { workspace_id, .. }) => *workspace_id,
+        // The kernel refuses every other change without a workspace.
+        (None, _) => WorkspaceId::from_bytes([0; 16]),
+    }
+}
+
+/// A queued run stands in the chain of what made its rule fire.
+fn chain_of(event: &WorkspaceEvent, chain: Chain) -> Chain {
+    match event {
+        WorkspaceEvent::AutomationQueued(queued) => Chain {
+            depth: queued.depth,
+            cause: Some(queued.triggering_event_id),
+        },
+        _ => chain,
+    }
+}
+
+/// The row up to which the rule engine has looked at events.
+pub(super) fn cursor(connection: &Connection) -> Result<u64, Fault> {
+    let sql = "SELECT value FROM cursor WHERE name = 'events'";
+    let found = rows::one(connection, sql, [], |row| Ok(count(row.get(0)?)))?;
+    Ok(found.unwrap_or(0))
+}

@@ -1,0 +1,204 @@
+//! What the kernel has to know to decide about a change.
+
+use bonded_kernel::RunId;
+use bonded_kernel::workspace::{
+    Actor, AutomationRun, Change, EventId, NoteId, Operation, OperationId, Proposal, RuleId, View,
+    WorkspaceId,
+};
+use rusqlite::{Connection, params};
+
+use super::error::Fault;
+use super::notes::{keyed_note, owners, role_in};
+use super::rows::{self, StoredRule};
+
+/// A view and the keys of what is in it.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) view: View,
+    pub(super) workspace_key: Option<i64>,
+    pub(super) note_key: Option<i64>,
+    /// The last event of the workspace.
+    pub(super) last_seq: u64,
+}
+
+pub(super) fn load(
+    connection: &Connection,
+    change: &Change,
+    actor: &Actor,
+) -> Result<Loaded, Fault> {
+    let mut loaded = Loaded::default();
+    let workspace = loaded.subject(connection, change)?;
+    if let Some(workspace) = workspace {
+        loaded.workspace(connection, workspace, actor)?;
+    }
+    if let (Some(workspace), Change::SetMember { user_id, .. })
+    | (Some(workspace), Change::RemoveMember { user_id, .. }) = (loaded.workspace_key, change)
+    {
+        loaded.view.member = role_in(connection, workspace, *user_id)?;
+        loaded.view.owners = owners(connection, workspace)?;
+    }
+    if let Actor::Agent { run_id, .. } = actor {
+        let run = run(connection, run_id)?;
+        loaded.view.agent_workspace = run.map(|run| run.workspace_id);
+        if matches!(change, Change::Propose { .. }) {
+            loaded.view.operations = operation_count(connection, run_id)?;
+        }
+    }
+    Ok(loaded)
+}
+
+impl Loaded {
+    /// Loads what the change is about and says in which workspace that is.
+    fn subject(
+        &mut self,
+        connection: &Connection,
+        change: &Change,
+    ) -> Result<Option<WorkspaceId>, Fault> {
+        match change {
+            Change::CreateWorkspace { workspace_id, .. }
+            | Change::UpdateWorkspace { workspace_id, .. }
+            | Change::SetMember { workspace_id, .. }
+            | Change::RemoveMember { workspace_id, .. }
+            | Change::RecordIssue { workspace_id, .. } => Ok(Some(*workspace_id)),
+            Change::CreateNote(new) => {
+                self.note(connection, new.note_id)?;
+                Ok(Some(new.workspace_id))
+            }
+            Change::UpdateNote(write) => self.note(connection, write.note_id),
+            Change::DeleteNote { note_id, .. }
+            | Change::UndeleteNote { note_id, .. }
+            | Change::SetMetadata { note_id, .. }
+            | Change::DeleteMetadata { note_id, .. } => self.note(connection, *note_id),
+            _ => self.automation(connection, change),
+        }
+    }
+
+    fn automation(
+        &mut self,
+        connection: &Connection,
+        change: &Change,
+    ) -> Result<Option<WorkspaceId>, Fault> {
+        match change {
+            Change::CreateRule {
+                rule_id,
+                workspace_id,
+                ..
+            } => {
+                let known = rule(connection, *rule_id)?;
+                self.view.rule_workspace = known.map(|rule| rule.workspace_id);
+                Ok(Some(*workspace_id))
+            }
+            Change::UpdateRule { rule_id, .. } | Change::DeleteRule { rule_id } => {
+                self.rule(connection, *rule_id)
+            }
+            Change::Fire(fire) => {
+                self.view.run = run_of(connection, fire.rule_id, fire.triggering_event_id)?;
+                self.rule(connection, fire.rule_id)
+            }
+            Change::MoveRun { run_id, .. } => {
+                self.view.run = run(connection, run_id)?;
+                Ok(self.view.run.as_ref().map(|run| run.workspace_id))
+            }
+            Change::Propose {
+                operation_id,
+                workspace_id,
+                proposal,
+            } => {
+                self.view.operation = operation(connection, *operation_id)?;
+                self.proposal(connection, proposal)?;
+                Ok(Some(*workspace_id))
+            }
+            Change::Review { operation_id, .. } => {
+                let found = operation(connection, *operation_id)?;
+                if let Some(operation) = &found {
+                    self.proposal(connection, &operation.proposal)?;
+                }
+                self.view.operation = found;
+                Ok(self.view.operation.as_ref().map(|found| found.workspace_id))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn note(&mut self, connection: &Connection, id: NoteId) -> Result<Option<WorkspaceId>, Fault> {
+        if let Some((key, note)) = keyed_note(connection, id)? {
+            self.note_key = Some(key);
+            self.view.note = Some(note);
+        }
+        Ok(self.view.note.as_ref().map(|note| note.workspace_id))
+    }
+
+    fn rule(&mut self, connection: &Connection, id: RuleId) -> Result<Option<WorkspaceId>, Fault> {
+        let found = rule(connection, id)?.filter(|rule| !rule.deleted);
+        self.view.rule_workspace = found.map(|rule| rule.workspace_id);
+        Ok(self.view.rule_workspace)
+    }
+
+    fn proposal(&mut self, connection: &Connection, proposal: &Proposal) -> Result<(), Fault> {
+        let note = match proposal {
+            Proposal::CreateNote(new) => new.note_id,
+            Proposal::UpdateNote(write) => write.note_id,
+            Proposal::RecordIssue { .. } => return Ok(()),
+        };
+        self.note(connection, note)?;
+        Ok(())
+    }
+
+    fn workspace(
+        &mut self,
+        connection: &Connection,
+        id: WorkspaceId,
+        actor: &Actor,
+    ) -> Result<(), Fault> {
+        let sql = "SELECT id, name, state, created_at, updated_at, key, last_seq FROM workspace WHERE id = ?1";
+        let found = rows::one(connection, sql, [id.as_bytes()], |row| {
+            Ok((rows::workspace(row)?, row.get(5)?, row.get::<_, i64>(6)?))
+        })?;
+        let Some((workspace, key, last_seq)) = found else {
+            return Ok(());
+        };
+        if let Actor::User { user_id } = actor {
+            self.view.role = role_in(connection, key, *user_id)?;
+        }
+        self.view.workspace = Some(workspace);
+        self.workspace_key = Some(key);
+        self.last_seq = super::codes::count(last_seq);
+        Ok(())
+    }
+}
+
+/// A rule, deleted ones too.
+pub(super) fn rule(connection: &Connection, id: RuleId) -> Result<Option<StoredRule>, Fault> {
+    let sql = format!("{} WHERE rule.id = ?1", rows::RULE);
+    rows::one(connection, &sql, [id.as_bytes()], rows::rule)
+}
+
+pub(super) fn run(connection: &Connection, id: &RunId) -> Result<Option<AutomationRun>, Fault> {
+    let sql = format!("{} WHERE run.id = ?1", rows::RUN);
+    rows::one(connection, &sql, [id.as_str()], rows::run)
+}
+
+/// The run that this event made this rule queue.
+pub(super) fn run_of(
+    connection: &Connection,
+    rule: RuleId,
+    event: EventId,
+) -> Result<Option<AutomationRun>, Fault> {
+    let sql = format!("{} WHERE rule = ?1 AND event = ?2", rows::RUN);
+    let parameters = params![rule.as_bytes(), event.as_bytes()];
+    rows::one(connection, &sql, parameters, rows::run)
+}
+
+pub(super) fn operation(
+    connection: &Connection,
+    id: OperationId,
+) -> Result<Option<Operation>, Fault> {
+    let sql = format!("{} WHERE id = ?1", rows::OPERATION);
+    rows::one(connection, &sql, [id.as_bytes()], rows::operation)
+}
+
+fn operation_count(connection: &Connection, run: &RunId) -> Result<u32, Fault> {
+    let sql = "SELECT count(*) FROM operation WHERE run = ?1";
+    let found = rows::one(connection, sql, [run.as_str()], |row| Ok(row.get(0)?))?;
+    Ok(found.unwrap_or(0))
+}

@@ -1,0 +1,213 @@
+//! The one thread that writes. It takes all that is queued as a group, commits the group with one sync, and answers.
+//! While somebody waits for a stream to go on, it also looks for what other processes wrote.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::error::{Fault, WorkspaceError};
+use super::readers::{error, set_up};
+use super::streams::{self, Stream};
+use super::transact::Transaction;
+use crate::sqlite::file::StoreFile;
+use crate::watchers::Watchers;
+
+/// How many jobs are taken at once; more would let the first one wait too long.
+const GROUP_MAX: usize = 256;
+
+/// How often to look for what other processes wrote.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many distinct statements the writer uses, and some more.
+const STATEMENTS_MAX: usize = 96;
+
+/// How much of the file the writer keeps in memory, in KiB.
+const CACHE_KIB: i64 = 4096;
+
+/// Something to do in a transaction.
+pub(super) trait Job: Send {
+    /// Does it. What SQLite cannot do rolls back the group; any other fault rolls back this job alone.
+    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), Fault>;
+
+    /// Says what came of it: the group was committed, or why not.
+    fn answer(self: Box<Self>, committed: Result<(), WorkspaceError>);
+}
+
+/// A job with somebody who waits for its answer.
+pub(super) struct Asked<T, F> {
+    make: F,
+    made: Option<T>,
+    done: oneshot::Sender<Result<T, WorkspaceError>>,
+}
+
+impl<T, F> Asked<T, F> {
+    pub(super) fn new(make: F, done: oneshot::Sender<Result<T, WorkspaceError>>) -> Self {
+        Self {
+            make,
+            made: None,
+            done,
+        }
+    }
+}
+
+impl<T, F> Job for Asked<T, F>
+where
+    T: Send,
+    F: FnMut(&mut Transaction<'_>) -> Result<T, Fault> + Send,
+{
+    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), Fault> {
+        self.made = Some((self.make)(transaction)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), WorkspaceError>) {
+        let answer = match (committed, self.made) {
+            (Ok(()), Some(made)) => Ok(made),
+            (Err(error), _) => Err(error),
+            // Without an answer the caller hears that the store was closed.
+            (Ok(()), None) => return,
+        };
+        // Who asked may have gone meanwhile.
+        let _ = self.done.send(answer);
+    }
+}
+
+pub(super) struct Writer {
+    connection: Connection,
+    file: StoreFile,
+    jobs: Receiver<Box<dyn Job>>,
+    watchers: Arc<Watchers<Stream>>,
+    /// What SQLite said at the last poll; it says something else after another process has written.
+    data_version: Option<i64>,
+    polled_at: Instant,
+}
+
+impl Writer {
+    pub(super) fn new(
+        connection: Connection,
+        file: StoreFile,
+        jobs: Receiver<Box<dyn Job>>,
+        watchers: Arc<Watchers<Stream>>,
+    ) -> Self {
+        Self {
+            connection,
+            file,
+            jobs,
+            watchers,
+            data_version: None,
+            polled_at: Instant::now(),
+        }
+    }
+
+    /// Works until nobody can give jobs any more and none is left.
+    pub(super) fn run(mut self) {
+        // A connection that cannot be set up says so again at the first job.
+        let _set_up = set_up(&self.connection, STATEMENTS_MAX, CACHE_KIB);
+        while let Some(group) = self.next_group() {
+            if !group.is_empty() {
+                self.commit(group);
+            }
+            self.poll();
+        }
+    }
+
+    /// What is queued, at least one job unless it is time to poll; `None` when the store was dropped.
+    fn next_group(&self) -> Option<Vec<Box<dyn Job>>> {
+        let first = if self.watchers.is_empty() {
+            Some(self.jobs.recv().ok()?)
+        } else {
+            match self.jobs.recv_timeout(POLL_INTERVAL) {
+                Ok(job) => Some(job),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        };
+        let jobs = first.into_iter().chain(self.jobs.try_iter());
+        Some(jobs.take(GROUP_MAX).collect())
+    }
+
+    fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
+        match self.transact(&mut group) {
+            Ok((results, heads)) => {
+                for (stream, seq) in heads {
+                    self.watchers.publish(&stream, seq);
+                }
+                for (job, result) in group.into_iter().zip(results) {
+                    job.answer(result);
+                }
+            }
+            Err(fault) => {
+                if !self.connection.is_autocommit() {
+                    // What fails here fails again, and louder, when the next group begins.
+                    let _ = self.execute("ROLLBACK");
+                }
+                let error = error(&self.file, fault);
+                for job in group {
+                    job.answer(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    fn transact(&self, group: &mut [Box<dyn Job>]) -> Result<Committed, Fault> {
+        self.execute("BEGIN IMMEDIATE")?;
+        let mut transaction = Transaction::new(&self.connection);
+        let mut results = Vec::with_capacity(group.len());
+        for job in group {
+            self.execute("SAVEPOINT job")?;
+            let heads = transaction.heads.clone();
+            let result = match job.make(&mut transaction) {
+                Ok(()) => Ok(()),
+                Err(fault @ Fault::Sql(_)) => return Err(fault),
+                Err(fault) => {
+                    transaction.heads = heads;
+                    self.execute("ROLLBACK TO job")?;
+                    Err(error(&self.file, fault))
+                }
+            };
+            self.execute("RELEASE job")?;
+            results.push(result);
+        }
+        self.execute("COMMIT")?;
+        Ok((results, transaction.heads))
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute([])
+    }
+
+    /// Wakes those who wait for a stream that another process has written to.
+    fn poll(&mut self) {
+        if self.watchers.is_empty() || self.polled_at.elapsed() < POLL_INTERVAL {
+            return;
+        }
+        self.polled_at = Instant::now();
+        if self.publish_foreign().is_err() {
+            self.watchers.dismiss();
+        }
+    }
+
+    fn publish_foreign(&mut self) -> rusqlite::Result<()> {
+        let data_version = self
+            .connection
+            .prepare_cached("PRAGMA data_version")?
+            .query_row([], |row| row.get(0))?;
+        if self.data_version != Some(data_version) {
+            for stream in self.watchers.watched() {
+                let seq = streams::head(&self.connection, stream)?;
+                self.watchers.publish(&stream, seq);
+            }
+            self.data_version = Some(data_version);
+        }
+        Ok(())
+    }
+}
+
+/// What came of each job, and how far the streams go now.
+type Committed = (
+    Vec<Result<(), WorkspaceError>>,
+    std::collections::BTreeMap<Stream, u64>,
+);

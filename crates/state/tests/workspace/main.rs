@@ -1,0 +1,5 @@
+//! The workspace store, from outside.
+
+mod automation;
+mod common;
+mod notes;
