@@ -35,6 +35,7 @@ pub use change::{Change, Clash};
 pub use counts::{TestCounts, test_counts};
 pub use declared::{DeclaredPath, missing_inputs, missing_outputs};
 pub use delta::{Deltas, Footprint};
+pub(crate) use fault::nearest;
 pub use fault::{PlanFault, PlanFaultKind};
 pub use item::{
     AgentId, BadAgentId, BadItemId, Budget, Complexity, Constraints, ITEM_ID_BYTES_MAX, ItemId,
@@ -43,6 +44,7 @@ pub use item::{
 pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
 pub use path::{BadTreePath, TreePath};
 pub use plan::{PlanContext, WorkPlan};
+pub(crate) use read::{escaped, short, type_of};
 pub use receipt::{
     Admission, ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt,
     Metrics, RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord, verify_chain,

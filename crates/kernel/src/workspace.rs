@@ -3,21 +3,35 @@
 //!
 //! A store loads a [`View`], asks [`decide`] what a [`Change`] comes to, appends the events, and folds them with
 //! [`apply`]. All of it is pure and total: ids and times enter with the change.
+//!
+//! Rules ([`Rule`]) say when something is done by itself: a [`Trigger`], a [`Condition`] and an [`Action`].
 
+mod action;
 mod automation;
 mod change;
+mod condition;
 mod decide;
 mod event;
+mod fault;
+mod fields;
+mod firing;
 mod fold;
 mod id;
 mod links;
 mod metadata;
 mod note;
 mod patch;
+mod prompt_file;
 mod refused;
 mod role;
+mod rule;
+mod schedule;
+mod scope;
 mod text;
 
+pub use action::{
+    Action, LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, RunAction, WorkAction,
+};
 pub use automation::{
     AutomationRun, Issue, Operation, OperationStatus, Proposal, RunAudit, RunFinished, RunQueued,
     RunStatus,
@@ -25,8 +39,14 @@ pub use automation::{
 pub use change::{
     Actor, Change, Fire, NewNote, NoteEdit, NoteWrite, Review, RunEnd, RunMove, View,
 };
+pub use condition::{
+    CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Facts,
+    MATCHED_BYTES_MAX,
+};
 pub use decide::decide;
 pub use event::{Chain, MemberSet, NoteCreated, NoteUpdated, StoredEvent, WorkspaceEvent};
+pub use fault::{Fault, FaultKind};
+pub use firing::{firing_event_id, run_of_firing};
 pub use fold::apply;
 pub use id::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 pub use links::{LINKS_MAX, links};
@@ -36,6 +56,16 @@ pub use note::{
     title_from_clock,
 };
 pub use patch::{BadPatch, PatchOp, patched};
+pub use prompt_file::{
+    AGENT_NAME, AgentPrompt, DEFAULT_CONDITION, Mode, PROMPT_FILE_BYTES_MAX, PROTOCOL, PromptFault,
+    ReadPrompt, STATES, Segment, TAGS, segments_for,
+};
 pub use refused::Refused;
 pub use role::{Permission, Role};
+pub use rule::{BadSchedule, CHAIN_DEPTH, Rule, RuleDraft, Surroundings, Trigger};
+pub use schedule::{
+    CLOCK_CORRECTED_MS, CatchUp, Due, FIRED_AT_ONCE_MAX, Instants, ON_TIME_MS, Overlap, Schedule,
+    due,
+};
+pub use scope::{Scope, ScopeCode, ScopeViolation};
 pub use text::{SNIPPET_CHARS_MAX, headings, index_text, search_terms, snippet};

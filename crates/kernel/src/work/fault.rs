@@ -107,7 +107,7 @@ fn circle(ids: &[ItemId]) -> String {
 }
 
 /// The known word that is nearest to what was written, if one is near at all.
-pub(super) fn nearest<'k>(
+pub(crate) fn nearest<'k>(
     written: &str,
     known: impl IntoIterator<Item = &'k str>,
 ) -> Option<String> {

@@ -280,7 +280,7 @@ pub(super) fn wrong_type(expected: &'static str, found: &Value) -> PlanFaultKind
     }
 }
 
-pub(super) fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -292,12 +292,12 @@ pub(super) fn type_of(value: &Value) -> &'static str {
 }
 
 /// A name as JSON pointers write it.
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     short(name).replace('~', "~0").replace('/', "~1")
 }
 
 /// What somebody wrote may be long; a message need not be.
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     const SHOWN_MAX: usize = 80;
     match text.char_indices().nth(SHOWN_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),

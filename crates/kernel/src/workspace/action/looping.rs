@@ -1,0 +1,281 @@
+//! The action `kjxlkj_agent`: which prompt, which model, how fast, with which memory and in which scope.
+
+use serde::Serialize;
+
+use super::super::fault::FaultKind;
+use super::super::fields::{Fields, unknown_word};
+use super::super::id::WorkspaceId;
+use super::super::prompt_file::{MODES, Mode};
+use super::super::rule::Surroundings;
+use super::super::scope::{self, Scope};
+use super::{REQUEST_BYTES_MAX, data_path};
+use crate::work::short;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const TIMEOUT_MS_MAX: u64 = 60 * 60 * 1000;
+const TOKENS_MAX: u64 = 1_000_000;
+const ITERATIONS_MAX: u64 = 10_000;
+const PAGING_BYTES_MAX: u64 = 1 << 20;
+const URL_BYTES_MAX: usize = 2048;
+const MODEL_BYTES_MAX: usize = 256;
+
+/// A run of the agent, one loop after the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoopAction {
+    pub prompt_path: String,
+    pub provider: ProviderChoice,
+    /// `None` leaves it to the prompt file.
+    pub mode: Option<Mode>,
+    pub memory: MemoryPlace,
+    #[serde(rename = "loop")]
+    pub pace: Pace,
+    pub scope: Scope,
+    /// Whether anything but well-formed instructions fails a reply as a whole.
+    pub strict_mode: bool,
+    /// The memory, in bytes, at which the agent is told to put parts of it away.
+    pub paging_bytes: u64,
+    /// What the agent is asked; without it, it is told what the rule fired on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+}
+
+/// Which model is asked, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProviderChoice {
+    pub provider_kind: String,
+    /// `None` is the place where a provider of this kind is usually found.
+    pub base_url: Option<String>,
+    pub model: String,
+    pub timeout_ms: u64,
+    pub max_tokens: u32,
+    pub temperature: f64,
+}
+
+/// Where the memory lies, and whether replies are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemoryPlace {
+    pub kv_store_path: String,
+    pub retain_full_conversation_logs: bool,
+}
+
+/// How long the agent waits between loops, and how many there are at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pace {
+    pub loop_delay_ms: u64,
+    pub idle_delay_ms: u64,
+    pub max_iterations: u32,
+}
+
+/// What holds where an action says nothing. A host may have its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopDefaults {
+    pub prompt_path: String,
+    pub provider: ProviderChoice,
+    pub mode: Option<Mode>,
+    pub memory: MemoryPlace,
+    pub pace: Pace,
+    pub strict_mode: bool,
+    pub paging_bytes: u64,
+}
+
+impl Default for LoopDefaults {
+    fn default() -> Self {
+        Self {
+            prompt_path: "./data/agent-prompt.json".into(),
+            provider: ProviderChoice {
+                provider_kind: "lmstudio".into(),
+                base_url: Some("http://127.0.0.1:1234/v1".into()),
+                model: "nvidia/nemotron-3-nano".into(),
+                timeout_ms: 300_000,
+                max_tokens: 4096,
+                temperature: 0.1,
+            },
+            mode: None,
+            memory: MemoryPlace {
+                kv_store_path: "./data/agent-kv-store.json".into(),
+                retain_full_conversation_logs: false,
+            },
+            pace: Pace {
+                loop_delay_ms: 1500,
+                idle_delay_ms: 5000,
+                max_iterations: 100,
+            },
+            strict_mode: false,
+            paging_bytes: 8192,
+        }
+    }
+}
+
+impl LoopAction {
+    /// The action that says nothing.
+    pub fn usual(workspace: WorkspaceId, defaults: &LoopDefaults) -> Self {
+        Self {
+            prompt_path: defaults.prompt_path.clone(),
+            provider: defaults.provider.clone(),
+            mode: defaults.mode,
+            memory: defaults.memory.clone(),
+            pace: defaults.pace,
+            scope: Scope::usual(workspace),
+            strict_mode: defaults.strict_mode,
+            paging_bytes: defaults.paging_bytes,
+            request: None,
+        }
+    }
+
+    /// The mode of a run: what the action says, else the host, else the prompt file.
+    pub fn mode_with(&self, prompt: Option<Mode>) -> Mode {
+        self.mode.or(prompt).unwrap_or(Mode::Yolo)
+    }
+}
+
+const FIELDS: [&str; 11] = [
+    "kind",
+    "prompt_path",
+    "prompt_json_path",
+    "provider",
+    "mode",
+    "memory",
+    "loop",
+    "scope",
+    "strict_mode",
+    "paging_bytes",
+    "request",
+];
+const PROVIDER_FIELDS: [&str; 6] = [
+    "provider_kind",
+    "base_url",
+    "model",
+    "timeout_ms",
+    "max_tokens",
+    "temperature",
+];
+const MEMORY_FIELDS: [&str; 4] = [
+    "kv_store_path",
+    "retain_full_conversation_logs",
+    "type",
+    "carry_over",
+];
+const LOOP_FIELDS: [&str; 3] = ["loop_delay_ms", "idle_delay_ms", "max_iterations"];
+
+pub(super) fn read(
+    fields: &mut Fields<'_, '_>,
+    workspace: &WorkspaceId,
+    host: &dyn Surroundings,
+) -> LoopAction {
+    let usual = LoopAction::usual(*workspace, host.loop_defaults());
+    fields.refuse_unknown(&FIELDS);
+    // An older form of the action has another name for it.
+    let prompt_path = data_path(fields, "prompt_path").or(data_path(fields, "prompt_json_path"));
+    let request = fields.text("request", REQUEST_BYTES_MAX);
+    LoopAction {
+        prompt_path: prompt_path.unwrap_or(usual.prompt_path),
+        provider: read_provider(fields, usual.provider, host),
+        mode: fields.word("mode", &MODES).or(usual.mode),
+        memory: read_memory(fields, usual.memory),
+        pace: read_pace(fields, usual.pace),
+        scope: scope::read(fields.object("scope"), workspace),
+        strict_mode: fields.flag("strict_mode").unwrap_or(usual.strict_mode),
+        paging_bytes: fields
+            .whole("paging_bytes", 256..=PAGING_BYTES_MAX)
+            .unwrap_or(usual.paging_bytes),
+        request: request.map(str::to_owned),
+    }
+}
+
+/// Written as an object, or as the name of its kind alone.
+fn read_provider(
+    fields: &mut Fields<'_, '_>,
+    usual: ProviderChoice,
+    host: &dyn Surroundings,
+) -> ProviderChoice {
+    let is_name = fields.given("provider").is_some_and(|it| it.is_string());
+    if is_name {
+        let kind = read_kind(fields, "provider", host);
+        return of_kind(kind, usual);
+    }
+    let Some(mut fields) = fields.object("provider") else {
+        return usual;
+    };
+    fields.refuse_unknown(&PROVIDER_FIELDS);
+    let kind = read_kind(&mut fields, "provider_kind", host);
+    let usual = of_kind(kind, usual);
+    let model = fields.text("model", MODEL_BYTES_MAX).map(str::to_owned);
+    let tokens = fields.whole("max_tokens", 1..=TOKENS_MAX);
+    let timeout_ms = fields.whole("timeout_ms", 1..=TIMEOUT_MS_MAX);
+    ProviderChoice {
+        base_url: read_url(&mut fields, &usual.provider_kind, host).or(usual.base_url),
+        provider_kind: usual.provider_kind,
+        model: model.unwrap_or(usual.model),
+        timeout_ms: timeout_ms.unwrap_or(usual.timeout_ms),
+        max_tokens: tokens.map_or(usual.max_tokens, |it| it as u32),
+        temperature: fields
+            .number("temperature", 0, 2)
+            .unwrap_or(usual.temperature),
+    }
+}
+
+/// The usual place is that of the usual kind: no other kind is looked for there.
+fn of_kind(kind: Option<String>, usual: ProviderChoice) -> ProviderChoice {
+    match kind {
+        Some(kind) if kind != usual.provider_kind => ProviderChoice {
+            provider_kind: kind,
+            base_url: None,
+            ..usual
+        },
+        _ => usual,
+    }
+}
+
+fn read_kind(fields: &mut Fields<'_, '_>, field: &str, host: &dyn Surroundings) -> Option<String> {
+    let written = fields.text(field, 64)?;
+    let known = host.provider_kinds();
+    if !known.contains(&written) {
+        fields.fault(field, unknown_word(written, known.iter().copied()));
+    }
+    Some(written.to_owned())
+}
+
+fn read_url(fields: &mut Fields<'_, '_>, kind: &str, host: &dyn Surroundings) -> Option<String> {
+    let written = fields.text("base_url", URL_BYTES_MAX)?;
+    let rest = written
+        .strip_prefix("http://")
+        .or_else(|| written.strip_prefix("https://"));
+    let authority = rest.and_then(|it| it.split(['/', '?', '#']).next());
+    let is_url = authority.is_some_and(|it| !it.is_empty() && !it.contains('@'));
+    if !is_url && !host.is_file_provider(kind) {
+        let found = short(written);
+        fields.fault("base_url", FaultKind::NotAnUrl { found });
+    }
+    Some(written.trim_end_matches('/').to_owned())
+}
+
+fn read_memory(fields: &mut Fields<'_, '_>, usual: MemoryPlace) -> MemoryPlace {
+    let Some(mut fields) = fields.object("memory") else {
+        return usual;
+    };
+    fields.refuse_unknown(&MEMORY_FIELDS);
+    fields.word("type", &[("kv_store", ())]);
+    if fields.flag("carry_over") == Some(false) {
+        let why = "must be true: the memory of an agent outlives its loops; name another kv_store_path for a fresh one";
+        fields.fault("carry_over", FaultKind::Told { why: why.into() });
+    }
+    let retained = fields.flag("retain_full_conversation_logs");
+    MemoryPlace {
+        kv_store_path: data_path(&mut fields, "kv_store_path").unwrap_or(usual.kv_store_path),
+        retain_full_conversation_logs: retained.unwrap_or(usual.retain_full_conversation_logs),
+    }
+}
+
+fn read_pace(fields: &mut Fields<'_, '_>, usual: Pace) -> Pace {
+    let Some(mut fields) = fields.object("loop") else {
+        return usual;
+    };
+    fields.refuse_unknown(&LOOP_FIELDS);
+    let iterations = fields.whole("max_iterations", 1..=ITERATIONS_MAX);
+    let mut delay = |field, usual| fields.whole(field, 0..=DAY_MS).unwrap_or(usual);
+    Pace {
+        loop_delay_ms: delay("loop_delay_ms", usual.loop_delay_ms),
+        idle_delay_ms: delay("idle_delay_ms", usual.idle_delay_ms),
+        max_iterations: iterations.map_or(usual.max_iterations, |it| it as u32),
+    }
+}

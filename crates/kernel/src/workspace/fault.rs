@@ -1,0 +1,135 @@
+//! What is wrong with something that a person wrote: where, and what to do about it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+/// One thing that is wrong. All of them are found at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// A JSON pointer into what was written.
+    pub at: String,
+    pub kind: FaultKind,
+}
+
+impl Fault {
+    pub(super) fn new(at: impl Into<String>, kind: FaultKind) -> Self {
+        Self {
+            at: at.into(),
+            kind,
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.at.as_str() {
+            "" => write!(f, "at the top: {}", self.kind),
+            at => write!(f, "{at}: {}", self.kind),
+        }
+    }
+}
+
+/// As a client is shown it: the place and the sentence.
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut shown = serializer.serialize_struct("Fault", 2)?;
+        shown.serialize_field("at", &self.at)?;
+        shown.serialize_field("message", &self.kind.to_string())?;
+        shown.end()
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    #[error("{field} is missing")]
+    Missing { field: &'static str },
+    #[error("there is no field {field:?}{}", did_you_mean(.nearest))]
+    UnknownField {
+        field: String,
+        nearest: Option<String>,
+    },
+    #[error("must be {expected}, not {found}")]
+    WrongType {
+        expected: &'static str,
+        found: &'static str,
+    },
+    #[error("must be one of {known}, not {found:?}{}", did_you_mean(.nearest))]
+    UnknownWord {
+        found: String,
+        known: String,
+        nearest: Option<String>,
+    },
+    #[error("must be {expected:?}, not {found:?}")]
+    NotTheWord {
+        expected: &'static str,
+        found: String,
+    },
+    #[error("must be a whole number from {least} to {most}, not {found}")]
+    OutOfRange {
+        found: String,
+        least: u64,
+        most: u64,
+    },
+    #[error("must be a number from {least} to {most}, not {found}")]
+    NumberOutOfRange {
+        found: String,
+        least: u32,
+        most: u32,
+    },
+    #[error("must not be empty")]
+    Empty,
+    #[error("must not be longer than {most} bytes, and has {found}")]
+    TooLong { found: usize, most: usize },
+    #[error("must not have more than {most} members, and has {found}")]
+    TooMany { found: usize, most: usize },
+    #[error("must not hold control characters")]
+    Control,
+    #[error("must be a UUID such as 3f2b0c9e-5a51-4f0e-9d57-0c1f4a5f9b1e, not {found:?}")]
+    NotAnId { found: String },
+    #[error(
+        "must be the workspace of the rule, {expected}: an agent never writes in another one; leave it out"
+    )]
+    OtherWorkspace { expected: String },
+    #[error("must be false: an agent never writes outside of its workspace")]
+    CrossWorkspace,
+    #[error(
+        "must be a path inside the data directory, without '..' and not beginning with '/', not {found:?}"
+    )]
+    OutsideData { found: String },
+    #[error("must be a kind of note such as note or meeting_minutes, not {found:?}")]
+    NotAKind { found: String },
+    #[error(
+        "must begin with http:// or https:// and hold neither a user name nor a password, not {found:?}"
+    )]
+    NotAnUrl { found: String },
+    #[error("a rule with the trigger automation_schedule.cron needs a schedule with a cron line")]
+    NoSchedule,
+    #[error("only rules with the trigger automation_schedule.cron have a schedule, not {trigger}")]
+    NeedlessSchedule { trigger: &'static str },
+    #[error("conditions nest at most {most} deep")]
+    TooDeep { most: usize },
+    #[error("a condition has at most {most} parts")]
+    TooManyParts { most: usize },
+    #[error("{field} cannot be compared by {op}: {why}")]
+    NotComparable {
+        field: String,
+        op: &'static str,
+        why: &'static str,
+    },
+    #[error("is no usable pattern: {why}")]
+    BadPattern { why: String },
+    /// What only the host can know.
+    #[error("{why}")]
+    Told { why: String },
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => String::new(),
+    }
+}
