@@ -9,6 +9,7 @@ use super::metadata::Metadata;
 use super::note::{AccessScope, Note, Workspace, WorkspaceState};
 use super::patch::PatchOp;
 use super::role::Role;
+use super::rule::{Rule, RuleDraft};
 use crate::hash::Hash;
 use crate::id::RunId;
 use crate::time::Millis;
@@ -71,15 +72,13 @@ pub enum Change {
         base_version: Option<u64>,
         key: String,
     },
-    /// The rule was checked by whoever made the change.
     CreateRule {
         rule_id: RuleId,
-        workspace_id: WorkspaceId,
-        rule: Value,
+        draft: Box<RuleDraft>,
     },
     UpdateRule {
         rule_id: RuleId,
-        rule: Value,
+        draft: Box<RuleDraft>,
     },
     DeleteRule {
         rule_id: RuleId,
@@ -216,8 +215,8 @@ pub struct View {
     /// What the person whom the change is about is in the workspace.
     pub member: Option<Role>,
     pub owners: u64,
-    /// The workspace of the rule that the change is about.
-    pub rule_workspace: Option<WorkspaceId>,
+    /// The rule that the change is about.
+    pub rule: Option<Rule>,
     /// The run that the change is about, or that was queued for the same event.
     pub run: Option<AutomationRun>,
     pub operation: Option<Operation>,

@@ -9,6 +9,7 @@ use super::id::{EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 use super::metadata::Metadata;
 use super::note::{AccessScope, WorkspaceState};
 use super::role::Role;
+use super::rule::Rule;
 use crate::id::RunId;
 use crate::text::Text;
 use crate::time::Millis;
@@ -77,9 +78,9 @@ pub enum WorkspaceEvent {
     #[serde(rename = "note.metadata_deleted")]
     NoteMetadataDeleted { note_id: NoteId, key: String },
     #[serde(rename = "rule.created")]
-    RuleCreated { rule_id: RuleId, rule: Value },
+    RuleCreated { rule: Box<Rule> },
     #[serde(rename = "rule.updated")]
-    RuleUpdated { rule_id: RuleId, rule: Value },
+    RuleUpdated { rule: Box<Rule> },
     #[serde(rename = "rule.deleted")]
     RuleDeleted { rule_id: RuleId },
     #[serde(rename = "automation_queued")]

@@ -112,17 +112,14 @@ CREATE TABLE vector (
 ) STRICT;
 
 CREATE TABLE rule (
-    key        INTEGER PRIMARY KEY,
-    id         BLOB NOT NULL UNIQUE,
-    workspace  INTEGER NOT NULL REFERENCES workspace (key),
-    enabled    INTEGER NOT NULL,
-    deleted    INTEGER NOT NULL,
-    body       TEXT NOT NULL,
-    version    INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    updated_at INTEGER NOT NULL
+    key       INTEGER PRIMARY KEY,
+    id        BLOB NOT NULL UNIQUE,
+    workspace INTEGER NOT NULL REFERENCES workspace (key),
+    enabled   INTEGER NOT NULL,
+    deleted   INTEGER NOT NULL,
+    body      TEXT NOT NULL
 ) STRICT;
-CREATE INDEX rule_of_workspace ON rule (workspace, created_at, id) WHERE deleted = 0;
+CREATE INDEX rule_of_workspace ON rule (workspace) WHERE deleted = 0;
 CREATE INDEX rule_enabled ON rule (workspace) WHERE enabled = 1 AND deleted = 0;
 
 CREATE TABLE run (

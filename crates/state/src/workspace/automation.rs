@@ -1,7 +1,8 @@
 //! Rules, their runs, and what those left for a person.
 
 use bonded_kernel::workspace::{
-    AutomationRun, EventId, Operation, OperationId, RuleId, RunStatus, StoredEvent, WorkspaceId,
+    AutomationRun, EventId, Operation, OperationId, Rule, RuleId, RunStatus, StoredEvent,
+    WorkspaceId,
 };
 use bonded_kernel::{Millis, RunId};
 use rusqlite::{Connection, params};
@@ -22,14 +23,15 @@ pub struct RunFilter {
 
 impl WorkspaceStore {
     /// The rules of a workspace, the oldest first.
-    pub async fn rules(&self, workspace: WorkspaceId) -> Result<Vec<StoredRule>, WorkspaceError> {
+    pub async fn rules(&self, workspace: WorkspaceId) -> Result<Vec<Rule>, WorkspaceError> {
         self.read(move |connection| {
             let sql = format!(
-                "{} WHERE rule.workspace = (SELECT key FROM workspace WHERE id = ?1) AND deleted = 0 \
-                 ORDER BY rule.created_at, rule.id",
+                "{} WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) AND deleted = 0 ORDER BY key",
                 rows::RULE
             );
-            rows::all(connection, &sql, [workspace.as_bytes()], rows::rule)
+            rows::all(connection, &sql, [workspace.as_bytes()], |row| {
+                Ok(rows::rule(row)?.rule)
+            })
         })
         .await
     }
@@ -41,13 +43,11 @@ impl WorkspaceStore {
     }
 
     /// The rules of all workspaces that may fire.
-    pub async fn enabled_rules(&self) -> Result<Vec<StoredRule>, WorkspaceError> {
+    pub async fn enabled_rules(&self) -> Result<Vec<Rule>, WorkspaceError> {
         self.read(|connection| {
-            let sql = format!(
-                "{} WHERE enabled = 1 AND deleted = 0 AND workspace.state = 'active' ORDER BY rule.key",
-                rows::RULE
-            );
-            rows::all(connection, &sql, [], rows::rule)
+            let sql = "SELECT body, deleted FROM rule JOIN workspace ON workspace.key = rule.workspace \
+                 WHERE enabled = 1 AND deleted = 0 AND workspace.state = 'active' ORDER BY rule.key";
+            rows::all(connection, sql, [], |row| Ok(rows::rule(row)?.rule))
         })
         .await
     }

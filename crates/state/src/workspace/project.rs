@@ -7,7 +7,7 @@ use bonded_kernel::workspace::{Change, MemberSet, StoredEvent, Workspace, Worksp
 use rusqlite::{Connection, params};
 
 use super::Outcome;
-use super::codes::{count, number, time, word};
+use super::codes::{number, time, word};
 use super::error::Fault;
 use super::views::{self, Loaded};
 
@@ -164,9 +164,4 @@ impl<'a> Projection<'a> {
         };
         Ok(outcome.unwrap_or(Outcome::Done))
     }
-}
-
-/// A version as a count of events, for tables that count changes themselves.
-fn next(version: i64) -> i64 {
-    number(count(version) + 1)
 }

@@ -1,30 +1,22 @@
 //! How rows become what they stand for.
 
 use bonded_kernel::workspace::{
-    AutomationRun, Chain, EventId, Note, NoteId, Operation, RuleId, StoredEvent, Workspace,
+    AutomationRun, Chain, EventId, Note, NoteId, Operation, Rule, RuleId, StoredEvent, Workspace,
     WorkspaceEvent, WorkspaceId,
 };
-use bonded_kernel::{Millis, RunId, Text};
+use bonded_kernel::{RunId, Text};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::blobs;
 use super::codes::{at, bytes, count, from_word};
 use super::error::Fault;
 
-/// A rule as it is kept. What it says was checked when it was written.
+/// A rule, and whether it was deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredRule {
-    pub rule_id: RuleId,
-    pub workspace_id: WorkspaceId,
-    pub enabled: bool,
-    pub rule: Value,
-    /// 1 for a new rule, one more with each change.
-    pub version: u64,
-    pub created_at: Millis,
-    pub updated_at: Millis,
-    pub deleted: bool,
+    pub rule: Rule,
+    pub is_deleted: bool,
 }
 
 pub(super) const WORKSPACE: &str = "SELECT id, name, state, created_at, updated_at FROM workspace";
@@ -103,19 +95,12 @@ pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), Fault> {
     Ok((row.get(0)?, note))
 }
 
-pub(super) const RULE: &str = "SELECT rule.id, workspace.id, enabled, body, version, rule.created_at, rule.updated_at, deleted \
-     FROM rule JOIN workspace ON workspace.key = rule.workspace";
+pub(super) const RULE: &str = "SELECT body, deleted FROM rule";
 
 pub(super) fn rule(row: &Row<'_>) -> Result<StoredRule, Fault> {
     Ok(StoredRule {
-        rule_id: RuleId::from_bytes(id(row, 0)?),
-        workspace_id: WorkspaceId::from_bytes(id(row, 1)?),
-        enabled: row.get(2)?,
-        rule: from_json(row, 3)?,
-        version: count(row.get(4)?),
-        created_at: at(row.get(5)?),
-        updated_at: at(row.get(6)?),
-        deleted: row.get(7)?,
+        rule: from_json(row, 0)?,
+        is_deleted: row.get(1)?,
     })
 }
 

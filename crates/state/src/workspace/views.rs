@@ -79,14 +79,10 @@ impl Loaded {
         change: &Change,
     ) -> Result<Option<WorkspaceId>, Fault> {
         match change {
-            Change::CreateRule {
-                rule_id,
-                workspace_id,
-                ..
-            } => {
+            Change::CreateRule { rule_id, draft } => {
                 let known = rule(connection, *rule_id)?;
-                self.view.rule_workspace = known.map(|rule| rule.workspace_id);
-                Ok(Some(*workspace_id))
+                self.view.rule = known.map(|known| known.rule);
+                Ok(Some(draft.workspace_id))
             }
             Change::UpdateRule { rule_id, .. } | Change::DeleteRule { rule_id } => {
                 self.rule(connection, *rule_id)
@@ -129,9 +125,9 @@ impl Loaded {
     }
 
     fn rule(&mut self, connection: &Connection, id: RuleId) -> Result<Option<WorkspaceId>, Fault> {
-        let found = rule(connection, id)?.filter(|rule| !rule.deleted);
-        self.view.rule_workspace = found.map(|rule| rule.workspace_id);
-        Ok(self.view.rule_workspace)
+        let found = rule(connection, id)?.filter(|found| !found.is_deleted);
+        self.view.rule = found.map(|found| found.rule);
+        Ok(self.view.rule.as_ref().map(|rule| rule.draft.workspace_id))
     }
 
     fn proposal(&mut self, connection: &Connection, proposal: &Proposal) -> Result<(), Fault> {

@@ -2,7 +2,7 @@
 
 use bonded_kernel::workspace::{
     Actor, Change, EventId, Fire, Issue, NoteEdit, NoteWrite, OperationId, OperationStatus,
-    Proposal, Review, Role, RuleId, RunEnd, RunMove, RunStatus,
+    Proposal, Review, Role, RuleDraft, RuleId, RunEnd, RunMove, RunStatus, Trigger,
 };
 use bonded_kernel::{Millis, RunId};
 use bonded_state::workspace::{Outcome, Page, RunFilter, Write};
@@ -42,13 +42,23 @@ fn as_agent(run: &str, change: Change) -> Write {
     }
 }
 
+fn draft(enabled: bool) -> RuleDraft {
+    RuleDraft {
+        workspace_id: WORKSPACE,
+        trigger: Trigger::Manual,
+        condition_json: json!({}),
+        action_json: json!({ "kind": "run" }),
+        enabled,
+        schedule: None,
+        max_chain_depth: 3,
+    }
+}
+
 async fn with_rule() -> World {
     let world = world().await;
-    let rule = json!({ "trigger": "manual", "enabled": true });
     let change = Change::CreateRule {
         rule_id: RULE,
-        workspace_id: WORKSPACE,
-        rule,
+        draft: Box::new(draft(true)),
     };
     world.write(change).await.expect("the rule is made");
     world
@@ -60,7 +70,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
     let editor = world.member(11, Role::Editor).await;
     let off = || Change::UpdateRule {
         rule_id: RULE,
-        rule: json!({ "trigger": "manual", "enabled": false }),
+        draft: Box::new(draft(false)),
     };
     let refused = world.send(by(editor, off())).await.expect_err("no admin");
     assert_eq!(refused.code(), "ROLE_FORBIDDEN");
@@ -71,7 +81,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
     world.write(off()).await.expect("it is changed");
     let rules = world.store.rules(WORKSPACE).await.expect("it reads");
     assert_eq!(
-        (rules.len(), rules[0].enabled, rules[0].version),
+        (rules.len(), rules[0].draft.enabled, rules[0].version),
         (1, false, 2)
     );
     assert_eq!(world.store.enabled_rules().await.expect("it reads"), []);
@@ -81,7 +91,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
     let refused = world.write(gone).await.expect_err("it is gone");
     assert_eq!(refused.code(), "RULE_NOT_FOUND");
     let kept = world.store.rule(RULE).await.expect("it reads");
-    assert!(kept.is_some_and(|rule| rule.deleted));
+    assert!(kept.is_some_and(|rule| rule.is_deleted));
 }
 
 #[tokio::test]

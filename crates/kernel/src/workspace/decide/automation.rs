@@ -12,6 +12,7 @@ use crate::workspace::event::WorkspaceEvent;
 use crate::workspace::id::{OperationId, RuleId, WorkspaceId};
 use crate::workspace::refused::Refused;
 use crate::workspace::role::Permission;
+use crate::workspace::rule::{Rule, RuleDraft};
 
 const ISSUE_KEY_CHARS_MAX: usize = 500;
 const ISSUE_BYTES_MAX: usize = 64 << 10;
@@ -24,22 +25,16 @@ pub(super) fn decide(
     now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
     match change {
-        Change::CreateRule {
-            rule_id,
-            workspace_id,
-            rule,
-        } => create_rule(view, *rule_id, *workspace_id, rule, actor),
-        Change::UpdateRule { rule_id, rule } => {
-            let workspace_id = rule_workspace(view, *rule_id)?;
-            permit(view, workspace_id, actor, Permission::ManageRules)?;
-            Ok(vec![WorkspaceEvent::RuleUpdated {
-                rule_id: *rule_id,
-                rule: rule.clone(),
-            }])
-        }
+        Change::CreateRule { rule_id, draft } => create_rule(view, *rule_id, draft, actor, now),
+        Change::UpdateRule { rule_id, draft } => update_rule(view, *rule_id, draft, actor, now),
         Change::DeleteRule { rule_id } => {
-            let workspace_id = rule_workspace(view, *rule_id)?;
-            permit(view, workspace_id, actor, Permission::ManageRules)?;
+            let rule = known_rule(view, *rule_id)?;
+            permit(
+                view,
+                rule.draft.workspace_id,
+                actor,
+                Permission::ManageRules,
+            )?;
             Ok(vec![WorkspaceEvent::RuleDeleted { rule_id: *rule_id }])
         }
         Change::Fire(fire) => fire_rule(view, fire, actor),
@@ -78,26 +73,57 @@ pub(super) fn decide(
 fn create_rule(
     view: &View,
     rule_id: RuleId,
-    workspace_id: WorkspaceId,
-    rule: &Value,
+    draft: &RuleDraft,
     actor: &Actor,
+    now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    permit(view, workspace_id, actor, Permission::ManageRules)?;
-    if view.rule_workspace.is_some() {
+    permit(view, draft.workspace_id, actor, Permission::ManageRules)?;
+    if view.rule.is_some() {
         return Err(Refused::bad(format!(
             "there is a rule {rule_id} already; draw another id"
         )));
     }
-    let rule = rule.clone();
-    Ok(vec![WorkspaceEvent::RuleCreated { rule_id, rule }])
+    let rule = Box::new(Rule {
+        rule_id,
+        draft: draft.clone(),
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    });
+    Ok(vec![WorkspaceEvent::RuleCreated { rule }])
 }
 
-fn rule_workspace(view: &View, rule_id: RuleId) -> Result<WorkspaceId, Refused> {
-    view.rule_workspace.ok_or(Refused::RuleNotFound { rule_id })
+fn update_rule(
+    view: &View,
+    rule_id: RuleId,
+    draft: &RuleDraft,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let known = known_rule(view, rule_id)?;
+    let workspace_id = known.draft.workspace_id;
+    permit(view, workspace_id, actor, Permission::ManageRules)?;
+    if draft.workspace_id != workspace_id {
+        return Err(Refused::bad(format!(
+            "rule {rule_id} belongs to workspace {workspace_id} and stays there; make a new rule in the other one"
+        )));
+    }
+    let rule = Box::new(Rule {
+        rule_id,
+        draft: draft.clone(),
+        version: known.version + 1,
+        created_at: known.created_at,
+        updated_at: now,
+    });
+    Ok(vec![WorkspaceEvent::RuleUpdated { rule }])
+}
+
+fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
+    view.rule.as_ref().ok_or(Refused::RuleNotFound { rule_id })
 }
 
 fn fire_rule(view: &View, fire: &Fire, actor: &Actor) -> Result<Vec<WorkspaceEvent>, Refused> {
-    let workspace_id = rule_workspace(view, fire.rule_id)?;
+    let workspace_id = known_rule(view, fire.rule_id)?.draft.workspace_id;
     permit(view, workspace_id, actor, Permission::LaunchRules)?;
     if view.run.is_some() {
         return Ok(vec![]);

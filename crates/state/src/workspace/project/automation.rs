@@ -1,16 +1,15 @@
 //! The rows of rules, runs, operations and issues.
 
 use bonded_kernel::workspace::{
-    AutomationRun, Operation, OperationId, OperationStatus, RuleId, RunFinished, RunQueued,
+    AutomationRun, Operation, OperationId, OperationStatus, Rule, RunFinished, RunQueued,
     RunStatus, StoredEvent, WorkspaceEvent,
 };
 use rusqlite::params;
 use serde_json::Value;
 
-use super::{Projection, next};
+use super::Projection;
 use crate::workspace::codes::{json, number, time, word};
 use crate::workspace::error::Fault;
-use crate::workspace::rows;
 
 impl Projection<'_> {
     pub(super) fn project_automation(
@@ -19,13 +18,23 @@ impl Projection<'_> {
         row: u64,
     ) -> Result<(), Fault> {
         match &stored.event {
-            WorkspaceEvent::RuleCreated { rule_id, rule } => {
-                self.insert_rule(stored, *rule_id, rule)
+            WorkspaceEvent::RuleCreated { rule } => self.insert_rule(rule),
+            WorkspaceEvent::RuleUpdated { rule } => {
+                self.connection
+                    .prepare_cached("UPDATE rule SET enabled = ?2, body = ?3 WHERE id = ?1")?
+                    .execute(params![
+                        rule.rule_id.as_bytes(),
+                        rule.draft.enabled,
+                        json(rule)?
+                    ])?;
+                Ok(())
             }
-            WorkspaceEvent::RuleUpdated { rule_id, rule } => {
-                self.update_rule(stored, *rule_id, Some(rule))
+            WorkspaceEvent::RuleDeleted { rule_id } => {
+                self.connection
+                    .prepare_cached("UPDATE rule SET deleted = 1 WHERE id = ?1")?
+                    .execute([rule_id.as_bytes()])?;
+                Ok(())
             }
-            WorkspaceEvent::RuleDeleted { rule_id } => self.update_rule(stored, *rule_id, None),
             WorkspaceEvent::AutomationQueued(queued) => self.insert_run(stored, queued),
             WorkspaceEvent::AutomationRunning { .. } => {
                 self.move_run(stored, RunStatus::Running, None)
@@ -61,43 +70,16 @@ impl Projection<'_> {
         }
     }
 
-    fn insert_rule(&self, stored: &StoredEvent, id: RuleId, rule: &Value) -> Result<(), Fault> {
+    fn insert_rule(&self, rule: &Rule) -> Result<(), Fault> {
         self.connection
             .prepare_cached(
-                "INSERT INTO rule (id, workspace, enabled, deleted, body, version, created_at, updated_at) \
-                 VALUES (?1, ?2, ?3, 0, ?4, 1, ?5, ?5)",
+                "INSERT INTO rule (id, workspace, enabled, deleted, body) VALUES (?1, ?2, ?3, 0, ?4)",
             )?
             .execute(params![
-                id.as_bytes(),
+                rule.rule_id.as_bytes(),
                 self.loaded.workspace_key,
-                is_enabled(rule),
+                rule.draft.enabled,
                 json(rule)?,
-                time(stored.at),
-            ])?;
-        Ok(())
-    }
-
-    fn update_rule(
-        &self,
-        stored: &StoredEvent,
-        id: RuleId,
-        rule: Option<&Value>,
-    ) -> Result<(), Fault> {
-        let sql = "SELECT version FROM rule WHERE id = ?1";
-        let version = rows::one(self.connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))?;
-        let body = rule.map(json).transpose()?;
-        self.connection
-            .prepare_cached(
-                "UPDATE rule SET enabled = ?2, deleted = ?3, body = ifnull(?4, body), version = ?5, updated_at = ?6 \
-                 WHERE id = ?1",
-            )?
-            .execute(params![
-                id.as_bytes(),
-                rule.is_some_and(is_enabled),
-                rule.is_none(),
-                body,
-                next(version.unwrap_or(0)),
-                time(stored.at),
             ])?;
         Ok(())
     }
@@ -204,9 +186,4 @@ impl Projection<'_> {
             .execute(params![id.as_bytes(), word(&status)?, json(operation)?])?;
         Ok(())
     }
-}
-
-/// A rule that does not say so is on.
-fn is_enabled(rule: &Value) -> bool {
-    rule.get("enabled").and_then(Value::as_bool).unwrap_or(true)
 }
