@@ -5,6 +5,7 @@
 //! through a small pool of connections. Several processes may use one file. The store knows no time of its own and
 //! draws no ids.
 
+mod accounts;
 mod automation;
 mod blobs;
 mod codes;
@@ -13,8 +14,10 @@ mod notes;
 mod project;
 mod readers;
 mod rows;
+mod search;
 mod streams;
 mod transact;
+mod vectors;
 mod views;
 mod writer;
 
@@ -33,14 +36,17 @@ use tokio::sync::oneshot;
 
 use crate::sqlite::file::{Layout, StoreFile};
 use crate::watchers::Watchers;
+pub use accounts::{Session, User};
 pub use automation::RunFilter;
 use error::Fault;
 pub use error::WorkspaceError;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
 use readers::Readers;
 pub use rows::StoredRule;
+pub use search::{Found, Hit, SearchQuery, SearchSort};
 use streams::Stream;
 use transact::Transaction;
+pub use vectors::{Nearest, NoteVector};
 use writer::{Asked, Job, Writer};
 
 /// "bnws".

@@ -51,6 +51,8 @@ pub enum Refused {
         from: RunStatus,
         to: RunStatus,
     },
+    #[error("the owner is registered already; log in instead")]
+    SetupAlreadyCompleted,
     #[error("the engine considered events up to row {found}, not {expected}; another engine runs")]
     CursorMoved { expected: u64, found: u64 },
 }
@@ -77,6 +79,7 @@ impl Refused {
             Self::RoleForbidden { .. } => "ROLE_FORBIDDEN",
             Self::CrossWorkspaceRejected { .. } => "CROSS_WORKSPACE_REJECTED",
             Self::VersionConflict { .. } => "VERSION_CONFLICT",
+            Self::SetupAlreadyCompleted => "SETUP_ALREADY_COMPLETED",
         }
     }
 

@@ -103,13 +103,23 @@ CREATE VIRTUAL TABLE words USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 
-CREATE TABLE vector (
-    model   TEXT NOT NULL,
-    note    INTEGER NOT NULL REFERENCES note (key),
-    version INTEGER NOT NULL,
-    numbers BLOB NOT NULL,
-    PRIMARY KEY (model, note)
+-- What an embedding model makes of each note, and for which notes it has not said so yet.
+CREATE TABLE model (
+    key  INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
 ) STRICT;
+CREATE TABLE vector (
+    model     INTEGER NOT NULL REFERENCES model (key),
+    workspace INTEGER NOT NULL,
+    note      INTEGER NOT NULL REFERENCES note (key),
+    numbers   BLOB NOT NULL,
+    PRIMARY KEY (model, workspace, note)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE wanted (
+    model INTEGER NOT NULL REFERENCES model (key),
+    note  INTEGER NOT NULL REFERENCES note (key),
+    PRIMARY KEY (model, note)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE rule (
     key       INTEGER PRIMARY KEY,
@@ -201,7 +211,7 @@ CREATE INDEX token_of_user ON token (user);
 CREATE TABLE session (
     hash       BLOB PRIMARY KEY,
     user       BLOB NOT NULL REFERENCES user (id),
-    csrf       BLOB NOT NULL,
+    csrf       TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

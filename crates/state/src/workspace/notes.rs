@@ -1,5 +1,7 @@
 //! Notes, as they are and as they were.
 
+use std::collections::BTreeMap;
+
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
     AccessScope, Metadata, Note, NoteId, StoredEvent, Workspace, WorkspaceId, apply, folded,
@@ -346,10 +348,19 @@ fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
     let candidates = rows::all(connection, sql, parameters, |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
     })?;
+    // A note that many link to is mostly linked to in the same words.
+    let mut leads_here = BTreeMap::new();
     let mut sources = Vec::new();
     for (source, target) in candidates {
-        if target_of(connection, workspace, &target)? == Some(id) && sources.last() != Some(&source)
-        {
+        let leads = match leads_here.get(&target) {
+            Some(leads) => *leads,
+            None => {
+                let leads = target_of(connection, workspace, &target)? == Some(id);
+                leads_here.insert(target, leads);
+                leads
+            }
+        };
+        if leads && sources.last() != Some(&source) {
             sources.push(source);
         }
     }

@@ -1,7 +1,7 @@
 //! What follows from an event in the other tables.
 
 mod automation;
-mod notes;
+pub(super) mod notes;
 
 use bonded_kernel::workspace::{Change, MemberSet, StoredEvent, Workspace, WorkspaceEvent, apply};
 use rusqlite::{Connection, params};

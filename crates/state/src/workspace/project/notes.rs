@@ -49,7 +49,10 @@ impl Projection<'_> {
             WorkspaceEvent::NoteMetadataSet { .. } | WorkspaceEvent::NoteMetadataDeleted { .. } => {
                 Ok(())
             }
-            WorkspaceEvent::NoteDeleted { .. } => self.forget_words(),
+            WorkspaceEvent::NoteDeleted { .. } => {
+                self.forget_words()?;
+                self.forget_vectors()
+            }
             WorkspaceEvent::NoteUpdated(updated) if updated.markdown.is_none() => {
                 self.index_words(note)
             }
@@ -96,12 +99,15 @@ impl Projection<'_> {
             )?
             .execute(params![
                 self.loaded.note_key,
-                place(self.loaded.workspace_key),
+                place(self.loaded.workspace_key, &note.note_kind),
                 index_text(&note.title),
                 index_text(&headings(&note.markdown)),
                 index_text(&note.markdown),
                 index_text(&note.keywords.join("\n")),
             ])?;
+        self.connection
+            .prepare_cached("INSERT OR IGNORE INTO wanted (model, note) SELECT key, ?1 FROM model")?
+            .execute([self.loaded.note_key])?;
         Ok(())
     }
 
@@ -110,6 +116,21 @@ impl Projection<'_> {
         self.connection
             .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
             .execute([self.loaded.note_key])?;
+        Ok(())
+    }
+
+    fn forget_vectors(&self) -> Result<(), Fault> {
+        let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
+        self.connection
+            .prepare_cached(
+                "DELETE FROM vector WHERE workspace = ?1 AND note = ?2 AND model IN (SELECT key FROM model)",
+            )?
+            .execute(params![workspace, note])?;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM wanted WHERE note = ?1 AND model IN (SELECT key FROM model)",
+            )?
+            .execute([note])?;
         Ok(())
     }
 
@@ -132,7 +153,18 @@ impl Projection<'_> {
     }
 }
 
-/// The word that says in which workspace a note lies.
-pub(in crate::workspace) fn place(workspace: Option<i64>) -> String {
-    format!("w{}", workspace.unwrap_or(0))
+/// The words that say in which workspace a note lies and of what kind it is.
+fn place(workspace: Option<i64>, kind: &str) -> String {
+    let workspace = workspace_word(workspace.unwrap_or(0));
+    format!("{workspace} {}", kind_word(kind))
+}
+
+pub(in crate::workspace) fn workspace_word(workspace: i64) -> String {
+    format!("w{workspace}")
+}
+
+/// A kind may hold signs that part words, so it is written as the numbers of its letters.
+pub(in crate::workspace) fn kind_word(kind: &str) -> String {
+    kind.bytes()
+        .fold("k".to_owned(), |word, byte| format!("{word}{byte:02x}"))
 }
