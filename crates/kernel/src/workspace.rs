@@ -68,4 +68,4 @@ pub use schedule::{
     due,
 };
 pub use scope::{Scope, ScopeCode, ScopeViolation};
-pub use text::{SNIPPET_CHARS_MAX, headings, index_text, search_terms, snippet};
+pub use text::{SNIPPET_CHARS_MAX, headings_and_body, index_text, search_terms, snippet};

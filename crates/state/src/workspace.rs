@@ -9,6 +9,8 @@ mod accounts;
 mod automation;
 mod blobs;
 mod codes;
+#[cfg(test)]
+mod cost;
 mod error;
 mod notes;
 mod project;

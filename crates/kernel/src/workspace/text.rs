@@ -20,12 +20,21 @@ const MARK: (&str, &str) = ("<mark>", "</mark>");
 /// The parts of a text that are no code: neither fenced blocks nor code spans. A span ends on its line.
 pub(super) fn prose(markdown: &str) -> Vec<&str> {
     let mut parts = Vec::new();
+    for (line, is_code) in lines(markdown) {
+        if !is_code {
+            without_spans(line, &mut parts);
+        }
+    }
+    parts
+}
+
+/// The lines of a text, and whether each is a part of a fenced block.
+fn lines(markdown: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut fence: Option<(char, usize)> = None;
-    for line in markdown.split_inclusive('\n') {
-        let mark = fence_mark(line);
-        match (fence, mark) {
-            (None, Some(opened)) => fence = Some(opened),
-            (None, None) => without_spans(line, &mut parts),
+    markdown.split_inclusive('\n').map(move |line| {
+        let was_open = fence.is_some();
+        match (fence, fence_mark(line)) {
+            (None, mark) => fence = mark,
             (Some((kind, length)), Some((closing, closing_length)))
                 if kind == closing && closing_length >= length && is_bare_fence(line) =>
             {
@@ -33,8 +42,8 @@ pub(super) fn prose(markdown: &str) -> Vec<&str> {
             }
             (Some(_), _) => {}
         }
-    }
-    parts
+        (line, was_open || fence.is_some())
+    })
 }
 
 /// The fence that a line begins with, and how long it is.
@@ -83,20 +92,26 @@ fn backtick_runs(line: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-/// The headings of a text (`# …` to `###### …`), one on each line.
-pub fn headings(markdown: &str) -> String {
-    let mut found = String::new();
-    for part in prose(markdown) {
-        let level = part.bytes().take_while(|b| *b == b'#').count();
-        let rest = &part[level..];
-        if (1..=6).contains(&level) && rest.starts_with([' ', '\t']) {
-            if !found.is_empty() {
-                found.push('\n');
+/// The headings of a text (`# …` to `###### …`), one on each line, and the text without them.
+pub fn headings_and_body(markdown: &str) -> (String, String) {
+    let (mut headings, mut body) = (String::new(), String::with_capacity(markdown.len()));
+    for (line, is_code) in lines(markdown) {
+        match heading(line).filter(|_| !is_code) {
+            Some(heading) => {
+                headings.push_str(heading);
+                headings.push('\n');
             }
-            found.push_str(rest.trim().trim_end_matches('#').trim_end());
+            None => body.push_str(line),
         }
     }
-    found
+    (headings, body)
+}
+
+fn heading(line: &str) -> Option<&str> {
+    let level = line.bytes().take_while(|b| *b == b'#').count();
+    let rest = &line[level..];
+    let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
+    is_heading.then(|| rest.trim().trim_end_matches('#').trim_end())
 }
 
 /// The words of a query, those that hold a letter or a digit.

@@ -44,6 +44,8 @@ mod work_state;
 mod work_statement;
 mod work_tree;
 mod work_verdict;
+mod workspace_notes;
+mod workspace_notes_decide;
 mod workspace_rules;
 mod workspace_rules_common;
 mod workspace_rules_prompt;

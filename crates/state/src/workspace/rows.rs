@@ -160,7 +160,11 @@ pub(super) fn one<T>(
 ) -> Result<Option<T>, Fault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
-    rows.next()?.map(read).transpose()
+    let found = rows.next()?.map(read).transpose();
+    drop(rows);
+    #[cfg(test)]
+    super::cost::book(&statement);
+    found
 }
 
 /// All rows of a query.
@@ -176,6 +180,9 @@ pub(super) fn all<T>(
     while let Some(row) = rows.next()? {
         found.push(read(row)?);
     }
+    drop(rows);
+    #[cfg(test)]
+    super::cost::book(&statement);
     Ok(found)
 }
 

@@ -267,19 +267,15 @@ async fn a_stream_is_read_without_gap_and_wakes_those_who_wait() {
     for number in 1..=20 {
         world.add(number, &format!("note {number}"), "text").await;
     }
-    let mut seen = Vec::new();
-    while let Some(last) = {
+    let mut seen: Vec<u64> = Vec::new();
+    loop {
         let after = seen.last().copied().unwrap_or(0);
         let events = world.store.events(WORKSPACE, after, 3).await;
-        seen.extend(
-            events
-                .expect("it reads")
-                .iter()
-                .map(|event| event.event_seq),
-        );
-        (seen.last().copied() != Some(after)).then_some(())
-    } {
-        last
+        let events = events.expect("it reads");
+        if events.is_empty() {
+            break;
+        }
+        seen.extend(events.iter().map(|event| event.event_seq));
     }
     assert_eq!(seen, (1..=22).collect::<Vec<u64>>());
     let waiting = other.changed(WORKSPACE, 22);

@@ -1,7 +1,7 @@
 //! A note's row, its snapshots, its words and its links.
 
 use bonded_kernel::workspace::{
-    Note, StoredEvent, WorkspaceEvent, folded, headings, index_text, links,
+    Note, StoredEvent, WorkspaceEvent, folded, headings_and_body, index_text, links,
 };
 use rusqlite::params;
 
@@ -93,6 +93,7 @@ impl Projection<'_> {
 
     fn index_words(&self, note: &Note) -> Result<(), Fault> {
         self.forget_words()?;
+        let (headings, body) = headings_and_body(&note.markdown);
         self.connection
             .prepare_cached(
                 "INSERT INTO words (rowid, place, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -101,8 +102,8 @@ impl Projection<'_> {
                 self.loaded.note_key,
                 place(self.loaded.workspace_key, &note.note_kind),
                 index_text(&note.title),
-                index_text(&headings(&note.markdown)),
-                index_text(&note.markdown),
+                index_text(&headings),
+                index_text(&body),
                 index_text(&note.keywords.join("\n")),
             ])?;
         self.connection
