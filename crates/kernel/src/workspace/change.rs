@@ -208,7 +208,7 @@ pub struct View {
     pub workspace: Option<Workspace>,
     /// What the person who makes the change is in that workspace.
     pub role: Option<Role>,
-    /// Where the agent's run may write.
+    /// Where the agent's run may write, as long as it has not ended.
     pub agent_workspace: Option<WorkspaceId>,
     /// The note that is changed, or that has the id of the new one.
     pub note: Option<Note>,

@@ -35,7 +35,9 @@ pub enum Refused {
     },
     #[error("this needs the role {needs} in the workspace; ask an admin of it")]
     RoleForbidden { needs: Role },
-    #[error("the run belongs to another workspace than {workspace_id} and may not write there")]
+    #[error(
+        "the run may not write to workspace {workspace_id}: it belongs to another one, or has ended"
+    )]
     CrossWorkspaceRejected { workspace_id: WorkspaceId },
     #[error(
         "note {} has version {}, the change was made for version {expected_version}; read it again",

@@ -121,12 +121,15 @@ fn what_a_new_note_must_not_be_is_refused() {
     for _ in 0..40 {
         deep = json!([deep]);
     }
+    let mut many_keywords = new_note();
+    many_keywords.keywords = (0..101).map(|n| format!("k{n}")).collect();
     let mut too_deep = new_note();
     too_deep.metadata.insert("deep".into(), deep);
     let table = [
         (long_title, "BAD_REQUEST"),
         (long_keyword, "BAD_REQUEST"),
         (many_keys, "BAD_REQUEST"),
+        (many_keywords, "BAD_REQUEST"),
         (too_deep, "BAD_REQUEST"),
         (note(|note| note.title = Some("a\nb".into())), "BAD_REQUEST"),
         (
@@ -289,7 +292,7 @@ proptest! {
         title in any::<Option<String>>(),
         markdown in any::<String>(),
         kind in any::<Option<String>>(),
-        keywords in prop::collection::vec(any::<String>(), 0..120),
+        keywords in prop::collection::vec(any::<String>(), 0..5),
         key in any::<String>(),
     ) {
         let note = NewNote {

@@ -75,10 +75,11 @@ CREATE TABLE note (
     updated_at INTEGER NOT NULL,
     deleted_at INTEGER
 ) STRICT;
-CREATE INDEX note_by_update ON note (workspace, updated_at DESC, id);
-CREATE INDEX note_by_creation ON note (workspace, created_at DESC, id);
-CREATE INDEX note_by_title ON note (workspace, folded, id);
-CREATE INDEX note_by_kind ON note (workspace, kind, updated_at DESC, id);
+-- Each index holds all that is needed to skip a row.
+CREATE INDEX note_by_update ON note (workspace, updated_at DESC, id, deleted_at, kind);
+CREATE INDEX note_by_creation ON note (workspace, created_at DESC, id, deleted_at, kind);
+CREATE INDEX note_by_title ON note (workspace, folded, id, deleted_at, kind);
+CREATE INDEX note_by_kind ON note (workspace, kind, updated_at DESC, id, deleted_at);
 
 -- A note at some of its versions, so that no history is long to fold.
 CREATE TABLE snapshot (
@@ -97,9 +98,10 @@ CREATE TABLE link (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX link_by_target ON link (workspace, folded, source);
 
--- It keeps no texts, only where words are. The place says in which workspace a note lies.
+-- It keeps no texts, only where words are. The row id is the workspace's key, shifted left by 32 bits, plus the note's,
+-- so that a workspace is searched without a look at the others.
 CREATE VIRTUAL TABLE words USING fts5 (
-    place, title, headings, body, keywords,
+    title, headings, body, keywords,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 

@@ -23,7 +23,7 @@ pub(super) fn book(statement: &Statement<'_>) {
     STEPS.set(STEPS.get() + steps);
 }
 
-const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
+pub(super) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
 
 fn note_id(number: u64) -> NoteId {
     NoteId::derived(&[&number.to_le_bytes()])
@@ -42,13 +42,14 @@ async fn write(store: &WorkspaceStore, change: Change) {
 }
 
 /// A store with so many notes, every hundredth of which is about herons, and each of which links to the one before.
-async fn filled(dir: &TempDir, notes: u64) -> WorkspaceStore {
+pub(super) async fn filled(dir: &TempDir, notes: u64) -> WorkspaceStore {
     let store = WorkspaceStore::open(&dir.path().join(notes.to_string())).expect("it opens");
     let workspace = Change::CreateWorkspace {
         workspace_id: WORKSPACE,
         name: "home".into(),
     };
     write(&store, workspace).await;
+    let mut writes = Vec::new();
     for number in 0..notes {
         let about = if number % 100 == 7 && number < 1000 {
             "heron"
@@ -65,8 +66,10 @@ async fn filled(dir: &TempDir, notes: u64) -> WorkspaceStore {
             keywords: vec![],
             metadata: Default::default(),
         };
-        write(&store, Change::CreateNote(new)).await;
+        writes.push(write(&store, Change::CreateNote(new)));
     }
+    // At the same time, so that they share their syncs.
+    futures_util::future::join_all(writes).await;
     store
 }
 

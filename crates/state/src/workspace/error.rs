@@ -1,6 +1,7 @@
 //! What can go wrong in a workspace store.
 
 use bonded_kernel::workspace::Refused;
+use rusqlite::ErrorCode;
 
 use crate::StoreError;
 
@@ -27,12 +28,21 @@ impl WorkspaceError {
 /// Why something inside a transaction did not work.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It concerns this change alone.
+    /// The change is not to be made.
     Refused(Box<Refused>),
-    /// It concerns the whole transaction.
     Sql(rusqlite::Error),
     /// The file holds what this program never wrote.
     Damaged(String),
+}
+
+impl Fault {
+    /// Whether nothing else in the same transaction can be made either: the disk is full, the file is locked.
+    pub(super) fn concerns_all(&self) -> bool {
+        match self {
+            Self::Sql(error) => error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation),
+            Self::Refused(_) | Self::Damaged(_) => false,
+        }
+    }
 }
 
 impl From<Refused> for Fault {

@@ -277,14 +277,19 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
         NoteSort::Created => "note.created_at DESC, note.id",
         NoteSort::Title => "note.folded, note.id",
     };
-    let kind = filter.note_kind.as_ref().map_or("", |_| "AND kind = ?4");
+    let kind = filter
+        .note_kind
+        .as_ref()
+        .map_or("", |_| "AND note.kind = ?4");
     let deleted = if filter.include_deleted {
         ""
     } else {
         "AND deleted_at IS NULL"
     };
+    // The page is found in an index alone; only its notes are read.
     let sql = format!(
-        "{} WHERE note.workspace = ?1 {kind} {deleted} ORDER BY {order} LIMIT ?2 OFFSET ?3",
+        "{} WHERE note.key IN (SELECT key FROM note WHERE workspace = ?1 {kind} {deleted} \
+         ORDER BY {order} LIMIT ?2 OFFSET ?3) ORDER BY {order}",
         rows::NOTE
     );
     let (limit, offset) = (number(filter.page.limit), number(filter.page.offset));

@@ -15,7 +15,7 @@ const IDLE_MAX: usize = 4;
 const STATEMENTS_MAX: usize = 64;
 
 /// How much of the file each connection keeps in memory, in KiB.
-const CACHE_KIB: i64 = 2048;
+const CACHE_KIB: i64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Readers {

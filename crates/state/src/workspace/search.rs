@@ -1,16 +1,22 @@
 //! Search by words.
 
-use bonded_kernel::workspace::{NoteId, WorkspaceId, index_text, search_terms, snippet};
-use rusqlite::{Connection, params};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
-use super::codes::{count, number};
+use bonded_kernel::workspace::{NoteId, WorkspaceId, index_text, search_terms, snippet};
+use rusqlite::{Connection, Row, params};
+
 use super::error::Fault;
 use super::notes::{ListedNote, Page, backlink_count};
-use super::project::notes::{kind_word, workspace_word};
+use super::project::notes::words_row;
 use super::{WorkspaceError, WorkspaceStore, blobs, rows};
 
-/// How much a word counts where it stands: place, title, headings, body, keywords.
-const RANK: &str = "bm25(words, 0.0, 2.0, 1.5, 1.0, 1.0)";
+/// How much a word counts where it stands: title, headings, body, keywords.
+const RANK: &str = "bm25(words, 2.0, 1.5, 1.0, 1.0)";
+
+/// Up to so many notes are put in order by reading when each was changed; of more, those that were changed last are
+/// looked for in an index.
+const LOOKED_UP_MAX: usize = 5000;
 
 /// What to search for. No text in it is taken for an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,125 +85,144 @@ impl WorkspaceStore {
 
 fn search(connection: &Connection, query: &SearchQuery) -> Result<Found, Fault> {
     let workspace = rows::workspace_key(connection, query.workspace)?;
-    let Some(expression) = workspace.and_then(|workspace| expression(workspace, query)) else {
+    let (Some(workspace), Some(expression)) = (workspace, expression(&query.query)) else {
         return Ok(Found {
             hits: vec![],
             total: 0,
         });
     };
-    let total = "SELECT count(*) FROM words WHERE words MATCH ?1";
-    let total = rows::one(connection, total, [&expression], |row| {
-        Ok(count(row.get(0)?))
-    })?;
-    let ranked = match query.sort {
-        SearchSort::Relevance => by_relevance(connection, &expression, query.page)?,
-        SearchSort::Updated => {
-            let order = "updated_at DESC, id";
-            ordered(connection, &expression, f64::INFINITY, order, query.page)?
-        }
-    };
-    let mut hits = Vec::with_capacity(ranked.len());
-    for (key, rank) in ranked {
-        hits.extend(hit(connection, key, -rank, &query.query)?);
+    let mut matches = matches(connection, workspace, &expression, query)?;
+    let total = matches.len() as u64;
+    if query.sort == SearchSort::Relevance {
+        matches.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
-    Ok(Found {
-        hits,
-        total: total.unwrap_or(0),
-    })
+    let mut hits = Vec::new();
+    for one in page_of(connection, workspace, &matches, query)? {
+        hits.extend(hit(connection, one.key, one.score, &query.query)?);
+    }
+    Ok(Found { hits, total })
+}
+
+/// A note that matches: its key, and how well.
+#[derive(Clone, Copy, Debug)]
+struct Match {
+    key: i64,
+    score: f64,
 }
 
 /// The query in the words of FTS5: each term a string, so that nothing in it is an operator.
-fn expression(workspace: i64, query: &SearchQuery) -> Option<String> {
+fn expression(query: &str) -> Option<String> {
     let quoted = |term: &str| format!("\"{}\"", term.replace('"', "\"\"").replace('\0', " "));
-    let terms: Vec<String> = search_terms(&query.query)
+    let terms: Vec<String> = search_terms(query)
         .into_iter()
         .map(|term| quoted(&index_text(term)))
         .collect();
-    if terms.is_empty() {
-        return None;
-    }
-    let kind = query.note_kind.as_deref().map(kind_word);
-    let kind = kind.map_or(String::new(), |word| {
-        format!(" AND place : {}", quoted(&word))
-    });
-    Some(format!(
-        "place : {}{kind} AND {{title headings body keywords}} : ({})",
-        quoted(&workspace_word(workspace)),
-        terms.join(" AND ")
-    ))
+    (!terms.is_empty()).then(|| terms.join(" AND "))
 }
 
-/// The best of them. Only where the last of the page ties with one beyond it do times and ids have to be looked up.
-fn by_relevance(
+/// All notes that match. A match is two numbers, so that even a word of all notes is no burden.
+fn matches(
     connection: &Connection,
+    workspace: i64,
     expression: &str,
-    page: Page,
-) -> Result<Vec<(i64, f64)>, Fault> {
+    query: &SearchQuery,
+) -> Result<Vec<Match>, Fault> {
+    let first = words_row(workspace, 0);
+    let last = words_row(workspace + 1, 0) - 1;
+    let of_kind = match &query.note_kind {
+        Some(_) => "CROSS JOIN note ON note.key = words.rowid - ?2 AND note.kind = ?4",
+        None => "",
+    };
     let sql = format!(
-        "SELECT rowid, {RANK} AS rank_now FROM words WHERE words MATCH ?1 ORDER BY rank_now LIMIT ?2"
+        "SELECT words.rowid, {RANK} FROM words {of_kind} WHERE words MATCH ?1 AND words.rowid BETWEEN ?2 AND ?3"
     );
-    let wanted = page.offset.saturating_add(page.limit);
-    let parameters = params![expression, number(wanted.saturating_add(1))];
-    let best: Vec<(i64, f64)> = rows::all(connection, &sql, parameters, |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })?;
-    match best.last() {
-        Some((_, worst)) => {
-            let order = "rank_now, updated_at DESC, id";
-            ordered_best(connection, expression, &best, *worst, order, page)
+    let read = |row: &Row<'_>| {
+        Ok(Match {
+            key: row.get::<_, i64>(0)? - first,
+            score: -row.get::<_, f64>(1)?,
+        })
+    };
+    match &query.note_kind {
+        Some(kind) => rows::all(
+            connection,
+            &sql,
+            params![expression, first, last, kind],
+            read,
+        ),
+        None => rows::all(connection, &sql, params![expression, first, last], read),
+    }
+}
+
+/// The page of the matches, those that are equally good in their order.
+fn page_of(
+    connection: &Connection,
+    workspace: i64,
+    matches: &[Match],
+    query: &SearchQuery,
+) -> Result<Vec<Match>, Fault> {
+    let by_score = query.sort == SearchSort::Relevance;
+    let (mut skipped, mut wanted) = (query.page.offset as usize, query.page.limit as usize);
+    let mut page = Vec::new();
+    for tied in matches.chunk_by(|a, b| !by_score || a.score == b.score) {
+        if wanted == 0 {
+            break;
         }
-        None => Ok(vec![]),
+        if skipped >= tied.len() {
+            skipped -= tied.len();
+            continue;
+        }
+        let ordered = newest_first(connection, workspace, tied, skipped.saturating_add(wanted))?;
+        page.extend(ordered.into_iter().skip(skipped).take(wanted));
+        wanted = wanted.saturating_sub(tied.len() - skipped);
+        skipped = 0;
     }
+    Ok(page)
 }
 
-/// Puts ties in order: among those that were fetched, or among all that are as good as the last of them.
-fn ordered_best(
+/// The first of these, by the time of their last change, then by id.
+fn newest_first(
     connection: &Connection,
-    expression: &str,
-    best: &[(i64, f64)],
-    worst: f64,
-    order: &str,
-    page: Page,
-) -> Result<Vec<(i64, f64)>, Fault> {
-    let wanted = page.offset.saturating_add(page.limit);
-    let has_more = best.len() as u64 > wanted;
-    let ties_at_end = best.len() > 1 && best[best.len() - 2].1 == worst;
-    if has_more && ties_at_end {
-        return ordered(connection, expression, worst, order, page);
+    workspace: i64,
+    tied: &[Match],
+    wanted: usize,
+) -> Result<Vec<Match>, Fault> {
+    if let [only] = tied {
+        return Ok(vec![*only]);
     }
-    let mut placed = Vec::with_capacity(best.len());
-    for (key, rank) in best {
+    if tied.len() > LOOKED_UP_MAX {
+        return newest_by_index(connection, workspace, tied, wanted);
+    }
+    let mut placed = Vec::with_capacity(tied.len());
+    for one in tied {
         let sql = "SELECT updated_at, id FROM note WHERE key = ?1";
-        let place = rows::one(connection, sql, [key], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, [u8; 16]>(1)?))
+        let place = rows::one(connection, sql, [one.key], |row| {
+            Ok((Reverse(row.get::<_, i64>(0)?), row.get::<_, [u8; 16]>(1)?))
         })?;
-        placed.extend(place.map(|(updated_at, id)| (*rank, -updated_at, id, *key)));
+        placed.extend(place.map(|place| (place, *one)));
     }
-    placed.sort_by(|a, b| {
-        a.0.total_cmp(&b.0)
-            .then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
-    });
-    let (skipped, taken) = (page.offset as usize, page.limit as usize);
-    let shown = placed.into_iter().skip(skipped).take(taken);
-    Ok(shown.map(|(rank, _, _, key)| (key, rank)).collect())
+    placed.sort_by_key(|(place, _)| *place);
+    Ok(placed.into_iter().map(|(_, one)| one).collect())
 }
 
-/// All that are at least as good as `worst`, in this order.
-fn ordered(
+/// The same, by a walk through all notes in that order until there are enough.
+fn newest_by_index(
     connection: &Connection,
-    expression: &str,
-    worst: f64,
-    order: &str,
-    page: Page,
-) -> Result<Vec<(i64, f64)>, Fault> {
-    let sql = format!(
-        "SELECT note.key, {RANK} AS rank_now FROM words JOIN note ON note.key = words.rowid \
-         WHERE words MATCH ?1 AND rank_now <= ?2 ORDER BY {order} LIMIT ?3 OFFSET ?4"
-    );
-    let parameters = params![expression, worst, number(page.limit), number(page.offset)];
-    rows::all(connection, &sql, parameters, |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })
+    workspace: i64,
+    tied: &[Match],
+    wanted: usize,
+) -> Result<Vec<Match>, Fault> {
+    let scores: HashMap<i64, f64> = tied.iter().map(|one| (one.key, one.score)).collect();
+    let sql = "SELECT key FROM note WHERE workspace = ?1 AND deleted_at IS NULL ORDER BY updated_at DESC, id";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut keys = statement.query([workspace])?;
+    let mut found = Vec::new();
+    while found.len() < wanted.min(tied.len())
+        && let Some(row) = keys.next()?
+    {
+        let key = row.get(0)?;
+        found.extend(scores.get(&key).map(|score| Match { key, score: *score }));
+    }
+    Ok(found)
 }
 
 fn hit(connection: &Connection, key: i64, score: f64, query: &str) -> Result<Option<Hit>, Fault> {
@@ -212,4 +237,34 @@ fn hit(connection: &Connection, key: i64, score: f64, query: &str) -> Result<Opt
         backlink_count: backlink_count(connection, note.note_id)?,
         note: note.into(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::workspace::cost::{WORKSPACE, filled};
+
+    #[tokio::test]
+    async fn both_ways_to_find_the_newest_give_the_same() {
+        let dir = TempDir::new().expect("a temporary directory can be made");
+        let store = filled(&dir, 60).await;
+        let found = store.read(|connection| {
+            let workspace = rows::workspace_key(connection, WORKSPACE)?.unwrap_or(0);
+            let tied: Vec<Match> = (1..=60)
+                .filter(|key| key % 4 != 0)
+                .map(|key| Match { key, score: 1.0 })
+                .collect();
+            let keys = |found: Vec<Match>| -> Vec<i64> {
+                found.into_iter().take(20).map(|one| one.key).collect()
+            };
+            let walked = keys(newest_by_index(connection, workspace, &tied, 20)?);
+            let looked_up = keys(newest_first(connection, workspace, &tied, 20)?);
+            Ok((walked, looked_up))
+        });
+        let (walked, looked_up) = found.await.expect("it reads");
+        assert_eq!(walked.len(), 20);
+        assert_eq!(walked, looked_up);
+    }
 }

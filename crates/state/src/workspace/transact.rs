@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::workspace::{
-    AutomationRun, Chain, Change, EventId, Fire, NoteId, OperationId, Refused, RuleId, StoredEvent,
-    WorkspaceEvent, WorkspaceId, decide,
+    Actor, AutomationRun, Chain, Change, EventId, Fire, NoteId, OperationId, Refused, RuleId,
+    StoredEvent, WorkspaceEvent, WorkspaceId, decide,
 };
 use bonded_kernel::{Millis, RunId};
 use rusqlite::{Connection, params};
@@ -64,6 +64,13 @@ impl<'a> Transaction<'a> {
     }
 
     fn make(&mut self, write: &Write) -> Result<Written, Fault> {
+        let considers = matches!(
+            write.change,
+            Change::Considered { .. } | Change::ConsideredSchedule { .. }
+        );
+        if considers && write.actor != Actor::System {
+            return Err(Refused::bad("only the engine says how far it has looked").into());
+        }
         match &write.change {
             Change::Considered {
                 after,

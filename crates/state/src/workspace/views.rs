@@ -38,7 +38,7 @@ pub(super) fn load(
         loaded.view.owners = owners(connection, workspace)?;
     }
     if let Actor::Agent { run_id, .. } = actor {
-        let run = run(connection, run_id)?;
+        let run = run(connection, run_id)?.filter(|run| !run.status.has_ended());
         loaded.view.agent_workspace = run.map(|run| run.workspace_id);
         if matches!(change, Change::Propose { .. }) {
             loaded.view.operations = operation_count(connection, run_id)?;

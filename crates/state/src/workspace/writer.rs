@@ -29,7 +29,7 @@ const CACHE_KIB: i64 = 4096;
 
 /// Something to do in a transaction.
 pub(super) trait Job: Send {
-    /// Does it. What SQLite cannot do rolls back the group; any other fault rolls back this job alone.
+    /// Does it. A fault that concerns all rolls back the group; any other rolls back this job alone.
     fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), Fault>;
 
     /// Says what came of it: the group was committed, or why not.
@@ -161,7 +161,7 @@ impl Writer {
             let heads = transaction.heads.clone();
             let result = match job.make(&mut transaction) {
                 Ok(()) => Ok(()),
-                Err(fault @ Fault::Sql(_)) => return Err(fault),
+                Err(fault) if fault.concerns_all() => return Err(fault),
                 Err(fault) => {
                     transaction.heads = heads;
                     self.execute("ROLLBACK TO job")?;

@@ -223,6 +223,16 @@ async fn an_agent_writes_only_where_its_run_is_and_leaves_its_name() {
             .expect("it fits"),
     );
     assert_eq!(edited.metadata["agent_operation"], "update");
+    let end = Change::MoveRun {
+        run_id: run_id("r1"),
+        to: RunMove::Cancelled(RunEnd::default()),
+    };
+    world.write(end).await.expect("a person cancels it");
+    let late = world.send(as_agent("r1", edit(1, 2, "late"))).await;
+    assert_eq!(
+        late.expect_err("it has ended").code(),
+        "CROSS_WORKSPACE_REJECTED"
+    );
     let mut forged = new_note(2, "forged", "text");
     forged.metadata.insert("agent_run_id".into(), json!("r1"));
     let refused = world.write(Change::CreateNote(forged)).await;
@@ -311,6 +321,28 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
     assert_eq!(operations[1].reject_reason.as_deref(), Some("too late"));
     let again = world.write(review(2, Review::Apply)).await;
     assert_eq!(again.expect_err("it was decided").code(), "BAD_REQUEST");
+}
+
+#[tokio::test]
+async fn a_write_that_cannot_be_made_does_not_touch_those_beside_it() {
+    let world = with_rule().await;
+    world
+        .send(as_system(Change::Fire(fire("r1", 1))))
+        .await
+        .expect("it is queued");
+    // The name of the run is taken by that of another event, which nobody draws twice.
+    let twice = world.store.write(as_system(Change::Fire(fire("r1", 2))));
+    let fine = |number| world.write(Change::CreateNote(new_note(number, "t", "m")));
+    let (before, failed, after) = tokio::join!(fine(1), twice, fine(2));
+    assert!(failed.is_err_and(|error| error.refused().is_none()));
+    assert!(before.is_ok() && after.is_ok());
+    let events = world
+        .store
+        .events(WORKSPACE, 4, 10)
+        .await
+        .expect("it reads");
+    let seqs: Vec<u64> = events.iter().map(|event| event.event_seq).collect();
+    assert_eq!(seqs, [5, 6]);
 }
 
 #[tokio::test]

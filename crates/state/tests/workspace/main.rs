@@ -5,5 +5,6 @@ mod automation;
 mod common;
 mod history;
 mod notes;
+
 mod search;
 mod vectors;

@@ -291,6 +291,26 @@ async fn a_stream_is_read_without_gap_and_wakes_those_who_wait() {
 }
 
 #[tokio::test]
+async fn what_happened_cannot_be_changed_or_taken_away() {
+    let world = world().await;
+    world.add(1, "first", &"long ".repeat(1000)).await;
+    let path = world.dir.path().join("workspace.db");
+    let file = rusqlite::Connection::open(path).expect("it opens");
+    let table = [
+        "UPDATE event SET body = '{}'",
+        "DELETE FROM event",
+        "INSERT OR REPLACE INTO event SELECT * FROM event WHERE row = 1",
+        "UPDATE blob SET bytes = x''",
+        "DELETE FROM blob",
+        "INSERT OR REPLACE INTO blob (rowid, hash, packed, bytes) SELECT rowid, hash, 0, x'' FROM blob",
+    ];
+    for sql in table {
+        let error = file.execute(sql, []).expect_err(sql);
+        assert!(error.to_string().contains("append-only"), "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn links_lead_to_the_exact_title_then_any_case_then_the_id() {
     let world = world().await;
     let by_id = note_id(3).to_string();

@@ -96,11 +96,10 @@ impl Projection<'_> {
         let (headings, body) = headings_and_body(&note.markdown);
         self.connection
             .prepare_cached(
-                "INSERT INTO words (rowid, place, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO words (rowid, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![
-                self.loaded.note_key,
-                place(self.loaded.workspace_key, &note.note_kind),
+                self.words_row(),
                 index_text(&note.title),
                 index_text(&headings),
                 index_text(&body),
@@ -112,11 +111,16 @@ impl Projection<'_> {
         Ok(())
     }
 
+    fn words_row(&self) -> i64 {
+        let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
+        words_row(workspace.unwrap_or(0), note.unwrap_or(0))
+    }
+
     /// A deleted note is found no more.
     fn forget_words(&self) -> Result<(), Fault> {
         self.connection
             .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
-            .execute([self.loaded.note_key])?;
+            .execute([self.words_row()])?;
         Ok(())
     }
 
@@ -154,18 +158,7 @@ impl Projection<'_> {
     }
 }
 
-/// The words that say in which workspace a note lies and of what kind it is.
-fn place(workspace: Option<i64>, kind: &str) -> String {
-    let workspace = workspace_word(workspace.unwrap_or(0));
-    format!("{workspace} {}", kind_word(kind))
-}
-
-pub(in crate::workspace) fn workspace_word(workspace: i64) -> String {
-    format!("w{workspace}")
-}
-
-/// A kind may hold signs that part words, so it is written as the numbers of its letters.
-pub(in crate::workspace) fn kind_word(kind: &str) -> String {
-    kind.bytes()
-        .fold("k".to_owned(), |word, byte| format!("{word}{byte:02x}"))
+/// The row of a note's words; see the table.
+pub(in crate::workspace) fn words_row(workspace: i64, note: i64) -> i64 {
+    (workspace << 32) + note
 }
