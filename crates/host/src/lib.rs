@@ -24,6 +24,7 @@ mod result;
 mod review;
 mod secrets;
 pub mod work;
+pub mod workspace;
 
 pub use bonded_tools::QueueMeasure;
 pub use bonded_tools::sandbox;

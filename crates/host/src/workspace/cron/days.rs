@@ -1,0 +1,49 @@
+//! The hours of the calendar that a line names, forwards and backwards.
+
+use jiff::civil::{Date, DateTime, date};
+
+use super::line::Line;
+
+/// In so many years every day comes at least once: the 29th of February skips at most one leap year.
+const YEARS: i16 = 9;
+
+/// Whether any day is named at all.
+pub(super) fn has_any(line: &Line) -> bool {
+    let first = date(2000, 1, 1);
+    days_from(line, first).next().is_some()
+}
+
+/// The hours from that of a moment on.
+pub(super) fn hours_from(
+    line: &Line,
+    from: DateTime,
+) -> impl Iterator<Item = (Date, i8)> + use<'_> {
+    let is_later = move |(date, hour): &(Date, i8)| *date > from.date() || *hour >= from.hour();
+    let hours = days_from(line, from.date()).flat_map(|date| hours_of(line, date));
+    hours.filter(is_later)
+}
+
+/// The hours from that of a moment backwards.
+pub(super) fn hours_until(
+    line: &Line,
+    until: DateTime,
+) -> impl Iterator<Item = (Date, i8)> + use<'_> {
+    let is_earlier = move |(date, hour): &(Date, i8)| *date < until.date() || *hour <= until.hour();
+    let last = until.year() - YEARS;
+    let days = std::iter::successors(Some(until.date()), |date| date.yesterday().ok());
+    let days = days.take_while(move |date| date.year() >= last);
+    let days = days.filter(|date| line.has_day(*date));
+    let hours = days.flat_map(|date| hours_of(line, date).rev());
+    hours.filter(is_earlier)
+}
+
+fn days_from(line: &Line, from: Date) -> impl Iterator<Item = Date> + use<'_> {
+    let last = from.year().saturating_add(YEARS);
+    let days = std::iter::successors(Some(from), |date| date.tomorrow().ok());
+    let days = days.take_while(move |date| date.year() <= last);
+    days.filter(|date| line.has_day(*date))
+}
+
+fn hours_of(line: &Line, date: Date) -> impl DoubleEndedIterator<Item = (Date, i8)> + use<'_> {
+    line.hours().map(move |hour| (date, hour))
+}

@@ -1,0 +1,4 @@
+//! When rules fire, and what becomes of it.
+
+mod cron;
+mod year;
