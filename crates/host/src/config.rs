@@ -5,7 +5,7 @@
 
 mod check;
 mod entry;
-mod env_file;
+pub(crate) mod env_file;
 mod environment;
 mod error;
 mod expand;

@@ -1,4 +1,5 @@
 //! When rules fire, and what becomes of it.
 
+mod config;
 mod cron;
 mod year;
