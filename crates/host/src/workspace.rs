@@ -1,6 +1,19 @@
 //! The workspace at work: when rules fire, and what becomes of it.
 
+mod agent_runs;
 pub mod config;
 mod cron;
+mod engine;
+mod firing;
+mod matcher;
+mod runner;
+mod scheduler;
+mod wall_clock;
+mod work_process;
 
+pub use agent_runs::{AgentRuns, performed};
 pub use cron::{BadCron, Cron};
+pub use engine::{Engine, EngineSettings};
+pub use firing::{Actions, Firing, Performed, StartsLoops, StartsRuns, StartsWork};
+pub use wall_clock::WallClock;
+pub use work_process::WorkProcess;

@@ -346,7 +346,7 @@ fn lines() -> impl Strategy<Value = String> {
     let member = |least: u8, most: u8| {
         prop_oneof![
             3 => Just("*".to_owned()),
-            1 => (2..12_u8).prop_map(|step| format!("*/{step}")),
+            1 => (2..7_u8).prop_map(|step| format!("*/{step}")),
             3 => (least..=most).prop_map(|it| it.to_string()),
             1 => (least..=most, 0..4_u8).prop_map(move |(it, more)| format!("{it}-{}", (it + more).min(most))),
         ]

@@ -2,4 +2,7 @@
 
 mod config;
 mod cron;
+mod engine;
+mod schedules;
+mod world;
 mod year;

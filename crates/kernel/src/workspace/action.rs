@@ -49,11 +49,14 @@ pub struct WorkAction {
     pub plan: String,
     /// The tree that is worked on.
     pub repo: String,
+    /// Who works, where the plan's agents are not said elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_file: Option<String>,
 }
 
 const KINDS: [&str; 3] = ["kjxlkj_agent", "run", "work"];
 const RUN_FIELDS: [&str; 5] = ["kind", "agent_file", "goal", "dir", "timeout_ms"];
-const WORK_FIELDS: [&str; 3] = ["kind", "plan", "repo"];
+const WORK_FIELDS: [&str; 4] = ["kind", "plan", "repo", "agent_file"];
 
 impl Action {
     /// Reads the action of a rule of a workspace. Either all is well, or everything that is not comes back.
@@ -105,10 +108,7 @@ fn read_run(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<RunA
     fields.refuse_unknown(&RUN_FIELDS);
     let agent_file = place(fields, "agent_file", host);
     let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
-    let dir = match fields.given("dir") {
-        Some(_) => place(fields, "dir", host),
-        None => None,
-    };
+    let dir = place_if_given(fields, "dir", host);
     let timeout_ms = fields.whole("timeout_ms", 1..=RUN_TIMEOUT_MS_MAX);
     Some(RunAction {
         agent_file: agent_file?,
@@ -122,10 +122,21 @@ fn read_work(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<Wor
     fields.refuse_unknown(&WORK_FIELDS);
     let plan = place(fields, "plan", host);
     let repo = place(fields, "repo", host);
+    let agent_file = place_if_given(fields, "agent_file", host);
     Some(WorkAction {
         plan: plan?,
         repo: repo?,
+        agent_file,
     })
+}
+
+fn place_if_given(
+    fields: &mut Fields<'_, '_>,
+    field: &'static str,
+    host: &dyn Surroundings,
+) -> Option<String> {
+    fields.given(field)?;
+    place(fields, field, host)
 }
 
 /// A path that the host lets rules use.

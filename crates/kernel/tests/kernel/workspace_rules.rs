@@ -149,6 +149,7 @@ fn agent_files_and_plans_are_actions_too() {
     let work = WorkAction {
         plan: "/srv/plan.yaml".into(),
         repo: "/srv/tree".into(),
+        agent_file: None,
     };
     assert_eq!(action(&written), Action::Work(work));
 }

@@ -152,6 +152,7 @@ CREATE TABLE run (
 ) STRICT;
 CREATE INDEX run_of_workspace ON run (workspace, key);
 CREATE INDEX run_by_status ON run (status, key);
+CREATE INDEX run_open ON run (rule) WHERE status IN ('queued', 'running');
 
 CREATE TABLE operation (
     key       INTEGER PRIMARY KEY,

@@ -86,6 +86,17 @@ impl WorkspaceStore {
             .await
     }
 
+    /// Whether a run of the rule has not ended.
+    pub async fn has_open_run(&self, rule: RuleId) -> Result<bool, WorkspaceError> {
+        self.read(move |connection| {
+            let sql =
+                "SELECT 1 FROM run WHERE rule = ?1 AND status IN ('queued', 'running') LIMIT 1";
+            let found = rows::one(connection, sql, [rule.as_bytes()], |_| Ok(()))?;
+            Ok(found.is_some())
+        })
+        .await
+    }
+
     /// What a run proposed, in order.
     pub async fn operations(&self, run: RunId) -> Result<Vec<Operation>, WorkspaceError> {
         self.read(move |connection| {

@@ -1,6 +1,6 @@
 //! Events, read in order and waited for.
 
-use bonded_kernel::workspace::{NoteId, StoredEvent, WorkspaceId};
+use bonded_kernel::workspace::{EventId, NoteId, StoredEvent, WorkspaceId};
 use rusqlite::{Connection, params};
 
 use super::codes::{count, number};
@@ -81,6 +81,17 @@ impl WorkspaceStore {
             let parameters = params![number(after_row), number(limit as u64)];
             rows::all(connection, &sql, parameters, |row| {
                 rows::event(connection, row)
+            })
+        })
+        .await
+    }
+
+    /// The event with this id.
+    pub async fn event(&self, id: EventId) -> Result<Option<StoredEvent>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!("{} WHERE event.id = ?1", rows::EVENT);
+            rows::one(connection, &sql, [id.as_bytes()], |row| {
+                Ok(rows::event(connection, row)?.1)
             })
         })
         .await

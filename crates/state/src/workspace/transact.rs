@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, EventId, Fire, NoteId, OperationId, Refused, RuleId,
-    StoredEvent, WorkspaceEvent, WorkspaceId, decide,
+    Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, EventId, Fire, NoteId, OperationId,
+    Refused, RuleId, StoredEvent, WorkspaceEvent, WorkspaceId, decide,
 };
 use bonded_kernel::{Millis, RunId};
 use rusqlite::{Connection, params};
@@ -187,14 +187,19 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// A clock that was set back does not bring back instants that were considered.
+    /// A clock that was set back does not bring back instants that were considered, unless it had been wrong by a day.
     fn move_schedule(&self, rule: RuleId, until: Millis) -> Result<(), Fault> {
         self.connection
             .prepare_cached(
                 "INSERT INTO schedule (rule, until) VALUES (?1, ?2) \
-                 ON CONFLICT (rule) DO UPDATE SET until = max(until, excluded.until)",
+                 ON CONFLICT (rule) DO UPDATE SET until = \
+                 iif(until - excluded.until >= ?3, excluded.until, max(until, excluded.until))",
             )?
-            .execute(params![rule.as_bytes(), time(until)])?;
+            .execute(params![
+                rule.as_bytes(),
+                time(until),
+                number(CLOCK_CORRECTED_MS)
+            ])?;
         Ok(())
     }
 

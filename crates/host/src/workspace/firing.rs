@@ -1,0 +1,181 @@
+//! A rule that fired, and who does what it says.
+
+use std::sync::Arc;
+
+use bonded_kernel::RunId;
+use bonded_kernel::workspace::{
+    Action, AutomationRun, LoopAction, Note, Rule, RunAction, RunEnd, RunMove, StoredEvent,
+    WorkAction,
+};
+use bonded_tools::BoxFuture;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// A run of a rule that is to be driven, for the first time or again after a restart.
+#[derive(Clone, Debug)]
+pub struct Firing {
+    pub run: AutomationRun,
+    pub rule: Rule,
+    pub action: Action,
+    /// What set the rule off; a schedule or a person leaves no event.
+    pub event: Option<StoredEvent>,
+    /// The note that the event is about, as it was after the event.
+    pub note: Option<Note>,
+}
+
+/// What came of driving a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Performed {
+    Ended(RunMove),
+    /// It waits for a person; it is taken up again later.
+    Waits,
+}
+
+impl Performed {
+    pub fn succeeded(result_json: Value) -> Self {
+        Self::Ended(RunMove::Succeeded(RunEnd {
+            result_json,
+            ..RunEnd::default()
+        }))
+    }
+
+    pub fn failed(code: &str, message: &str) -> Self {
+        Self::Ended(RunMove::Failed(ended(code, message)))
+    }
+
+    pub fn cancelled(code: &str, message: &str) -> Self {
+        Self::Ended(RunMove::Cancelled(ended(code, message)))
+    }
+}
+
+fn ended(code: &str, message: &str) -> RunEnd {
+    RunEnd {
+        error_code: Some(code.into()),
+        result_json: json!({ "message": message }),
+        audit: None,
+    }
+}
+
+/// Drives loops of the agent. A run has the id of the firing's run, so that the same one is taken up after a restart.
+pub trait StartsLoops: Send + Sync {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        action: &'a LoopAction,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed>;
+
+    /// Ends a run that nobody drives just now.
+    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()>;
+}
+
+/// Drives runs of agent files, in the same way.
+pub trait StartsRuns: Send + Sync {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        action: &'a RunAction,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed>;
+
+    /// Ends a run that nobody drives just now.
+    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()>;
+}
+
+/// Works plans off.
+pub trait StartsWork: Send + Sync {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        action: &'a WorkAction,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed>;
+}
+
+/// Who does what rules say; what nobody does fails with a sentence that says so.
+#[derive(Clone, Default)]
+pub struct Actions {
+    pub loops: Option<Arc<dyn StartsLoops>>,
+    pub runs: Option<Arc<dyn StartsRuns>>,
+    pub work: Option<Arc<dyn StartsWork>>,
+}
+
+impl std::fmt::Debug for Actions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Actions")
+    }
+}
+
+impl Actions {
+    pub(super) async fn run(&self, firing: &Firing, cancel: CancellationToken) -> Performed {
+        let nobody = || {
+            let kind = firing.action.kind();
+            let message = format!("this server does not perform actions of the kind {kind}");
+            Performed::failed("ACTION_UNAVAILABLE", &message)
+        };
+        match (&firing.action, &self.loops, &self.runs, &self.work) {
+            (Action::Loop(action), Some(loops), _, _) => loops.run(firing, action, cancel).await,
+            (Action::Run(action), _, Some(runs), _) => runs.run(firing, action, cancel).await,
+            (Action::Work(action), _, _, Some(work)) => work.run(firing, action, cancel).await,
+            _ => nobody(),
+        }
+    }
+
+    pub(super) async fn abandon(&self, action: &Action, run: &RunId) {
+        match (action, &self.loops, &self.runs) {
+            (Action::Loop(_), Some(loops), _) => loops.abandon(run).await,
+            (Action::Run(_), _, Some(runs)) => runs.abandon(run).await,
+            _ => {}
+        }
+    }
+}
+
+impl Firing {
+    /// What the run is asked: what the rule says, and what set it off.
+    pub fn request(&self) -> String {
+        let asked = match &self.action {
+            Action::Loop(action) => action.request.as_deref(),
+            Action::Run(action) => Some(action.goal.as_str()),
+            Action::Work(_) => None,
+        };
+        let asked =
+            asked.unwrap_or("A rule of the workspace fired. Do what your instructions say for it.");
+        let trigger = serde_json::to_string_pretty(&self.trigger()).unwrap_or_default();
+        format!("{asked}\n\nWhat set this off:\n{trigger}")
+    }
+
+    /// What set the run off, as data.
+    pub fn trigger(&self) -> Value {
+        let mut trigger = json!({
+            "rule_id": self.rule.rule_id,
+            "trigger": self.rule.draft.trigger,
+            "workspace_id": self.run.workspace_id,
+            "triggering_event_id": self.run.triggering_event_id,
+        });
+        if let Some(event) = &self.event {
+            trigger["event_type"] = json!(event.event.name());
+        }
+        if let Some(note) = &self.note {
+            trigger["note"] = json!({
+                "note_id": note.note_id,
+                "title": note.title,
+                "note_kind": note.note_kind,
+                "version": note.version,
+            });
+        }
+        trigger
+    }
+
+    /// What no two runs may use at once.
+    pub(super) fn exclusive(&self) -> Vec<String> {
+        let used = match &self.action {
+            Action::Loop(action) => Some(format!("memory {}", action.memory.kv_store_path)),
+            Action::Work(action) => Some(format!("tree {}", action.repo)),
+            Action::Run(_) => None,
+        };
+        // The instants of a schedule come one after the other, and so do their runs.
+        let schedule = self.rule.draft.schedule.as_ref();
+        let schedule = schedule.map(|_| format!("rule {}", self.rule.rule_id));
+        used.into_iter().chain(schedule).collect()
+    }
+}

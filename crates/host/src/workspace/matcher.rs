@@ -1,0 +1,199 @@
+//! Holds every event of every workspace against the rules.
+//!
+//! An event is held against the rules as they stand when it is looked at, but for those that were made after it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bonded_kernel::workspace::{
+    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, StoredEvent, WorkspaceEvent,
+    WorkspaceId, run_of_firing,
+};
+use bonded_state::workspace::WorkspaceError;
+
+use super::engine::Shared;
+
+const EVENTS_AT_ONCE: usize = 200;
+
+/// How many events may be looked at again after a crash, where nothing came of them.
+const UNWRITTEN_MAX: u64 = 1000;
+
+/// A rule that waits for events.
+struct Live {
+    rule: Rule,
+    condition: Condition,
+}
+
+pub(super) struct Matcher {
+    shared: Arc<Shared>,
+    rules: BTreeMap<WorkspaceId, Vec<Live>>,
+    /// The row of the last event that was looked at.
+    looked: u64,
+    /// The same, as the store knows it.
+    written: u64,
+}
+
+impl Matcher {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            rules: BTreeMap::new(),
+            looked: 0,
+            written: 0,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            let error = match self.follow().await {
+                Ok(never) => match never {},
+                Err(error) => error,
+            };
+            let shared = self.shared.clone();
+            shared
+                .pause("the events could not be looked at", &error)
+                .await;
+        }
+    }
+
+    async fn follow(&mut self) -> Result<std::convert::Infallible, WorkspaceError> {
+        let shared = self.shared.clone();
+        self.written = shared.store().considered_row().await?;
+        self.looked = self.looked.max(self.written);
+        self.load_rules().await?;
+        loop {
+            let events = shared
+                .store()
+                .events_all(self.looked, EVENTS_AT_ONCE)
+                .await?;
+            match events.last() {
+                None => shared.store().changed_any(self.looked).await?,
+                Some(&(last, _)) => self.consider(&events, last).await?,
+            }
+        }
+    }
+
+    async fn load_rules(&mut self) -> Result<(), WorkspaceError> {
+        self.rules.clear();
+        for rule in self.shared.store().enabled_rules().await? {
+            match rule.draft.condition() {
+                Ok(condition) => {
+                    let of_workspace = self.rules.entry(rule.draft.workspace_id).or_default();
+                    of_workspace.push(Live { rule, condition });
+                }
+                Err(faults) => {
+                    let why: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                    let why = why.join("; ");
+                    let message = format!("rule {} does not fire: {why}", rule.rule_id);
+                    self.shared.tell(&message);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn consider(
+        &mut self,
+        events: &[(u64, StoredEvent)],
+        last: u64,
+    ) -> Result<(), WorkspaceError> {
+        let mut firings = vec![];
+        for (_, event) in events {
+            if changes_rules(&event.event) {
+                self.load_rules().await?;
+                self.shared.rules.send_modify(|count| *count += 1);
+            }
+            self.hear(&event.event);
+            firings.extend(self.firings(event).await?);
+        }
+        let is_late = last - self.written >= UNWRITTEN_MAX;
+        let has_news = !firings.is_empty() || events.iter().any(|(_, it)| changes_rules(&it.event));
+        if has_news || is_late {
+            self.write(last, firings).await?;
+        }
+        self.looked = last;
+        Ok(())
+    }
+
+    async fn write(&mut self, row: u64, firings: Vec<Fire>) -> Result<(), WorkspaceError> {
+        let change = Change::Considered {
+            after: self.written,
+            row,
+            firings,
+        };
+        match self.shared.write(change).await {
+            Ok(_) => self.written = row,
+            // Somebody else has looked at them: what came of it is in the store.
+            Err(WorkspaceError::Refused(Refused::CursorMoved { found, .. })) => {
+                self.written = found;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// What the stream says about runs is told to the runner, whoever wrote it.
+    fn hear(&self, event: &WorkspaceEvent) {
+        match event {
+            WorkspaceEvent::AutomationQueued(_) => self.shared.queued.notify_one(),
+            WorkspaceEvent::AutomationCancelled(finished) => {
+                self.shared.active.cancel(&finished.run_id);
+                self.shared.queued.notify_one();
+            }
+            _ => {}
+        }
+    }
+
+    async fn firings(&self, event: &StoredEvent) -> Result<Vec<Fire>, WorkspaceError> {
+        let name = event.event.name();
+        let rules = self.rules.get(&event.workspace_id);
+        let is_meant = |live: &&Live| {
+            live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
+        };
+        let mut meant = rules.into_iter().flatten().filter(is_meant).peekable();
+        if meant.peek().is_none() {
+            return Ok(vec![]);
+        }
+        let note = self.note_of(event).await?;
+        let facts = Facts {
+            workspace_id: event.workspace_id,
+            event_type: Some(name),
+            actor_type: Some(actor_type(&event.actor)),
+            note: note.as_ref(),
+            at: event.at,
+        };
+        let meant = meant.filter(|live| live.condition.holds(&facts));
+        let fire = |live: &Live| Fire {
+            run_id: run_of_firing(live.rule.rule_id, event.event_id),
+            rule_id: live.rule.rule_id,
+            triggering_event_id: event.event_id,
+            depth: event.chain.depth.saturating_add(1),
+        };
+        Ok(meant.map(fire).collect())
+    }
+
+    async fn note_of(&self, event: &StoredEvent) -> Result<Option<Note>, WorkspaceError> {
+        match (event.note_id, event.version) {
+            (Some(note), Some(version)) => self.shared.store().note_at(note, version).await,
+            _ => Ok(None),
+        }
+    }
+}
+
+fn changes_rules(event: &WorkspaceEvent) -> bool {
+    matches!(
+        event,
+        WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::WorkspaceUpdated { .. }
+    )
+}
+
+fn actor_type(actor: &Actor) -> &'static str {
+    match actor {
+        Actor::User { .. } => "user",
+        Actor::Agent { .. } => "agent",
+        Actor::System => "system",
+    }
+}

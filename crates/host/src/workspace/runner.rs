@@ -1,0 +1,305 @@
+//! Drives the runs of rules: those that are queued, and those that were under way when the process before this ended.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bonded_kernel::RunId;
+use bonded_kernel::workspace::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
+use bonded_state::workspace::WorkspaceError;
+use futures_util::FutureExt as _;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::engine::Shared;
+use super::firing::{Firing, Performed};
+use crate::driver::panic_message;
+
+/// How far into the queue is looked for a run that need not wait for another.
+const QUEUE_LOOK: u64 = 500;
+const RECOVERED_MAX: u64 = 100_000;
+
+/// The runs that are driven here, and what they use alone.
+#[derive(Debug, Default)]
+pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
+
+#[derive(Debug)]
+struct Drive {
+    cancel: CancellationToken,
+    exclusive: Vec<String>,
+}
+
+impl Active {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Drive>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn cancel(&self, run: &RunId) {
+        if let Some(drive) = self.lock().get(run) {
+            drive.cancel.cancel();
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// `None` where the run is driven already, or another uses what it needs.
+    fn begin(&self, run: &RunId, exclusive: Vec<String>) -> Option<CancellationToken> {
+        let mut active = self.lock();
+        let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
+        if active.contains_key(run) || exclusive.iter().any(is_used) {
+            return None;
+        }
+        let cancel = CancellationToken::new();
+        let drive = Drive {
+            cancel: cancel.clone(),
+            exclusive,
+        };
+        active.insert(run.clone(), drive);
+        Some(cancel)
+    }
+
+    fn end(&self, run: &RunId) {
+        self.lock().remove(run);
+    }
+}
+
+pub(super) struct Runner {
+    shared: Arc<Shared>,
+    driven: JoinSet<Driven>,
+    /// Runs that wait for a person.
+    waiting: BTreeMap<RunId, Box<Firing>>,
+}
+
+/// A run that is not driven any more, and what it is where it waits for a person.
+type Driven = (RunId, Option<Box<Firing>>);
+
+/// Whether a run can be driven now.
+enum Ready {
+    Yes(Box<Firing>),
+    /// It never can.
+    No(RunMove),
+    Gone,
+}
+
+impl Runner {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            driven: JoinSet::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let shared = self.shared.clone();
+        // What an engine before this one drove is nobody's now.
+        shared.active.lock().clear();
+        while let Err(error) = self.take_up(RECOVERED_MAX).await {
+            shared.pause("the runs could not be read", &error).await;
+        }
+        loop {
+            if let Err(error) = self.start_queued().await {
+                shared.pause("the queue could not be read", &error).await;
+                continue;
+            }
+            let looked = tokio::select! {
+                Some(ended) = self.driven.join_next() => {
+                    self.note_end(ended.ok());
+                    Ok(())
+                }
+                () = shared.queued.notified() => self.end_cancelled().await,
+                // A run that waited for a person may have been judged.
+                () = shared.nap(None) => self.take_up(RECOVERED_MAX).await,
+            };
+            if let Err(error) = looked {
+                shared.pause("the runs could not be read", &error).await;
+            }
+        }
+    }
+
+    /// A run that waits may have been cancelled; nobody drives it who would notice.
+    async fn end_cancelled(&mut self) -> Result<(), WorkspaceError> {
+        let store = self.shared.settings.store.clone();
+        let waiting: Vec<RunId> = self.waiting.keys().cloned().collect();
+        for id in waiting {
+            let run = store.run(id.clone()).await?;
+            if run.is_some_and(|run| !run.status.has_ended()) {
+                continue;
+            }
+            if let Some(firing) = self.waiting.remove(&id) {
+                let actions = &self.shared.settings.actions;
+                actions.abandon(&firing.action, &id).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_end(&mut self, ended: Option<Driven>) {
+        match ended {
+            Some((run, Some(firing))) => {
+                self.waiting.insert(run, firing);
+            }
+            Some((run, None)) => {
+                self.waiting.remove(&run);
+            }
+            None => {}
+        }
+    }
+
+    /// Drives what is under way and driven by nobody.
+    async fn take_up(&mut self, most: u64) -> Result<(), WorkspaceError> {
+        let store = self.shared.settings.store.clone();
+        for run in store.runs_in_order(RunStatus::Running, most).await? {
+            self.start(run).await?;
+        }
+        Ok(())
+    }
+
+    async fn start_queued(&mut self) -> Result<(), WorkspaceError> {
+        let store = self.shared.settings.store.clone();
+        if self.shared.active.count() >= self.shared.settings.concurrent_runs {
+            return Ok(());
+        }
+        for run in store.runs_in_order(RunStatus::Queued, QUEUE_LOOK).await? {
+            if self.shared.active.count() >= self.shared.settings.concurrent_runs {
+                break;
+            }
+            self.start(run).await?;
+        }
+        Ok(())
+    }
+
+    /// Begins to drive a run, unless it has to wait for another.
+    async fn start(&mut self, run: AutomationRun) -> Result<(), WorkspaceError> {
+        let firing = match ready(&self.shared, run.clone()).await? {
+            Ready::Yes(firing) => firing,
+            Ready::No(end) => return move_run(&self.shared, &run.run_id, end).await.map(|_| ()),
+            Ready::Gone => return Ok(()),
+        };
+        let Some(cancel) = self.shared.active.begin(&run.run_id, firing.exclusive()) else {
+            return Ok(());
+        };
+        let begun = match run.status {
+            RunStatus::Queued => move_run(&self.shared, &run.run_id, RunMove::Running).await,
+            _ => Ok(true),
+        };
+        if !matches!(begun, Ok(true)) {
+            self.shared.active.end(&run.run_id);
+            return begun.map(|_| ());
+        }
+        let shared = self.shared.clone();
+        self.driven.spawn(drive(shared, firing, cancel));
+        Ok(())
+    }
+}
+
+/// Drives one run and writes down what came of it.
+async fn drive(shared: Arc<Shared>, firing: Box<Firing>, cancel: CancellationToken) -> Driven {
+    let run = firing.run.run_id.clone();
+    let actions = &shared.settings.actions;
+    let driving = AssertUnwindSafe(actions.run(&firing, cancel.clone())).catch_unwind();
+    let performed = driving.await.unwrap_or_else(|panic| {
+        let message = format!("the run panicked: {}", panic_message(&*panic));
+        Performed::failed("INTERNAL_ERROR", &message)
+    });
+    let mut waits = None;
+    match performed {
+        Performed::Waits if cancel.is_cancelled() => actions.abandon(&firing.action, &run).await,
+        Performed::Waits => waits = Some(firing),
+        Performed::Ended(end) => {
+            while let Err(error) = move_run(&shared, &run, end.clone()).await {
+                let what = format!("the end of run {run} could not be written");
+                shared.pause(&what, &error).await;
+            }
+        }
+    }
+    shared.active.end(&run);
+    (run, waits)
+}
+
+/// Moves a run on. `false` where it cannot move so, because somebody else was faster.
+async fn move_run(shared: &Shared, run: &RunId, to: RunMove) -> Result<bool, WorkspaceError> {
+    let change = Change::MoveRun {
+        run_id: run.clone(),
+        to,
+    };
+    match shared.write(change).await {
+        Ok(written) => Ok(!written.events.is_empty()),
+        Err(WorkspaceError::Refused(Refused::RunCannotMove { .. })) => Ok(false),
+        Err(WorkspaceError::Refused(refused)) => {
+            shared.tell(&format!("run {run} cannot move: {refused}"));
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What is to be known before a run is driven, and whether it may be at all.
+async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceError> {
+    let stored = shared.store().rule(run.rule_id).await?;
+    let Some(stored) = stored else {
+        return Ok(Ready::Gone);
+    };
+    let is_new = run.status == RunStatus::Queued;
+    if let Some(end) = stop(&run, &stored.rule, stored.is_deleted).filter(|_| is_new) {
+        return Ok(Ready::No(end));
+    }
+    let rule = stored.rule;
+    let action = match rule.draft.action(&*shared.settings.surroundings) {
+        Ok(action) => action,
+        Err(faults) => {
+            let why: Vec<String> = faults.iter().map(Fault::to_string).collect();
+            return Ok(no(Performed::failed("RULE_INVALID", &why.join("; "))));
+        }
+    };
+    let event = shared.store().event(run.triggering_event_id).await?;
+    let place = event
+        .as_ref()
+        .and_then(|it| Some((it.note_id?, it.version?)));
+    let note = match place {
+        Some((note, version)) => shared.store().note_at(note, version).await?,
+        None => None,
+    };
+    Ok(Ready::Yes(Box::new(Firing {
+        run,
+        rule,
+        action,
+        event,
+        note,
+    })))
+}
+
+/// Why a run that is queued is not begun.
+fn stop(run: &AutomationRun, rule: &Rule, is_deleted: bool) -> Option<RunMove> {
+    let performed = if is_deleted {
+        Performed::cancelled("RULE_DELETED", "the rule was deleted before the run began")
+    } else if !rule.draft.enabled {
+        Performed::cancelled(
+            "RULE_DISABLED",
+            "the rule was disabled before the run began",
+        )
+    } else if run.depth > rule.draft.max_chain_depth {
+        let most = rule.draft.max_chain_depth;
+        let message = format!(
+            "the run would be number {} of a chain in which each run was set off by what the one before wrote; \
+             the rule allows {most} (max_chain_depth)",
+            run.depth
+        );
+        Performed::failed("CHAIN_DEPTH_EXCEEDED", &message)
+    } else {
+        return None;
+    };
+    match performed {
+        Performed::Ended(end) => Some(end),
+        Performed::Waits => None,
+    }
+}
+
+fn no(performed: Performed) -> Ready {
+    match performed {
+        Performed::Ended(end) => Ready::No(end),
+        Performed::Waits => Ready::Gone,
+    }
+}

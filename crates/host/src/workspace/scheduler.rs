@@ -1,0 +1,173 @@
+//! Looks at the schedules of rules when they are due.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bonded_kernel::Millis;
+use bonded_kernel::workspace::{
+    CLOCK_CORRECTED_MS, Change, Condition, Facts, Fire, Instants as _, Rule, RuleId, Schedule, due,
+    firing_event_id, run_of_firing,
+};
+use bonded_state::workspace::WorkspaceError;
+
+use super::cron::Cron;
+use super::engine::Shared;
+
+/// A rule with a schedule.
+struct Scheduled {
+    rule: Rule,
+    schedule: Schedule,
+    condition: Condition,
+    cron: Cron,
+    considered_until: Millis,
+    next: Option<Millis>,
+}
+
+pub(super) struct Scheduler {
+    shared: Arc<Shared>,
+    rules: BTreeMap<RuleId, Scheduled>,
+}
+
+impl Scheduler {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            rules: BTreeMap::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut changes = self.shared.rules.subscribe();
+        let shared = self.shared.clone();
+        let mut is_loaded = false;
+        loop {
+            if !is_loaded {
+                changes.mark_unchanged();
+                match self.load().await {
+                    Ok(()) => is_loaded = true,
+                    Err(error) => {
+                        shared
+                            .pause("the schedules could not be read", &error)
+                            .await
+                    }
+                }
+                continue;
+            }
+            if let Err(error) = self.look().await {
+                shared
+                    .pause("the schedules could not be looked at", &error)
+                    .await;
+                continue;
+            }
+            let next = self.rules.values().filter_map(|it| it.next).min();
+            tokio::select! {
+                changed = changes.changed() => is_loaded = changed.is_err(),
+                () = shared.nap(next) => {}
+            }
+        }
+    }
+
+    /// Takes the rules as they are now; those that did not change stay.
+    async fn load(&mut self) -> Result<(), WorkspaceError> {
+        let mut before = std::mem::take(&mut self.rules);
+        for rule in self.shared.store().enabled_rules().await? {
+            let same = before.remove(&rule.rule_id);
+            let scheduled = match same.filter(|it| it.rule == rule) {
+                Some(same) => Some(same),
+                None => self.scheduled(rule).await?,
+            };
+            self.rules.extend(scheduled.map(|it| (it.rule.rule_id, it)));
+        }
+        Ok(())
+    }
+
+    async fn scheduled(&self, rule: Rule) -> Result<Option<Scheduled>, WorkspaceError> {
+        let Some(schedule) = rule.draft.schedule.clone() else {
+            return Ok(None);
+        };
+        let cron = Cron::parse(&schedule.cron, &schedule.timezone);
+        let (cron, condition) = match (cron, rule.draft.condition()) {
+            (Ok(cron), Ok(condition)) => (cron, condition),
+            (cron, _) => {
+                let why = cron
+                    .err()
+                    .map_or("its condition".into(), |it| it.to_string());
+                let message = format!("rule {} does not fire: {why}", rule.rule_id);
+                self.shared.tell(&message);
+                return Ok(None);
+            }
+        };
+        let stored = self.shared.store().considered_until(rule.rule_id).await?;
+        // What was due before the rule was as it is now is not its business.
+        let considered_until = stored.map_or(rule.updated_at, |it| it.max(rule.updated_at));
+        Ok(Some(Scheduled {
+            next: cron.after(considered_until),
+            rule,
+            schedule,
+            condition,
+            cron,
+            considered_until,
+        }))
+    }
+
+    async fn look(&mut self) -> Result<(), WorkspaceError> {
+        let shared = self.shared.clone();
+        for scheduled in self.rules.values_mut() {
+            while scheduled.is_time(shared.now()) {
+                scheduled.look(&shared).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Scheduled {
+    /// Whether there is anything to look at.
+    fn is_time(&self, now: Millis) -> bool {
+        let was_ahead = self.considered_until - now >= CLOCK_CORRECTED_MS;
+        was_ahead || self.next.is_some_and(|next| next <= now)
+    }
+
+    async fn look(&mut self, shared: &Shared) -> Result<(), WorkspaceError> {
+        let is_busy = shared.store().has_open_run(self.rule.rule_id).await?;
+        let now = shared.now();
+        let due = due(
+            &self.schedule,
+            self.considered_until,
+            now,
+            is_busy,
+            &self.cron,
+        );
+        let instants = due.instants.iter().filter(|at| self.is_meant(**at));
+        let firings = instants.map(|at| self.fire(*at)).collect();
+        let change = Change::ConsideredSchedule {
+            rule_id: self.rule.rule_id,
+            until: due.considered_until,
+            firings,
+        };
+        shared.write(change).await?;
+        self.considered_until = due.considered_until;
+        self.next = self.cron.after(due.considered_until);
+        Ok(())
+    }
+
+    fn is_meant(&self, at: Millis) -> bool {
+        self.condition.holds(&Facts {
+            workspace_id: self.rule.draft.workspace_id,
+            event_type: None,
+            actor_type: None,
+            note: None,
+            at,
+        })
+    }
+
+    fn fire(&self, at: Millis) -> Fire {
+        let event = firing_event_id(self.rule.rule_id, at);
+        Fire {
+            run_id: run_of_firing(self.rule.rule_id, event),
+            rule_id: self.rule.rule_id,
+            triggering_event_id: event,
+            depth: 1,
+        }
+    }
+}

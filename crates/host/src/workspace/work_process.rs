@@ -1,0 +1,161 @@
+//! The action `work`: a plan, worked off by a process of this program.
+//!
+//! A process of its own, because only one that has a single thread can make mounts that nobody else sees, and because
+//! a plan that was interrupted goes on from its own records, whoever resumes it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bonded_kernel::workspace::{RunEnd, RunMove, RunStatus, WorkAction};
+use bonded_tools::BoxFuture;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+use super::config::HostSurroundings;
+use super::firing::{Firing, Performed, StartsWork};
+
+const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+const MESSAGE_CHARS_MAX: usize = 4000;
+/// How long a process may take to end after it was told to.
+const END_AFTER: Duration = Duration::from_secs(30);
+/// How long it waits for a tree that another plan is on.
+const WAIT_MS: &str = "60000";
+/// The exit code of a plan that waits for a person.
+const WAITS: i32 = 6;
+
+/// Works plans off with this program.
+#[derive(Clone, Debug)]
+pub struct WorkProcess {
+    pub program: PathBuf,
+    /// The log of runs.
+    pub store_file: PathBuf,
+    /// Beside those of this process.
+    pub variables: Vec<(String, String)>,
+    pub surroundings: Arc<HostSurroundings>,
+}
+
+/// What a process left behind.
+struct Left {
+    code: Option<i32>,
+    output: String,
+    message: String,
+}
+
+impl WorkProcess {
+    fn command(&self, firing: &Firing, action: &WorkAction) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("--store").arg(&self.store_file);
+        command.args(["work", "--json", "--wait-ms", WAIT_MS]);
+        command
+            .arg("--repo")
+            .arg(self.surroundings.place(&action.repo));
+        match firing.run.status {
+            RunStatus::Queued => {
+                if let Some(file) = &action.agent_file {
+                    command.arg("--agent").arg(self.surroundings.place(file));
+                }
+                command.arg(self.surroundings.place(&action.plan));
+            }
+            // The plan had begun; its own record says with what.
+            _ => {
+                command.arg("--resume");
+            }
+        }
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command
+            .envs(variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // What is let go of is resumed by whoever runs the engine next.
+            .kill_on_drop(true);
+        command
+    }
+}
+
+impl StartsWork for WorkProcess {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        action: &'a WorkAction,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed> {
+        let child = self.command(firing, action).spawn();
+        Box::pin(async move {
+            let left = match child {
+                Ok(child) => wait(child, &cancel).await,
+                Err(error) => Err(error),
+            };
+            match left {
+                Ok(left) => performed(&left, cancel.is_cancelled()),
+                Err(error) => {
+                    let message = format!("{} could not be run: {error}", self.program.display());
+                    Performed::failed("WORK_NOT_STARTED", &message)
+                }
+            }
+        })
+    }
+}
+
+async fn wait(mut child: Child, cancel: &CancellationToken) -> std::io::Result<Left> {
+    let (output, message) = (child.stdout.take(), child.stderr.take());
+    let read = async { tokio::join!(read(output), read(message)) };
+    let told = async {
+        cancel.cancelled().await;
+        let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        // It may have ended by itself meanwhile.
+        let _ = id.map(|id| kill_process(id, Signal::TERM));
+        tokio::time::sleep(END_AFTER).await;
+    };
+    let (output, message) = tokio::select! {
+        read = read => read,
+        () = told => {
+            child.start_kill()?;
+            (String::new(), "it did not end when it was told to".into())
+        }
+    };
+    let code = child.wait().await?.code();
+    Ok(Left {
+        code,
+        output,
+        message,
+    })
+}
+
+/// What a pipe gives, up to a limit; the rest is read and left aside, so that the process does not wait for a reader.
+async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
+    let Some(mut pipe) = pipe else {
+        return String::new();
+    };
+    let mut kept = vec![];
+    let read = (&mut pipe)
+        .take(OUTPUT_BYTES_MAX)
+        .read_to_end(&mut kept)
+        .await;
+    if read.is_ok() {
+        // What cannot be read any more has no one who would miss it.
+        let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+fn performed(left: &Left, is_cancelled: bool) -> Performed {
+    let results: Value = serde_json::from_str(&left.output).unwrap_or(Value::Null);
+    let message: String = left.message.chars().take(MESSAGE_CHARS_MAX).collect();
+    let end = |code: Option<&str>| RunEnd {
+        error_code: code.map(str::to_owned),
+        result_json: json!({ "results": results, "message": message }),
+        audit: None,
+    };
+    Performed::Ended(match left.code {
+        Some(0) => RunMove::Succeeded(end(None)),
+        Some(WAITS) => return Performed::Waits,
+        _ if is_cancelled => RunMove::Cancelled(end(Some("CANCELLED"))),
+        _ => RunMove::Failed(end(Some("WORK_FAILED"))),
+    })
+}
