@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Actor, Chain, Change};
+use bonded_state::BoxFuture;
 use bonded_state::workspace::{WorkspaceError, WorkspaceStore, Write, Written};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
@@ -53,8 +54,6 @@ pub struct Engine(pub(super) Arc<Shared>);
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: EngineSettings,
-    /// Counts the changes of rules.
-    pub(super) rules: watch::Sender<u64>,
     /// Told when a run may be waiting to be driven.
     pub(super) queued: Notify,
     pub(super) active: super::runner::Active,
@@ -64,7 +63,6 @@ impl Engine {
     pub fn new(settings: EngineSettings) -> Self {
         Self(Arc::new(Shared {
             settings,
-            rules: watch::Sender::default(),
             queued: Notify::new(),
             active: super::runner::Active::default(),
         }))
@@ -74,8 +72,9 @@ impl Engine {
     /// them up.
     pub async fn run(&self, stop: CancellationToken) {
         let shared = &self.0;
-        let matcher = Matcher::new(shared.clone());
-        let scheduler = Scheduler::new(shared.clone());
+        let (tell_rules, rules) = mpsc::unbounded_channel();
+        let matcher = Matcher::new(shared.clone(), tell_rules);
+        let scheduler = Scheduler::new(shared.clone(), rules);
         let runner = Runner::new(shared.clone());
         tokio::select! {
             () = stop.cancelled() => {}
@@ -113,16 +112,16 @@ impl Shared {
     }
 
     /// Sleeps until a moment, but never for long.
-    pub(super) async fn nap(&self, until: Option<Millis>) {
+    pub(super) fn nap(&self, until: Option<Millis>) -> BoxFuture<'static, ()> {
         let longest = self.now().plus(NAP_MS);
         let until = until.map_or(longest, |until| until.min(longest));
-        self.settings.clock.sleep_until(until).await;
+        self.settings.clock.sleep_until(until)
     }
 
     /// After an error that may pass.
-    pub(super) async fn pause(&self, what: &str, error: &WorkspaceError) {
+    pub(super) fn pause(&self, what: &str, error: &WorkspaceError) -> BoxFuture<'static, ()> {
         self.tell(&format!("{what}: {error}"));
         let until = self.now().plus(PAUSE_MS);
-        self.settings.clock.sleep_until(until).await;
+        self.settings.clock.sleep_until(until)
     }
 }

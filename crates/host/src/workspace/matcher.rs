@@ -1,15 +1,17 @@
 //! Holds every event of every workspace against the rules.
 //!
-//! An event is held against the rules as they stand when it is looked at, but for those that were made after it.
+//! An event is held against the rules as they stand in the stream where it does. Where the engine begins behind the end
+//! of the stream, it begins with the rules of today, but for those that were made after an event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bonded_kernel::workspace::{
-    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, StoredEvent, WorkspaceEvent,
-    WorkspaceId, run_of_firing,
+    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, RuleId, StoredEvent,
+    WorkspaceEvent, WorkspaceId, run_of_firing,
 };
 use bonded_state::workspace::WorkspaceError;
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::engine::Shared;
 
@@ -17,6 +19,14 @@ const EVENTS_AT_ONCE: usize = 200;
 
 /// How many events may be looked at again after a crash, where nothing came of them.
 const UNWRITTEN_MAX: u64 = 1000;
+
+/// What the scheduler is told about rules.
+pub(super) enum RuleNews {
+    Changed(Box<Rule>),
+    Deleted(RuleId),
+    /// Any of them may be another.
+    Unknown,
+}
 
 /// A rule that waits for events.
 struct Live {
@@ -26,7 +36,8 @@ struct Live {
 
 pub(super) struct Matcher {
     shared: Arc<Shared>,
-    rules: BTreeMap<WorkspaceId, Vec<Live>>,
+    news: UnboundedSender<RuleNews>,
+    rules: BTreeMap<WorkspaceId, BTreeMap<RuleId, Live>>,
     /// The row of the last event that was looked at.
     looked: u64,
     /// The same, as the store knows it.
@@ -34,9 +45,10 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, news: UnboundedSender<RuleNews>) -> Self {
         Self {
             shared,
+            news,
             rules: BTreeMap::new(),
             looked: 0,
             written: 0,
@@ -76,20 +88,52 @@ impl Matcher {
     async fn load_rules(&mut self) -> Result<(), WorkspaceError> {
         self.rules.clear();
         for rule in self.shared.store().enabled_rules().await? {
-            match rule.draft.condition() {
-                Ok(condition) => {
-                    let of_workspace = self.rules.entry(rule.draft.workspace_id).or_default();
-                    of_workspace.push(Live { rule, condition });
-                }
-                Err(faults) => {
-                    let why: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                    let why = why.join("; ");
-                    let message = format!("rule {} does not fire: {why}", rule.rule_id);
-                    self.shared.tell(&message);
-                }
-            }
+            self.put(rule);
         }
         Ok(())
+    }
+
+    /// Takes a rule as it is now.
+    fn put(&mut self, rule: Rule) {
+        let of_workspace = self.rules.entry(rule.draft.workspace_id).or_default();
+        of_workspace.remove(&rule.rule_id);
+        if !rule.draft.enabled {
+            return;
+        }
+        match rule.draft.condition() {
+            Ok(condition) => {
+                of_workspace.insert(rule.rule_id, Live { rule, condition });
+            }
+            Err(faults) => {
+                let why: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                let why = why.join("; ");
+                let message = format!("rule {} does not fire: {why}", rule.rule_id);
+                self.shared.tell(&message);
+            }
+        }
+    }
+
+    /// Rules change where their events stand in the stream. Says whether this was such an event.
+    async fn change_rules(&mut self, event: &StoredEvent) -> Result<bool, WorkspaceError> {
+        let news = match &event.event {
+            WorkspaceEvent::RuleCreated { rule } | WorkspaceEvent::RuleUpdated { rule } => {
+                self.put(Rule::clone(rule));
+                RuleNews::Changed(Box::new(Rule::clone(rule)))
+            }
+            WorkspaceEvent::RuleDeleted { rule_id } => {
+                let of_workspace = self.rules.get_mut(&event.workspace_id);
+                of_workspace.map(|rules| rules.remove(rule_id));
+                RuleNews::Deleted(*rule_id)
+            }
+            WorkspaceEvent::WorkspaceUpdated { .. } => {
+                self.load_rules().await?;
+                RuleNews::Unknown
+            }
+            _ => return Ok(false),
+        };
+        // A scheduler that is gone needs no news.
+        let _ = self.news.send(news);
+        Ok(true)
     }
 
     async fn consider(
@@ -98,17 +142,14 @@ impl Matcher {
         last: u64,
     ) -> Result<(), WorkspaceError> {
         let mut firings = vec![];
+        let mut has_news = false;
         for (_, event) in events {
-            if changes_rules(&event.event) {
-                self.load_rules().await?;
-                self.shared.rules.send_modify(|count| *count += 1);
-            }
+            has_news |= self.change_rules(event).await?;
             self.hear(&event.event);
             firings.extend(self.firings(event).await?);
         }
         let is_late = last - self.written >= UNWRITTEN_MAX;
-        let has_news = !firings.is_empty() || events.iter().any(|(_, it)| changes_rules(&it.event));
-        if has_news || is_late {
+        if has_news || is_late || !firings.is_empty() {
             self.write(last, firings).await?;
         }
         self.looked = last;
@@ -145,31 +186,37 @@ impl Matcher {
     }
 
     async fn firings(&self, event: &StoredEvent) -> Result<Vec<Fire>, WorkspaceError> {
-        let name = event.event.name();
-        let rules = self.rules.get(&event.workspace_id);
-        let is_meant = |live: &&Live| {
-            live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
-        };
-        let mut meant = rules.into_iter().flatten().filter(is_meant).peekable();
-        if meant.peek().is_none() {
+        let meant = self.meant(event);
+        if meant.is_empty() {
             return Ok(vec![]);
         }
         let note = self.note_of(event).await?;
         let facts = Facts {
             workspace_id: event.workspace_id,
-            event_type: Some(name),
+            event_type: Some(event.event.name()),
             actor_type: Some(actor_type(&event.actor)),
             note: note.as_ref(),
             at: event.at,
         };
-        let meant = meant.filter(|live| live.condition.holds(&facts));
         let fire = |live: &Live| Fire {
             run_id: run_of_firing(live.rule.rule_id, event.event_id),
             rule_id: live.rule.rule_id,
             triggering_event_id: event.event_id,
             depth: event.chain.depth.saturating_add(1),
         };
-        Ok(meant.map(fire).collect())
+        let holds = |live: &&Live| live.condition.holds(&facts);
+        Ok(meant.into_iter().filter(holds).map(fire).collect())
+    }
+
+    /// The rules with a trigger for this event that were there when it happened.
+    fn meant(&self, event: &StoredEvent) -> Vec<&Live> {
+        let name = event.event.name();
+        let rules = self.rules.get(&event.workspace_id);
+        let rules = rules.into_iter().flat_map(BTreeMap::values);
+        let is_meant = |live: &&Live| {
+            live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
+        };
+        rules.filter(is_meant).collect()
     }
 
     async fn note_of(&self, event: &StoredEvent) -> Result<Option<Note>, WorkspaceError> {
@@ -178,16 +225,6 @@ impl Matcher {
             _ => Ok(None),
         }
     }
-}
-
-fn changes_rules(event: &WorkspaceEvent) -> bool {
-    matches!(
-        event,
-        WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::WorkspaceUpdated { .. }
-    )
 }
 
 fn actor_type(actor: &Actor) -> &'static str {

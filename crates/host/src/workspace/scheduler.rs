@@ -9,9 +9,11 @@ use bonded_kernel::workspace::{
     firing_event_id, run_of_firing,
 };
 use bonded_state::workspace::WorkspaceError;
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::cron::Cron;
 use super::engine::Shared;
+use super::matcher::RuleNews;
 
 /// A rule with a schedule.
 struct Scheduled {
@@ -25,32 +27,35 @@ struct Scheduled {
 
 pub(super) struct Scheduler {
     shared: Arc<Shared>,
+    news: UnboundedReceiver<RuleNews>,
     rules: BTreeMap<RuleId, Scheduled>,
 }
 
 impl Scheduler {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, news: UnboundedReceiver<RuleNews>) -> Self {
         Self {
             shared,
+            news,
             rules: BTreeMap::new(),
         }
     }
 
     pub(super) async fn run(mut self) {
-        let mut changes = self.shared.rules.subscribe();
         let shared = self.shared.clone();
-        let mut is_loaded = false;
+        let mut news = Some(RuleNews::Unknown);
         loop {
-            if !is_loaded {
-                changes.mark_unchanged();
-                match self.load().await {
-                    Ok(()) => is_loaded = true,
-                    Err(error) => {
-                        shared
-                            .pause("the schedules could not be read", &error)
-                            .await
-                    }
-                }
+            let heard = match &news {
+                Some(news) => self.hear(news).await,
+                None => Ok(()),
+            };
+            if let Err(error) = heard {
+                shared
+                    .pause("the schedules could not be read", &error)
+                    .await;
+                continue;
+            }
+            news = self.news.try_recv().ok();
+            if news.is_some() {
                 continue;
             }
             if let Err(error) = self.look().await {
@@ -61,21 +66,39 @@ impl Scheduler {
             }
             let next = self.rules.values().filter_map(|it| it.next).min();
             tokio::select! {
-                changed = changes.changed() => is_loaded = changed.is_err(),
+                heard = self.news.recv() => news = heard,
                 () = shared.nap(next) => {}
             }
         }
     }
 
-    /// Takes the rules as they are now; those that did not change stay.
-    async fn load(&mut self) -> Result<(), WorkspaceError> {
-        let mut before = std::mem::take(&mut self.rules);
-        for rule in self.shared.store().enabled_rules().await? {
-            let same = before.remove(&rule.rule_id);
-            let scheduled = match same.filter(|it| it.rule == rule) {
-                Some(same) => Some(same),
-                None => self.scheduled(rule).await?,
-            };
+    async fn hear(&mut self, news: &RuleNews) -> Result<(), WorkspaceError> {
+        match news {
+            RuleNews::Changed(rule) => self.put(Rule::clone(rule)).await,
+            RuleNews::Deleted(rule) => {
+                self.rules.remove(rule);
+                Ok(())
+            }
+            RuleNews::Unknown => {
+                self.rules.clear();
+                for rule in self.shared.store().enabled_rules().await? {
+                    self.put(rule).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a rule as it is now.
+    async fn put(&mut self, rule: Rule) -> Result<(), WorkspaceError> {
+        // News may be older than what was loaded.
+        let known = self.rules.get(&rule.rule_id);
+        if known.is_some_and(|known| known.rule.version >= rule.version) {
+            return Ok(());
+        }
+        self.rules.remove(&rule.rule_id);
+        if rule.draft.enabled {
+            let scheduled = self.scheduled(rule).await?;
             self.rules.extend(scheduled.map(|it| (it.rule.rule_id, it)));
         }
         Ok(())
