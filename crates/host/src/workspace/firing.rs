@@ -11,6 +11,8 @@ use bonded_tools::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::config::HostSurroundings;
+
 /// A run of a rule that is to be driven, for the first time or again after a restart.
 #[derive(Clone, Debug)]
 pub struct Firing {
@@ -167,10 +169,13 @@ impl Firing {
     }
 
     /// What no two runs may use at once.
-    pub(super) fn exclusive(&self) -> Vec<String> {
+    pub(super) fn exclusive(&self, around: &HostSurroundings) -> Vec<String> {
         let used = match &self.action {
-            Action::Loop(action) => Some(format!("memory {}", action.memory.kv_store_path)),
-            Action::Work(action) => Some(format!("tree {}", action.repo)),
+            Action::Loop(action) => {
+                let memory = around.data_file(&action.memory.kv_store_path);
+                Some(format!("memory {}", memory.display()))
+            }
+            Action::Work(action) => Some(format!("tree {}", around.place(&action.repo).display())),
             Action::Run(_) => None,
         };
         // The instants of a schedule come one after the other, and so do their runs.

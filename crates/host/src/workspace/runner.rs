@@ -178,7 +178,8 @@ impl Runner {
             Ready::No(end) => return move_run(&self.shared, &run.run_id, end).await.map(|_| ()),
             Ready::Gone => return Ok(()),
         };
-        let Some(cancel) = self.shared.active.begin(&run.run_id, firing.exclusive()) else {
+        let exclusive = firing.exclusive(&self.shared.settings.surroundings);
+        let Some(cancel) = self.shared.active.begin(&run.run_id, exclusive) else {
             return Ok(());
         };
         let begun = match run.status {

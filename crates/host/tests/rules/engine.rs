@@ -247,7 +247,7 @@ async fn no_more_runs_are_driven_at_once_than_is_set_and_none_with_the_same_memo
     .await;
     world.concurrent_runs = 8;
     // Two memories, so two at once.
-    for (number, path) in [(11, "a.json"), (12, "a.json"), (13, "b.json")] {
+    for (number, path) in [(11, "a.json"), (12, "./data/a.json"), (13, "b.json")] {
         let action = json!({ "kind": "kjxlkj_agent", "memory": { "kv_store_path": path } });
         world.rule(number, &json!({ "action_json": action })).await;
     }

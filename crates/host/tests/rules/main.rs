@@ -1,5 +1,6 @@
 //! When rules fire, and what becomes of it.
 
+mod actions;
 mod config;
 mod cron;
 mod engine;

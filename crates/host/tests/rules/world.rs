@@ -105,7 +105,9 @@ pub(crate) struct World {
     pub(crate) clock: Arc<SetClock>,
     pub(crate) conducted: Arc<Conducted>,
     pub(crate) concurrent_runs: usize,
-    dir: TempDir,
+    /// In the place of the conducted ones.
+    pub(crate) actions: Option<Actions>,
+    pub(crate) dir: TempDir,
     running: Option<(CancellationToken, JoinHandle<()>)>,
 }
 
@@ -147,6 +149,7 @@ impl World {
                 abandoned: Mutex::default(),
             }),
             concurrent_runs: 4,
+            actions: None,
             dir,
             running: None,
         };
@@ -164,11 +167,11 @@ impl World {
             store: self.store.clone(),
             clock: self.clock.clone(),
             surroundings: Arc::new(config.surroundings(self.dir.path())),
-            actions: Actions {
+            actions: self.actions.clone().unwrap_or_else(|| Actions {
                 loops: Some(self.conducted.clone()),
                 runs: Some(self.conducted.clone()),
                 work: None,
-            },
+            }),
             concurrent_runs: self.concurrent_runs,
             tell: Arc::new(|message| panic!("{message}")),
         });
@@ -364,7 +367,7 @@ pub(crate) fn new_note(number: u8, title: &str) -> Change {
 }
 
 /// Nothing here takes long; what does never comes.
-async fn soon<T>(waiting: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn soon<T>(waiting: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(Duration::from_secs(20), waiting)
         .await
         .ok()

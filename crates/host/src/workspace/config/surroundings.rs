@@ -33,6 +33,11 @@ impl HostSurroundings {
         plain(&self.data_dir.join(path))
     }
 
+    /// The file of the data directory that a rule means.
+    pub fn data_file(&self, name: &str) -> PathBuf {
+        plain(&data_file(&self.data_dir, name))
+    }
+
     fn is_allowed(&self, place: &Path) -> bool {
         let dirs = std::iter::once(&self.data_dir).chain(&self.allowed_dirs);
         let is_below =
