@@ -19,7 +19,7 @@ fn action(written: &Value) -> Action {
 fn looping(written: &Value) -> LoopAction {
     match action(written) {
         Action::Loop(action) => *action,
-        other => panic!("no loop: {other:?}"),
+        other => unreachable!("no loop: {other:?}"),
     }
 }
 
@@ -110,7 +110,7 @@ fn the_mode_is_that_of_the_action_then_of_the_host_then_of_the_prompt_file() {
         let action = json!({ "kind": "kjxlkj_agent", "mode": written });
         let read = Action::read(&action, &workspace(), &around).expect("it is well");
         let Action::Loop(action) = read else {
-            panic!("it is a loop");
+            unreachable!("it is a loop");
         };
         assert_eq!(
             action.mode_with(prompt),
