@@ -15,7 +15,7 @@ const JOINTS: [&str; 3] = ["all", "any", "not"];
 const COMPARISON: [&str; 3] = ["field", "op", "value"];
 const PATTERN_BYTES_MAX: usize = 1000;
 /// What a pattern may weigh when it is compiled, which also bounds the time that a match takes.
-const PATTERN_COMPILED_BYTES_MAX: usize = 128 << 10;
+const PATTERN_COMPILED_BYTES_MAX: usize = 512 << 10;
 
 /// Reads the condition at a pointer. Whatever was found wrong is in `faults`.
 pub(in crate::workspace) fn read(
