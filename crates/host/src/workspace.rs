@@ -1,5 +1,6 @@
 //! The workspace at work: when rules fire, and what becomes of it.
 
+mod active;
 mod agent_runs;
 pub mod config;
 mod cron;

@@ -13,6 +13,7 @@ use bonded_state::workspace::{WorkspaceError, WorkspaceStore, Write, Written};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::active::Active;
 use super::config::HostSurroundings;
 use super::firing::Actions;
 use super::matcher::Matcher;
@@ -56,7 +57,7 @@ pub(super) struct Shared {
     pub(super) settings: EngineSettings,
     /// Told when a run may be waiting to be driven.
     pub(super) queued: Notify,
-    pub(super) active: super::runner::Active,
+    pub(super) active: Active,
 }
 
 impl Engine {
@@ -64,7 +65,7 @@ impl Engine {
         Self(Arc::new(Shared {
             settings,
             queued: Notify::new(),
-            active: super::runner::Active::default(),
+            active: Active::default(),
         }))
     }
 

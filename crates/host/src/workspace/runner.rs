@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bonded_kernel::RunId;
 use bonded_kernel::workspace::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
@@ -18,52 +18,6 @@ use crate::driver::panic_message;
 /// How far into the queue is looked for a run that need not wait for another.
 const QUEUE_LOOK: u64 = 500;
 const RECOVERED_MAX: u64 = 100_000;
-
-/// The runs that are driven here, and what they use alone.
-#[derive(Debug, Default)]
-pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
-
-#[derive(Debug)]
-struct Drive {
-    cancel: CancellationToken,
-    exclusive: Vec<String>,
-}
-
-impl Active {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Drive>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn cancel(&self, run: &RunId) {
-        if let Some(drive) = self.lock().get(run) {
-            drive.cancel.cancel();
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    /// `None` where the run is driven already, or another uses what it needs.
-    fn begin(&self, run: &RunId, exclusive: Vec<String>) -> Option<CancellationToken> {
-        let mut active = self.lock();
-        let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
-        if active.contains_key(run) || exclusive.iter().any(is_used) {
-            return None;
-        }
-        let cancel = CancellationToken::new();
-        let drive = Drive {
-            cancel: cancel.clone(),
-            exclusive,
-        };
-        active.insert(run.clone(), drive);
-        Some(cancel)
-    }
-
-    fn end(&self, run: &RunId) {
-        self.lock().remove(run);
-    }
-}
 
 pub(super) struct Runner {
     shared: Arc<Shared>,
@@ -94,8 +48,7 @@ impl Runner {
 
     pub(super) async fn run(mut self) {
         let shared = self.shared.clone();
-        // What an engine before this one drove is nobody's now.
-        shared.active.lock().clear();
+        shared.active.clear();
         while let Err(error) = self.take_up(RECOVERED_MAX).await {
             shared.pause("the runs could not be read", &error).await;
         }

@@ -1,0 +1,58 @@
+//! The runs that are driven here.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bonded_kernel::RunId;
+use tokio_util::sync::CancellationToken;
+
+/// The runs that are driven here, and what they use alone.
+#[derive(Debug, Default)]
+pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
+
+#[derive(Debug)]
+struct Drive {
+    cancel: CancellationToken,
+    exclusive: Vec<String>,
+}
+
+impl Active {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Drive>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn cancel(&self, run: &RunId) {
+        if let Some(drive) = self.lock().get(run) {
+            drive.cancel.cancel();
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// What an engine before this one drove is nobody's now.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// `None` where the run is driven already, or another uses what it needs.
+    pub(super) fn begin(&self, run: &RunId, exclusive: Vec<String>) -> Option<CancellationToken> {
+        let mut active = self.lock();
+        let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
+        if active.contains_key(run) || exclusive.iter().any(is_used) {
+            return None;
+        }
+        let cancel = CancellationToken::new();
+        let drive = Drive {
+            cancel: cancel.clone(),
+            exclusive,
+        };
+        active.insert(run.clone(), drive);
+        Some(cancel)
+    }
+
+    pub(super) fn end(&self, run: &RunId) {
+        self.lock().remove(run);
+    }
+}
