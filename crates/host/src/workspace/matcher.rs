@@ -148,7 +148,7 @@ impl Matcher {
             self.hear(&event.event);
             firings.extend(self.firings(event).await?);
         }
-        let is_late = last - self.written >= UNWRITTEN_MAX;
+        let is_late = last.saturating_sub(self.written) >= UNWRITTEN_MAX;
         if has_news || is_late || !firings.is_empty() {
             self.write(last, firings).await?;
         }

@@ -4,7 +4,7 @@ use bonded_kernel::Millis;
 use bonded_kernel::workspace::{RuleId, RunStatus, firing_event_id};
 use serde_json::{Value, json};
 
-use crate::world::{NEW_YEAR, World, at_once, until_cancelled};
+use crate::world::{NEW_YEAR, World, at_once, soon, until_cancelled};
 
 const HOUR: u64 = 60 * 60 * 1000;
 
@@ -163,4 +163,31 @@ async fn a_schedule_may_have_a_condition_on_its_time() {
     world.set_clock(NEW_YEAR + 4 * HOUR);
     world.until_runs(2, RunStatus::Succeeded).await;
     assert_eq!(events(&world).await, fired(rule, 3..=4));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_wrong_by_days_is_believed_when_it_is_right_again() {
+    let mut world = World::new(at_once).await;
+    let rule = world.rule(11, &hourly("once", "queue")).await;
+    world.start();
+    world.set_clock(NEW_YEAR + 2400 * HOUR);
+    world.until_runs(1, RunStatus::Succeeded).await;
+    world.stop().await;
+    world.set_clock(NEW_YEAR + HOUR / 2);
+    world.start();
+    let is_right = async {
+        let right = Some(Millis(NEW_YEAR + HOUR / 2));
+        while world.store.considered_until(rule).await != Ok(right) {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(is_right).await.expect("it is believed");
+    world.set_clock(NEW_YEAR + HOUR);
+    world.until_runs(2, RunStatus::Succeeded).await;
+    // What was looked at since then is known to the next one.
+    world.stop().await;
+    world.set_clock(NEW_YEAR + 3 * HOUR);
+    world.start();
+    world.until_runs(3, RunStatus::Succeeded).await;
+    assert_eq!(events(&world).await, fired(rule, [2400, 1, 3]));
 }
