@@ -1,6 +1,7 @@
 //! From a reply, which nothing vouches for, to a decision, which is checked.
 
 mod answer;
+pub(crate) mod attrless;
 pub(crate) mod repair;
 pub(crate) mod xml;
 

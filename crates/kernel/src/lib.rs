@@ -25,6 +25,7 @@ mod event;
 mod hash;
 mod id;
 mod mask;
+mod memory;
 mod model;
 mod money;
 mod own_tools;
@@ -52,6 +53,11 @@ pub use config::{
     Dialect, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice,
     Vocabulary, Window,
 };
+pub use decode::attrless::{
+    INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, PARSER_VERSION, Problem,
+    RAM_ADD, RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, STATE_ADD,
+    STATE_DELETE, Written, read_instructions,
+};
 pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
 pub use decode::xml::{
     IgnoreReason, IgnoredTag, PROGRESS_REPORT, Slot, StreamFilter, UnclosedFinal, XmlCall,
@@ -66,6 +72,9 @@ pub use event::{
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use mask::Mask;
+pub use memory::{
+    Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
+};
 pub use model::{
     Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
 };

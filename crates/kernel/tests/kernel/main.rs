@@ -6,6 +6,8 @@ mod agent_report;
 mod agent_rescue;
 mod agent_tags;
 mod agent_turns;
+mod attrless;
+mod attrless_property;
 mod batch;
 mod batch_guard;
 mod budget;

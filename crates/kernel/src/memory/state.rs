@@ -1,0 +1,91 @@
+//! The states of an agent that works in loops: one of four, and what lies over it.
+
+/// A state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Planning,
+    Executing,
+    Evaluating,
+    Idle,
+    RecordOrganizing,
+    Paging,
+}
+
+impl State {
+    pub const ALL: [Self; 6] = [
+        Self::Planning,
+        Self::Executing,
+        Self::Evaluating,
+        Self::Idle,
+        Self::RecordOrganizing,
+        Self::Paging,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Executing => "executing",
+            Self::Evaluating => "evaluating",
+            Self::Idle => "idle",
+            Self::RecordOrganizing => "record_organizing",
+            Self::Paging => "paging",
+        }
+    }
+
+    pub fn of(label: &str) -> Option<Self> {
+        let label = label.trim();
+        Self::ALL.into_iter().find(|state| state.as_str() == label)
+    }
+
+    /// Whether it excludes the others of its kind.
+    fn is_exclusive(self) -> bool {
+        !matches!(self, Self::RecordOrganizing | Self::Paging)
+    }
+}
+
+/// States in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct States(Vec<State>);
+
+impl States {
+    /// Labels between commas. Those that nobody knows are left out.
+    pub(super) fn read(labels: &str) -> Self {
+        let mut states = Self::default();
+        labels
+            .split(',')
+            .filter_map(State::of)
+            .for_each(|state| states.add(state));
+        states
+    }
+
+    pub(super) fn add(&mut self, state: State) {
+        if state.is_exclusive() {
+            self.0.retain(|other| !other.is_exclusive());
+        }
+        if !self.0.contains(&state) {
+            self.0.push(state);
+        }
+    }
+
+    pub(super) fn delete(&mut self, state: State) {
+        self.0.retain(|other| *other != state);
+    }
+
+    pub(super) fn has(&self, state: State) -> bool {
+        self.0.contains(&state)
+    }
+
+    /// The labels as they are kept; `None` where there is none.
+    pub(super) fn labels(&self) -> Option<String> {
+        let labels: Vec<&str> = self.0.iter().map(|state| state.as_str()).collect();
+        (!labels.is_empty()).then(|| labels.join(","))
+    }
+
+    /// What holds: who is in no state plans.
+    pub(super) fn in_force(mut self) -> Vec<State> {
+        if !self.0.iter().any(|state| state.is_exclusive()) {
+            self.0.insert(0, State::Planning);
+        }
+        self.0
+    }
+}
