@@ -1,11 +1,13 @@
 //! The audit of a log: every recorded input goes through the kernel again, and every step is compared.
 
+use crate::decode::looped::RecordedReply;
 use crate::entry::Entry;
 use crate::event::{Answer, Call, Event, Outcome};
+use crate::looping;
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::run::{BadLog, Run, replay};
 use crate::step::{Input, ToolOutput, start, step};
-use crate::termination::TerminationKind;
+use crate::termination::{Termination, TerminationKind};
 
 /// A log that this kernel would have written in the same words.
 #[derive(Clone, Debug)]
@@ -117,6 +119,13 @@ fn describe(entry: &Entry) -> String {
 /// What must have come in for the log to go on with these entries.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
+    if let Some(reply) = withheld_reply(&rest[0].event) {
+        return Input::Recorded {
+            turn,
+            attempt,
+            reply: Box::new(reply),
+        };
+    }
     if let Some(reply) = recorded_reply(rest, 0) {
         return Input::Reply {
             turn,
@@ -160,9 +169,11 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
                 spent: finished.spent,
                 marked: finished.marked,
                 sandbox: finished.sandbox.clone(),
+                code: finished.code.clone(),
             }),
         },
         Event::RunResumed {} => Input::Resumed,
+        Event::MemoryEdited(edit) => Input::MemoryEdited((**edit).clone()),
         Event::CallReviewed(reviewed) => Input::Reviewed {
             turn,
             call: reviewed.call,
@@ -182,6 +193,31 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::ReviewAsked { .. }
         | Event::CallSkipped { .. } => Input::Woke,
     }
+}
+
+/// A reply that the log does not keep, as far as it does.
+fn withheld_reply(event: &Event) -> Option<RecordedReply> {
+    let (answer, calls, rejected) = match event {
+        Event::DecisionMade(decision) => (&decision.answer, &decision.calls, None),
+        Event::ReplyRejected {
+            reason,
+            answer,
+            calls,
+        } => (&**answer, calls, Some(*reason)),
+        _ => return None,
+    };
+    answer.withheld?;
+    Some(RecordedReply {
+        answer: answer.clone(),
+        calls: calls.clone(),
+        rejected,
+    })
+}
+
+/// Whether the host ended the run, for a reason that the log does not know.
+fn is_of_host(termination: &Termination) -> bool {
+    let code = termination.code();
+    code.is_some_and(|code| !looping::is_own_code(code))
 }
 
 /// The calls with the arguments that they had before they were mended.
@@ -242,6 +278,10 @@ fn stopping_input(rest: &[Entry]) -> Input {
             reason: reason.to_string(),
         },
         TerminationKind::TimedOut => Input::DeadlineReached,
+        TerminationKind::Fatal if is_of_host(termination) => Input::HostFailed {
+            code: termination.code().unwrap_or_default().to_owned(),
+            message: reason.to_string(),
+        },
         TerminationKind::Fatal => match reason.strip_prefix("panic: ") {
             Some(message) => Input::Panicked {
                 message: message.to_owned(),

@@ -46,6 +46,13 @@ impl Ledger {
         ledger
     }
 
+    /// The next request holds this and nothing of what was said before.
+    pub(crate) fn restart(&mut self, fixed_bytes: u64, conversation: &Conversation) {
+        let spend = self.spend;
+        *self = Self::new(fixed_bytes, conversation);
+        self.spend = spend;
+    }
+
     pub(crate) fn spend(&self) -> Spend {
         self.spend
     }

@@ -30,6 +30,7 @@ impl RefusalCode {
             Self::InvalidBatch => "invalid_batch_input",
             Self::NotInBatch => "not_in_batch",
             Self::Denied => "denied",
+            Self::OutOfScope => "out_of_scope",
         }
     }
 
@@ -95,6 +96,11 @@ pub(crate) fn call(
             checked
         }
     }
+}
+
+/// What is wrong with an instruction, if something is. How many there may be was seen to when they were read.
+pub(crate) fn instruction(tool: &str, arguments: &Value, how: &Decoding<'_>) -> Option<Refusal> {
+    admit(tool, arguments, 0, how).err()
 }
 
 fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Result<(), Refusal> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::AgentConfig;
 use crate::hash::Hash;
 use crate::id::RunId;
+use crate::looping::LoopConfig;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
 use crate::policy::Policy;
@@ -54,6 +55,9 @@ pub struct RunConfig {
     /// The work item that the run is for: it goes on with its plan, in a copy of a tree that only the plan has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Box<ItemOfPlan>>,
+    /// What makes the run work in loops, with a memory in place of a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looping: Option<Box<LoopConfig>>,
 }
 
 /// The place of a run in a plan of work items.
@@ -95,6 +99,7 @@ impl RunConfig {
             policy: None,
             sandbox: None,
             item: None,
+            looping: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 pub(crate) mod attrless;
+pub(crate) mod looped;
 pub(crate) mod repair;
 pub(crate) mod xml;
 
@@ -47,6 +48,9 @@ pub(crate) struct Rejected {
 
 /// Decodes a reply and checks every call in it.
 pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Rejected> {
+    if let Some(config) = &how.config.looping {
+        return looped::decode(reply, how, config);
+    }
     let finish = reply.finish;
     let (answer, native) = answer::split(reply, how.model);
     let rejected = |reason, answer, calls| Rejected {

@@ -24,13 +24,14 @@ pub use output::{Dropped, Outcome, Spent, ToolFinished};
 pub use start::{Origin, RunStarted, SeedTokens};
 
 use crate::decode::RepairStep;
+use crate::memory::MemoryEdit;
 use crate::sandbox::SandboxLevel;
 use crate::text::Text;
 use crate::tool::ToolEffect;
 use usual::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 3;
+pub const FORMAT: u16 = 4;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,6 +114,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "SkipReason::is_after_the_end")]
         reason: SkipReason,
     },
+    /// A person changed the memory of a run that works in loops.
+    MemoryEdited(Box<MemoryEdit>),
     RunEnded(Box<RunEnded>),
 }
 
@@ -135,6 +138,7 @@ impl Event {
             Self::ReviewAsked { .. } => "review_asked",
             Self::CallReviewed(_) => "call_reviewed",
             Self::CallSkipped { .. } => "call_skipped",
+            Self::MemoryEdited(_) => "memory_edited",
             Self::RunEnded(_) => "run_ended",
         }
     }
@@ -159,6 +163,7 @@ impl Event {
             | Self::ContextGuarded(_)
             | Self::AttemptStarted { .. }
             | Self::ToolInvoked { .. }
+            | Self::MemoryEdited(_)
             | Self::CallSkipped { .. } => vec![],
         }
     }

@@ -24,6 +24,7 @@ mod entry;
 mod event;
 mod hash;
 mod id;
+mod looping;
 mod mask;
 mod memory;
 mod model;
@@ -58,6 +59,7 @@ pub use decode::attrless::{
     RAM_ADD, RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, STATE_ADD,
     STATE_DELETE, Written, read_instructions,
 };
+pub use decode::looped::RecordedReply;
 pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
 pub use decode::xml::{
     IgnoreReason, IgnoredTag, PROGRESS_REPORT, Slot, StreamFilter, UnclosedFinal, XmlCall,
@@ -71,6 +73,7 @@ pub use event::{
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
+pub use looping::{LoopAudit, LoopConfig, PAGING_BYTES};
 pub use mask::Mask;
 pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,

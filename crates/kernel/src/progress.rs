@@ -11,6 +11,8 @@ pub(crate) struct Progress {
     same_results: Streak,
     /// Equal faults, whatever the arguments were.
     same_faults: Streak,
+    /// Equal turns of a run that works in loops.
+    same_turns: Streak,
     /// Turns without a valid action.
     idle_turns: u32,
 }
@@ -64,6 +66,12 @@ impl Progress {
         self.idle_turns = if acts { 0 } else { self.idle_turns + 1 };
     }
 
+    /// A turn is over that left these results and this memory.
+    pub(crate) fn turn_over(&mut self, results: &str, memory: &str) {
+        let parts = [results.as_bytes(), memory.as_bytes()];
+        self.same_turns.push("", &parts);
+    }
+
     pub(crate) fn turn_failed(&mut self) {
         self.idle_turns += 1;
     }
@@ -95,6 +103,12 @@ impl Progress {
             let Streak { length, tool, .. } = &self.same_results;
             return Some(format!(
                 "the same call of {tool:?} with the same result {length} times in a row"
+            ));
+        }
+        if self.same_turns.length >= max {
+            let length = self.same_turns.length;
+            return Some(format!(
+                "{length} turns in a row with the same results and the same memory"
             ));
         }
         if self.same_faults.length >= max {

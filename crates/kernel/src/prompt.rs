@@ -1,5 +1,6 @@
 //! What a model is shown: the conversation, and the request that is rendered from it.
 
+pub(crate) mod segments;
 pub(crate) mod xml;
 
 use std::sync::Arc;
@@ -129,6 +130,10 @@ pub(crate) struct Brief {
 pub(crate) fn brief(run: &Run, turn: u32) -> Brief {
     let last = run.is_last(turn);
     let mut notices = run.notices.clone();
+    if run.is_looping() {
+        let offer = Offer::None;
+        return Brief { notices, offer };
+    }
     let Some(agent) = &run.config().agent else {
         if turn == run.config().limits.turns_max || last {
             notices.push(LAST_TURN.into());
@@ -276,7 +281,7 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
     let Brief { notices, offer } = brief(run, run.turn);
     Some(Request {
         target,
-        system: &run.started.system,
+        system: run.system_now(),
         messages: run.messages(),
         notices,
         catalog: run.catalog(),
@@ -294,7 +299,7 @@ pub(crate) fn digest(run: &Run, target: u32, output_tokens: u64, brief: &Brief) 
     let mut bytes = Vec::with_capacity(256);
     bytes.extend_from_slice(run.conversation.digest.as_bytes());
     bytes.extend_from_slice(run.catalog.hash().as_bytes());
-    write_part(&mut bytes, run.started.system.digest_bytes());
+    write_part(&mut bytes, run.system_now().digest_bytes());
     bytes.extend_from_slice(&target.to_le_bytes());
     bytes.extend_from_slice(&output_tokens.to_le_bytes());
     for notice in &brief.notices {

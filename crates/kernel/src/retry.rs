@@ -25,6 +25,12 @@ pub(crate) struct Attempts {
     targets: Vec<TargetState>,
     /// What the provider failed with last in this turn; a reply that was rejected is not its failure.
     fault: Option<Text>,
+    /// The replies of this turn that were rejected, and the failures of its providers.
+    rejections: u32,
+    failures: u32,
+    failed_as: Option<FailureClass>,
+    /// No attempt begins before.
+    retry_at: Millis,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -69,6 +75,10 @@ impl Attempts {
                 })
                 .collect(),
             fault: None,
+            rejections: 0,
+            failures: 0,
+            failed_as: None,
+            retry_at: Millis::default(),
         }
     }
 
@@ -83,6 +93,26 @@ impl Attempts {
 
     pub(crate) fn counted(&self) -> u32 {
         self.counted
+    }
+
+    /// The replies of this turn that were rejected.
+    pub(crate) fn rejections(&self) -> u32 {
+        self.rejections
+    }
+
+    /// How often a provider failed in this turn.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// How a provider failed last.
+    pub(crate) fn failed_as(&self) -> Option<FailureClass> {
+        self.failed_as
+    }
+
+    /// No attempt begins before a while has passed.
+    pub(crate) fn hold_until(&mut self, at: Millis) {
+        self.retry_at = at;
     }
 
     pub(crate) fn started(&mut self, attempt: u32, target: u32) {
@@ -103,12 +133,19 @@ impl Attempts {
         self.counted = 0;
         self.cursor = 0;
         self.fault = None;
+        self.rejections = 0;
+        self.failures = 0;
         for target in &mut self.targets {
             target.overflowed = false;
         }
     }
 
     pub(crate) fn rejected(&mut self) {
+        self.rejections += 1;
+        self.pass_on();
+    }
+
+    fn pass_on(&mut self) {
         self.counted += 1;
         self.cursor = self.current + 1;
         self.fault = None;
@@ -120,7 +157,9 @@ impl Attempts {
             self.cursor = self.current;
             return;
         }
-        self.rejected();
+        self.pass_on();
+        self.failures += 1;
+        self.failed_as = Some(failed.class);
         self.fault = Some(failed.message.clone());
         let Some(target) = self.targets.get_mut(self.current) else {
             return;
@@ -151,7 +190,7 @@ impl Attempts {
         let usable = in_order.filter(|&i| !self.targets[i].overflowed && usable(i));
         let mut longest = None;
         for index in usable {
-            let until = self.targets[index].parked_until;
+            let until = self.targets[index].parked_until.max(self.retry_at);
             if until <= now {
                 return Pick::Now(index as u32);
             }

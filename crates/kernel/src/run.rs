@@ -2,6 +2,7 @@
 
 mod fold;
 mod held;
+mod looping;
 mod own;
 mod watch;
 
@@ -15,6 +16,7 @@ use crate::context::{self, Context};
 use crate::entry::{Entry, Head};
 use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
+use crate::looping::Looping;
 use crate::model::{Message, Offer};
 use crate::money::Money;
 use crate::paging::KeptOutputs;
@@ -67,6 +69,8 @@ pub struct Run {
     pub(crate) review: Review,
     /// What brought untrusted data into the run, if something did.
     pub(crate) marked_by: Option<Arc<str>>,
+    /// How the run stands where it works in loops.
+    pub(crate) looping: Option<Box<Looping>>,
 }
 
 /// The tokens of the tools, by what is offered.
@@ -250,7 +254,12 @@ impl Run {
             true => seed(started, &catalog),
             false => (Context::default(), SchemaTokens::default()),
         };
-        Some(Self {
+        let looping = started.config.looping.as_deref().map(|config| {
+            let (goal, run) = (&started.goal, entry.run.as_str());
+            Box::new(Looping::begin(config, goal, run, entry.at))
+        });
+        let mut run = Self {
+            looping,
             context,
             schema,
             last_turn: started.config.limits.turns_max,
@@ -275,7 +284,9 @@ impl Run {
             notices: vec![],
             progress: Progress::default(),
             watch: Stopwatch::new(entry.at),
-        })
+        };
+        run.compose();
+        Some(run)
     }
 
     /// Whether a turn must end the run with its terminal call.

@@ -5,15 +5,18 @@ mod end;
 mod fork;
 mod guard;
 mod invoke;
+mod looping;
 mod own;
 mod report;
 mod review;
 
 use std::sync::Arc;
 
+use crate::decode::looped::RecordedReply;
 use crate::entry::{Entry, Head, Header};
 use crate::event::{Event, FORMAT, Outcome, RunStarted};
 use crate::id::{GoalId, RunId};
+use crate::memory::MemoryEdit;
 use crate::model::{Failure, Reply};
 use crate::policy::{Verdict, WaitingCall};
 use crate::retry::Pick;
@@ -51,6 +54,19 @@ pub enum Input {
         call: u32,
         verdict: Verdict,
         by: String,
+    },
+    /// A person changed the memory of a run that works in loops.
+    MemoryEdited(MemoryEdit),
+    /// A reply as a log has it that keeps no replies: only an audit has one.
+    Recorded {
+        turn: u32,
+        attempt: u32,
+        reply: Box<RecordedReply>,
+    },
+    /// What the host must do for the run and cannot; the code is stable.
+    HostFailed {
+        code: String,
+        message: String,
     },
     /// The time of an [`Effect::Wait`] has come.
     Woke,
@@ -150,6 +166,7 @@ pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
         run: &mut run,
         now,
         entries: vec![first],
+        woke: false,
     };
     stepper.advance();
     let entries = stepper.entries;
@@ -178,9 +195,15 @@ pub fn next(run: &Run) -> Effect {
         Phase::Retrying | Phase::Between => {
             let blocked = guard::blocked_targets(run);
             let fits = |target: usize| !blocked.contains(&target);
-            match run.attempts.pick(run.watch.last_at, fits) {
+            let rest_until = match (&run.phase, &run.looping) {
+                (Phase::Between, Some(looping)) => looping.rest_until,
+                _ => run.watch.last_at,
+            };
+            match run.attempts.pick(rest_until.max(run.watch.last_at), fits) {
                 Pick::After(until) => Effect::Wait { until },
-                Pick::Now(_) | Pick::Never => wake_at_once(run),
+                Pick::Now(_) | Pick::Never => Effect::Wait {
+                    until: rest_until.max(run.watch.last_at),
+                },
             }
         }
     }
@@ -202,6 +225,7 @@ pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
         run,
         now,
         entries: vec![],
+        woke: matches!(input, Input::Woke),
     };
     if stepper.run.termination().is_none() {
         stepper.take(input);
@@ -219,6 +243,8 @@ struct Stepper<'a> {
     run: &'a mut Run,
     now: Millis,
     entries: Vec<Entry>,
+    /// Whether the time that the run waited for has come.
+    woke: bool,
 }
 
 impl Stepper<'_> {
@@ -256,7 +282,20 @@ impl Stepper<'_> {
             Input::ToolReturned { turn, call, output } if self.is_acting(turn, call) => {
                 self.returned(call, *output);
             }
-            Input::Reply { .. } | Input::Failed { .. } | Input::ToolReturned { .. } => {}
+            Input::Recorded {
+                turn,
+                attempt,
+                reply,
+            } if self.is_asking(turn, attempt) => self.replied_as(*reply),
+            Input::Reply { .. }
+            | Input::Recorded { .. }
+            | Input::Failed { .. }
+            | Input::ToolReturned { .. } => {}
+            Input::MemoryEdited(edit) => self.memory_edited(edit),
+            Input::HostFailed { code, message } => {
+                let termination = Termination::new(TerminationKind::Fatal, message);
+                self.end_as(termination.with_code(&code));
+            }
             Input::Reviewed {
                 turn,
                 call,
@@ -285,7 +324,7 @@ impl Stepper<'_> {
 
     /// Goes on from wherever the run stands until an effect is needed.
     fn advance(&mut self) {
-        if self.is_stuck() || self.is_out_of_time() {
+        if self.is_denied() || self.is_stuck() || self.is_out_of_time() {
             return;
         }
         match &self.run.phase {

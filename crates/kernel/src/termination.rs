@@ -1,5 +1,7 @@
 //! Why a run ended: a closed set.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
@@ -10,6 +12,9 @@ pub struct Termination {
     pub kind: TerminationKind,
     /// For `done` the answer, else what led to the end.
     reason: Text,
+    /// A stable name of what led to the end, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +29,8 @@ pub enum TerminationKind {
     Fatal,
     BudgetExhausted,
     TimedOut,
+    /// A call went beyond what the run may do, and the run does not bear that.
+    Denied,
 }
 
 impl Termination {
@@ -31,7 +38,18 @@ impl Termination {
         Self {
             kind,
             reason: reason.into(),
+            code: None,
         }
+    }
+
+    #[must_use]
+    pub fn with_code(mut self, code: &str) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
+    pub fn code(&self) -> Option<&str> {
+        self.code.as_deref()
     }
 
     pub fn reason(&self) -> &Text {
@@ -48,7 +66,7 @@ impl Termination {
 }
 
 impl TerminationKind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Done,
         Self::Blocked,
         Self::TurnsExhausted,
@@ -57,6 +75,7 @@ impl TerminationKind {
         Self::Fatal,
         Self::BudgetExhausted,
         Self::TimedOut,
+        Self::Denied,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -69,6 +88,7 @@ impl TerminationKind {
             Self::Fatal => "fatal",
             Self::BudgetExhausted => "budget_exhausted",
             Self::TimedOut => "timed_out",
+            Self::Denied => "denied",
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::config::RunConfig;
 use crate::hash::Hash;
+use crate::looping::LoopOp;
 use crate::plain_schema::is_plain;
 use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::sandbox::SandboxLevel;
@@ -80,7 +81,8 @@ fn done_spec() -> ToolSpec {
     }
 }
 
-/// The tools of a run, frozen when it starts. Sorted by name; one terminal tool is always among them.
+/// The tools of a run, frozen when it starts. Sorted by name; one terminal tool is among them, but for a run that works in
+/// loops.
 #[derive(Clone)]
 pub struct Catalog(Arc<Inner>);
 
@@ -129,6 +131,10 @@ impl Catalog {
         specs: impl IntoIterator<Item = ToolSpec>,
         config: &RunConfig,
     ) -> Result<Self, BadCatalog> {
+        if config.looping.is_some() {
+            // Such a run ends when it is idle: there is nothing to call for that.
+            return Self::of_specs(specs.into_iter().chain(LoopOp::specs()).collect());
+        }
         let specs = specs.into_iter().chain(config.own_tools.specs());
         match &config.agent {
             Some(agent) => Self::reporting(specs, &agent.report),
@@ -140,7 +146,10 @@ impl Catalog {
         terminal: ToolSpec,
         specs: impl IntoIterator<Item = ToolSpec>,
     ) -> Result<Self, BadCatalog> {
-        let mut specs: Vec<ToolSpec> = specs.into_iter().chain([terminal]).collect();
+        Self::of_specs(specs.into_iter().chain([terminal]).collect())
+    }
+
+    fn of_specs(mut specs: Vec<ToolSpec>) -> Result<Self, BadCatalog> {
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
             let name = pair[0].name.clone();

@@ -9,6 +9,7 @@ pub(super) fn split(reply: Reply, asked_model: &str) -> (Answer, Vec<ReplyCall>)
     let answer = Answer {
         text: reply.text.into(),
         reasoning: reply.reasoning.into(),
+        withheld: None,
         signed: reply.signed.map(Into::into),
         usage: reply.usage,
         cost: reply.cost,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::Call;
 use super::usual::is_instant;
+use crate::hash::Hash;
 use crate::model::{Finish, Usage};
 use crate::money::Money;
 use crate::text::Text;
@@ -24,6 +25,9 @@ pub struct Answer {
     pub text: Text,
     #[serde(default, skip_serializing_if = "text_is_empty")]
     pub reasoning: Text,
+    /// The hash of the text, where the run does not keep what the model wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Hash>,
     /// See [`Reply::signed`](crate::Reply::signed).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Text>,

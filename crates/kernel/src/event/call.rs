@@ -48,7 +48,7 @@ pub struct Member {
 }
 
 /// A call that was written as a tag: its slot is the call's id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tag {
     /// The format that a report says it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +83,8 @@ pub enum RefusalCode {
     NotInBatch,
     /// The policy of the run denies the tool.
     Denied,
+    /// The scope of the run does not allow it.
+    OutOfScope,
 }
 
 /// What a person said of a call.

@@ -41,6 +41,9 @@ pub struct ToolFinished {
     /// What held for the processes that the call started, where it started any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Arc<str>>,
+    /// The stable code of what went wrong, where the run keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Arc<str>>,
 }
 
 impl ToolFinished {
@@ -59,6 +62,7 @@ impl ToolFinished {
             spent: None,
             marked: false,
             sandbox: None,
+            code: None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::event::{
     Answer, AttemptFailed, Call, ContextGuarded, DecisionMade, Event, GuardPoint, Outcome,
     RejectReason, SkipReason, ToolFinished,
 };
+use crate::looping;
 use crate::model::{FailureClass, Message, MessageCall, Usage};
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
@@ -80,7 +81,9 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         }
         Event::ToolFinished(finished) => run.finished(finished),
         Event::ProgressReported { .. } => run.pass_with(&PROGRESS_TAKEN.into(), Outcome::Ok),
+        Event::MemoryEdited(edit) => run.memory_edited(edit),
         Event::RunEnded(ended) => {
+            run.ended_in_loop(entry.at);
             run.delivered = ended.report.clone();
             run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
         }
@@ -105,20 +108,10 @@ impl Run {
         let answer = &decision.answer;
         self.attempts.succeeded();
         self.notices.clear();
-        let mends = self.config().repairs;
-        let calls = decision.calls.iter().enumerate();
-        let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
-        let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
-        self.notice(&decision.calls);
-        self.push(
-            Message::Assistant {
-                text: answer.text.clone(),
-                reasoning: answer.reasoning.clone(),
-                signed: answer.signed.clone(),
-                calls,
-            },
-            None,
-        );
+        match self.is_looping() {
+            true => self.decided_in_loop(answer, &decision.calls),
+            false => self.say(decision),
+        }
         self.settle(answer, &decision.calls);
         if let Some(usage) = &answer.usage {
             self.context.counted(usage);
@@ -133,6 +126,25 @@ impl Run {
             invoked: false,
         };
         self.pass_refused();
+    }
+
+    /// Puts what the model said into the conversation.
+    fn say(&mut self, decision: &DecisionMade) {
+        let answer = &decision.answer;
+        let mends = self.config().repairs;
+        let calls = decision.calls.iter().enumerate();
+        let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
+        let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
+        self.notice(&decision.calls);
+        self.push(
+            Message::Assistant {
+                text: answer.text.clone(),
+                reasoning: answer.reasoning.clone(),
+                signed: answer.signed.clone(),
+                calls,
+            },
+            None,
+        );
     }
 
     /// Whether a call stands in the conversation. A flood of refused calls would fill the context.
@@ -203,19 +215,20 @@ impl Run {
         let (calls, mut at) = (calls.clone(), *at);
         while let Some(call) = calls.get(at) {
             let Some(refusal) = &call.refused else { break };
+            self.refused_in_loop(call);
             if self.shows(at, call) {
                 self.refuse(call, format!("(tool failed: {})", refusal.message).into());
             }
             at += 1;
         }
-        self.phase = if at == calls.len() {
-            Phase::Between
-        } else {
-            Phase::Acting {
-                calls,
-                at,
-                invoked: false,
-            }
+        if at == calls.len() {
+            self.phase = Phase::Between;
+            return self.turn_over();
+        }
+        self.phase = Phase::Acting {
+            calls,
+            at,
+            invoked: false,
         };
     }
 
@@ -237,6 +250,9 @@ impl Run {
         latency_ms: u64,
         tokens: Option<u64>,
     ) {
+        if self.is_looping() {
+            return self.tell(call, text, outcome);
+        }
         if call.member.is_some() {
             return self.gather(call, text, outcome, latency_ms);
         }
@@ -317,6 +333,7 @@ impl Run {
         self.keep(finished);
         if let Some(call) = calls.get(at) {
             self.mark(finished);
+            self.finished_in_loop(call, finished);
             let own = self.config().own_tools.of(&call.tool);
             if own.is_none_or(OwnTool::acts) {
                 self.progress
@@ -352,7 +369,13 @@ impl Run {
         self.attempts.rejected();
         let agent = self.config().agent.clone();
         self.count_reports(calls);
-        self.notices = vec![prompt::rejection(agent.is_some(), reason, calls)];
+        self.notices = vec![match &mut self.looping {
+            Some(looping) => {
+                looping.rejected = Some(reason);
+                prompt::segments::rejection(calls).into()
+            }
+            None => prompt::rejection(agent.is_some(), reason, calls),
+        }];
         // What a provider withheld is withheld as a whole.
         if let Some(agent) = agent
             && reason != RejectReason::Filtered
@@ -371,8 +394,13 @@ impl Run {
             .answered(failed.class != FailureClass::Interrupted);
         let is_agent = self.config().agent.is_some();
         let floor_ms = if is_agent { RETRY_AFTER_MS_MIN } else { 0 };
+        let failures_before = self.attempts.failures();
         self.attempts.failed(failed, entry.at, floor_ms);
-        if failed.class == FailureClass::Malformed {
+        if self.is_looping() && failed.class != FailureClass::Interrupted {
+            let wait_ms = looping::retry_ms(failures_before);
+            self.attempts.hold_until(entry.at.plus(wait_ms));
+        }
+        if failed.class == FailureClass::Malformed && !self.is_looping() {
             self.notices = vec![prompt::UNREADABLE.into()];
         }
         self.phase = Phase::Retrying;

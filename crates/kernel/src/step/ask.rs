@@ -2,7 +2,8 @@
 
 use super::Stepper;
 use crate::budget::Exhausted;
-use crate::decode::{self, Decoding};
+use crate::decode::looped::{self, RecordedReply};
+use crate::decode::{self, Decoded, Decoding, Rejected};
 use crate::event::{AttemptFailed, Event};
 use crate::model::{Failure, FailureClass, Reply};
 use crate::prompt;
@@ -15,6 +16,9 @@ impl Stepper<'_> {
         if let Some(why) = self.run.started.refused.clone() {
             return self.end(TerminationKind::Fatal, why.to_string());
         }
+        if self.ends_or_rests() {
+            return;
+        }
         if self.run.turn >= self.run.last_turn {
             self.end_without_report(None);
         } else {
@@ -23,6 +27,9 @@ impl Stepper<'_> {
     }
 
     pub(super) fn retry(&mut self) {
+        if self.gives_up() {
+            return;
+        }
         let counted = self.run.attempts.counted();
         if counted < self.run.config().limits.attempts_per_turn_max {
             return self.begin_attempt(self.run.turn);
@@ -48,6 +55,9 @@ impl Stepper<'_> {
     /// Starts an attempt if a target is free now; else the run waits for one.
     fn begin_attempt(&mut self, turn: u32) {
         let guard = self.preflight(turn);
+        if self.run.is_looping() && !(0..self.run.config().targets.len()).any(|it| guard.fits(it)) {
+            return self.overflows();
+        }
         let target = match self
             .run
             .attempts
@@ -102,7 +112,29 @@ impl Stepper<'_> {
             last: self.run.is_last(self.run.turn),
             model: model.map_or("", |target| &target.model),
         };
-        match decode::decode(reply, &how) {
+        let decoded = decode::decode(reply, &how);
+        self.decoded(decoded);
+    }
+
+    /// What a log has of a reply that it does not keep.
+    pub(super) fn replied_as(&mut self, recorded: RecordedReply) {
+        let config = self.run.config();
+        let Some(looping) = &config.looping else {
+            return;
+        };
+        let how = Decoding {
+            config,
+            catalog: &self.run.catalog,
+            turn: self.run.turn,
+            last: false,
+            model: "",
+        };
+        let decoded = looped::decode_recorded(recorded, &how, looping);
+        self.decoded(decoded);
+    }
+
+    fn decoded(&mut self, decoded: Result<Decoded, Rejected>) {
+        match decoded {
             Ok(decoded) => {
                 self.emit(Event::DecisionMade(Box::new(decoded.decision)));
                 decoded.repairs.into_iter().for_each(|it| self.emit(it));
@@ -135,7 +167,7 @@ impl Stepper<'_> {
         match class {
             FailureClass::Auth | FailureClass::Quota => {
                 let reason = format!("{}: {message}", class.as_str());
-                self.end(TerminationKind::Fatal, reason);
+                self.refused_for_good(reason);
             }
             _ => self.advance(),
         }

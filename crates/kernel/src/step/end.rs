@@ -9,17 +9,23 @@ use crate::text::Text;
 impl Stepper<'_> {
     /// Ends the run. Whatever is under way is recorded as interrupted first, so that nothing stays open.
     pub(super) fn end(&mut self, kind: TerminationKind, reason: String) {
+        self.end_as(Termination::new(kind, reason));
+    }
+
+    /// Ends the run with a termination that may have a code.
+    pub(super) fn end_as(&mut self, termination: Termination) {
         match self.run.phase {
             Phase::Ended(_) => return,
             Phase::Asking { .. } => self.interrupt_attempt(),
             Phase::Acting { invoked: true, .. } => self.interrupt_call(Outcome::Interrupted),
             Phase::Acting { .. } | Phase::Between | Phase::Retrying => {}
         }
-        if let Some(report) = self.rescued(kind, &reason) {
+        let (kind, reason) = (termination.kind, termination.reason());
+        if let Some(report) = self.rescued(kind, reason) {
             return self.end_with(&report, TerminationKind::Done);
         }
-        let report = self.report_of_limit(kind, &reason);
-        self.end_quietly(Termination::new(kind, reason), report);
+        let report = self.report_of_limit(kind, reason);
+        self.end_quietly(termination, report);
     }
 
     pub(super) fn end_quietly(&mut self, termination: Termination, report: Option<Text>) {

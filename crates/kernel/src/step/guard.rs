@@ -107,7 +107,7 @@ impl Guarded {
 
 /// The tightest window that would be exceeded if so many tokens more were said in this turn.
 pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
-    if !context::is_guarded(run.config()) {
+    if !context::is_guarded(run.config()) || run.is_looping() {
         return None;
     }
     let turn = run.turn.saturating_add(1);
@@ -127,8 +127,13 @@ pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
         _ => run.turn,
     };
     let brief = prompt::brief(run, turn);
-    let blocked = View::new(run, &brief, turn, run.is_last(turn)).blocked(0);
+    let blocked = View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0);
     blocked.iter().map(|it| it.target as usize).collect()
+}
+
+/// In the last turn, and where no turn needs room for another, nothing is kept free.
+fn keeps_nothing_free(run: &Run, turn: u32) -> bool {
+    run.is_last(turn) || run.is_looping()
 }
 
 impl Stepper<'_> {
@@ -138,14 +143,14 @@ impl Stepper<'_> {
         if !context::is_guarded(self.run.config()) {
             return Guarded { brief, view: None };
         }
-        let last = self.run.is_last(turn);
+        let last = keeps_nothing_free(self.run, turn);
         let view = View::new(self.run, &brief, turn, last);
         let least_reply = match last {
             true => 0,
             false => context::least_reply(self.run.config()),
         };
         let blocked = view.blocked(least_reply);
-        if blocked.is_empty() || self.run.over {
+        if blocked.is_empty() || self.run.over || self.run.is_looping() {
             let view = Some(view);
             return Guarded { brief, view };
         }

@@ -6,6 +6,7 @@ use super::Stepper;
 use crate::context::DROPPED;
 use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
 use crate::id::RunId;
+use crate::looping::LoopOp;
 use crate::own_tools::OwnTool;
 use crate::paging;
 use crate::report::FINAL_REPORT;
@@ -33,6 +34,7 @@ pub struct Invocation {
     /// `None` where nothing is kept of an output that is cut.
     kept_bytes_max: Option<u64>,
     pages: bool,
+    keeps_code: bool,
 }
 
 impl Invocation {
@@ -58,6 +60,7 @@ impl Invocation {
                 false => paged_bytes_max,
             },
             pages: paged_bytes_max.is_some(),
+            keeps_code: run.is_looping(),
         }
     }
 
@@ -105,6 +108,11 @@ impl Invocation {
         self.pages.then(|| paging::handle(self.turn, self.call))
     }
 
+    /// Whether the code of a failure is wanted beside what the model is shown.
+    pub fn keeps_code(&self) -> bool {
+        self.keeps_code
+    }
+
     /// The same for every execution of this call, different for every other call.
     pub fn key(&self) -> String {
         format!("{}/{}/{}", self.run, self.turn, self.call)
@@ -130,6 +138,8 @@ pub struct ToolOutput {
     pub marked: bool,
     /// What held for the processes that the call started, where it started any.
     pub sandbox: Option<Arc<str>>,
+    /// The stable code of what went wrong, where the call asks for it.
+    pub code: Option<Arc<str>>,
 }
 
 impl Stepper<'_> {
@@ -156,8 +166,9 @@ impl Stepper<'_> {
             });
             return self.advance();
         }
+        let op = LoopOp::of(&call.tool).filter(|_| self.run.is_looping());
         // Of a batch the members are held; what the kernel itself answers does nothing.
-        if own.is_none() && self.is_held(at, &call.tool) {
+        if own.is_none() && op.is_none() && self.is_held(at, &call.tool) {
             return;
         }
         let spec = self.run.catalog.spec(&call.tool);
@@ -168,6 +179,9 @@ impl Stepper<'_> {
             sandbox: spec.and_then(|spec| spec.sandbox),
         };
         self.emit(invoked);
+        if let Some(op) = op {
+            return self.remember(at, call, op);
+        }
         match (&*call.tool, own) {
             (DONE, _) => self.finish(&calls, at, call),
             (FINAL_REPORT, _) => self.take_report(&calls, at, call),
@@ -242,6 +256,7 @@ impl Stepper<'_> {
             spent: output.spent,
             marked: output.marked,
             sandbox: output.sandbox,
+            code: output.code,
         })));
         if let Some(dropped) = dropped {
             self.force_after_drop(&dropped);

@@ -367,6 +367,7 @@ impl Drop for World {
         assert_eq!(replayed.messages(), self.run.messages());
         assert_eq!(replayed.spend(), self.run.spend());
         assert_eq!(replayed.report(), self.run.report());
+        assert_eq!(replayed.memory(), self.run.memory());
         assert_eq!(
             format!("{:?}", next(&replayed)),
             format!("{:?}", next(&self.run))

@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 3] = [
+const GOLDEN: [Golden; 4] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -28,9 +28,14 @@ const GOLDEN: [Golden; 3] = [
         lines: include_str!("../golden/format-3.jsonl"),
         first_hash: "c7cb0e96ac3d6d3d9627cb89209bbc8893e52a948ac8fa2692bb17add2e378ef",
     },
+    Golden {
+        format: 4,
+        lines: include_str!("../golden/format-4.jsonl"),
+        first_hash: "56f4314565fed582884388cb65dcc60195d989d78ca9ae88ee6dab0170375952",
+    },
 ];
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "run_started",
     "run_resumed",
     "attempt_started",
@@ -46,12 +51,14 @@ const KINDS: [&str; 16] = [
     "tool_invoked",
     "tool_finished",
     "call_skipped",
+    "memory_edited",
     "run_ended",
 ];
 
-/// What came with the second format, and what with the third.
+/// What came with the second format, with the third, and with the fourth.
 const SINCE_2: [&str; 2] = ["call_repaired", "context_guarded"];
 const SINCE_3: [&str; 3] = ["progress_reported", "review_asked", "call_reviewed"];
+const SINCE_4: [&str; 1] = ["memory_edited"];
 
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
@@ -76,6 +83,7 @@ fn each_golden_file_has_every_kind_of_event_of_its_version() {
         let known: Vec<&str> = kinds
             .filter(|kind| golden.format > 1 || !SINCE_2.contains(kind))
             .filter(|kind| golden.format > 2 || !SINCE_3.contains(kind))
+            .filter(|kind| golden.format > 3 || !SINCE_4.contains(kind))
             .collect();
         assert_eq!(found, known);
         for line in golden.lines.lines() {
@@ -107,6 +115,18 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_fourth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[3]);
+    let fields = "looping rule_id segments prompt_hash parser_version strict allowed_tags mode scope workspace_id \
+         allowed_note_kinds cross_workspace_writes max_notes_per_loop max_edits_per_loop strict_scope loop_delay_ms \
+         idle_delay_ms paging_bytes keeps_text memory memory_file withheld code set removed";
+    let values = "yolo reviewed out_of_scope denied";
+    for word in fields.split_whitespace().chain(values.split_whitespace()) {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
 #[test]

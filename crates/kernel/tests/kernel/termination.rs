@@ -1,14 +1,16 @@
 //! Every run ends once, for a reason that its log keeps.
 
 use bonded_kernel::{
-    Effect, Event, FailureClass, Input, NotDurable, Outcome, TerminationKind, next, step,
+    Effect, Event, FailureClass, Input, LoopConfig, NotDurable, Outcome, TerminationKind, next,
+    step,
 };
 
 use crate::common::{World, call, done, kinds, look, output, push, reply, setup, text};
+use crate::looping_common::{looped, note};
 
 /// One way to each end.
 fn ends() -> Vec<(TerminationKind, World)> {
-    let ways: [(TerminationKind, fn() -> World); 8] = [
+    let ways: [(TerminationKind, fn() -> World); 9] = [
         (TerminationKind::Done, || {
             let mut world = setup().begin();
             world.reply(reply([done("it is tidy")]));
@@ -47,6 +49,15 @@ fn ends() -> Vec<(TerminationKind, World)> {
                 .limit(|limits| limits.elapsed_ms_max = Some(9))
                 .begin();
             world.after(9).input(Input::DeadlineReached);
+            world
+        }),
+        (TerminationKind::Denied, || {
+            let scope = |looping: &mut LoopConfig| {
+                looping.scope.strict_scope = true;
+                looping.scope.max_notes_per_loop = 0;
+            };
+            let mut world = looped().with(scope).begin();
+            world.says(&note("one too many"));
             world
         }),
     ];
