@@ -1,5 +1,7 @@
 //! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
 
+mod memory;
+
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -16,6 +18,7 @@ use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
 use crate::live::Telling;
+pub(crate) use memory::MemoryLink;
 
 /// How often a step that was not committed is offered to the store again.
 const APPEND_TRIES: u32 = 4;
@@ -30,6 +33,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) registry: Arc<Registry>,
     pub(crate) cancel: CancellationToken,
     pub(crate) counter: Counter,
+    pub(crate) memory: MemoryLink,
 }
 
 /// Why waiting for an effect ended.
@@ -45,6 +49,7 @@ impl Driver<'_> {
     pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
         let mut effect = self.commit(first).await?;
         loop {
+            effect = self.keep_memory(effect).await?;
             match effect {
                 Effect::Stop(_) => return Ok(self.run),
                 Effect::Review(_) => return self.let_go().await,
@@ -54,6 +59,7 @@ impl Driver<'_> {
             self.end_called(&effect, &woken).await;
             effect = match woken {
                 Woken::Input(input) => {
+                    let input = self.with_edits(&effect, input).await;
                     let now = self.host.clock.now();
                     let step = kernel::step(&mut self.run, now, input);
                     self.commit(step).await?
@@ -158,7 +164,9 @@ impl Driver<'_> {
             return Input::Woke;
         };
         let transport = &self.host.transport;
-        let sending = match &self.host.live {
+        // What the log does not keep is shown to nobody else either.
+        let live = self.host.live.as_ref().filter(|_| self.run.keeps_text());
+        let sending = match live {
             None => transport.send(&request),
             Some(sink) => {
                 let mask = self.host.secrets.mask();

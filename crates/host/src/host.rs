@@ -20,7 +20,7 @@ use crate::agent::AgentError;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
 use crate::counter::Counter;
-use crate::driver::{Driver, panic_message};
+use crate::driver::{Driver, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
@@ -199,6 +199,7 @@ impl Host {
             registry,
             cancel,
             counter,
+            memory: MemoryLink::default(),
         };
         Box::pin(driver.drive(step))
     }
@@ -250,6 +251,7 @@ impl Host {
             registry,
             cancel,
             counter,
+            memory: MemoryLink::default(),
         };
         Box::pin(driver.drive(step))
     }

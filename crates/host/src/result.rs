@@ -16,6 +16,8 @@ pub enum Status {
     Failed,
     TimedOut,
     Cancelled,
+    /// It went beyond what it may do, and was ended for that.
+    Denied,
 }
 
 impl Status {
@@ -24,6 +26,7 @@ impl Status {
             Some(TerminationKind::Done) => Self::Succeeded,
             Some(TerminationKind::TimedOut) => Self::TimedOut,
             Some(TerminationKind::Cancelled) => Self::Cancelled,
+            Some(TerminationKind::Denied) => Self::Denied,
             Some(_) => Self::Failed,
             None if matches!(holder, Holder::Nobody) => Self::Interrupted,
             None => Self::Running,
@@ -39,6 +42,7 @@ impl Status {
             Self::Failed => "failed",
             Self::TimedOut => "timed_out",
             Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::event::RejectReason;
 use crate::memory::Memory;
 use crate::text::Text;
 use crate::time::Millis;
-use crate::workspace::{Mode, RuleId, Scope, ScopeCode, Segment};
+use crate::workspace::{Mode, RuleId, RunAudit, Scope, ScopeCode, Segment};
 
 /// Where the memory begins to be too large, unless a setting says otherwise.
 pub const PAGING_BYTES: u64 = 8_192;
@@ -132,6 +132,21 @@ pub struct LoopAudit {
     pub started_at: Millis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Millis>,
+}
+
+impl LoopAudit {
+    /// As a workspace keeps it, once the run has ended.
+    pub fn of_ended(self) -> Option<RunAudit> {
+        Some(RunAudit {
+            completed_at: self.completed_at?,
+            prompt_hash: self.prompt_hash,
+            parser_version: self.parser_version,
+            loop_count: self.loop_count,
+            operation_count: self.operation_count,
+            error_code: self.error_code,
+            started_at: self.started_at,
+        })
+    }
 }
 
 /// How a run that works in loops stands.

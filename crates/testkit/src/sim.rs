@@ -13,6 +13,8 @@ mod conversation;
 mod history;
 mod judge;
 mod ledger;
+mod loop_plan;
+mod loop_reply;
 mod model;
 mod own_reply;
 mod plan;

@@ -27,8 +27,18 @@ fn play(plan: &Plan, seed: u64, crashes_at: &[u64]) -> Tally {
 
 #[test]
 fn a_process_may_die_at_any_place_and_twice_in_a_row() {
+    crash_everywhere(1..=RUNS);
+}
+
+#[test]
+fn a_process_of_a_run_that_works_in_loops_may_die_at_any_place_too() {
+    let loops = |seed: &u64| Plan::of(*seed).config.looping.is_some();
+    crash_everywhere((1..).filter(loops).take(RUNS as usize));
+}
+
+fn crash_everywhere(seeds: impl Iterator<Item = u64>) {
     let mut total = Tally::default();
-    for seed in 1..=RUNS {
+    for seed in seeds {
         let plan = calm(seed);
         let places = play(&plan, seed, &[]).places;
         assert!(

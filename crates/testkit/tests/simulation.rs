@@ -133,13 +133,13 @@ fn thousands_of_seeded_worlds_keep_every_property() {
         }
         assert_eq!(
             total.feats.len(),
-            13,
-            "something never happened to an agent or under a policy: {:?}",
+            16,
+            "something never happened to an agent, in a loop or under a policy: {:?}",
             total.feats
         );
         assert_eq!(
             total.endings.len(),
-            8,
+            9,
             "a kind of end never came: {:?}",
             total.endings
         );

@@ -108,6 +108,7 @@ impl Registry {
             None => self.execute(call).await,
             Some(guard) => self.execute_guarded(call, &**guard).await,
         };
+        let code = executed.as_ref().err().map(|fault| fault.code);
         let (outcome, text) = match executed {
             Ok(value) => (Outcome::Ok, value.to_string()),
             Err(fault) if fault.code == fault::TIMEOUT => {
@@ -131,6 +132,7 @@ impl Registry {
             spent: None,
             marked: false,
             sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
+            code: code.filter(|_| call.keeps_code()).map(Into::into),
         }
     }
 

@@ -67,6 +67,18 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             )
         }
         Event::CallReviewed(reviewed) => reviewed_line(reviewed),
+        Event::MemoryEdited(edit) => {
+            let keys: Vec<&str> = edit
+                .set
+                .keys()
+                .chain(&edit.removed)
+                .map(String::as_str)
+                .collect();
+            format!(
+                "edited   the memory by hand: {}",
+                brief(&keys.join(", "), DETAIL_CHARS)
+            )
+        }
         Event::RunEnded(ended) => ended_line(ended),
     };
     Some(format!("{:>3}  {text}", entry.turn))

@@ -82,6 +82,7 @@ fn status(kind: TerminationKind) -> StatusCode {
         TerminationKind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
         TerminationKind::BudgetExhausted => StatusCode::PAYMENT_REQUIRED,
         TerminationKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        TerminationKind::Denied => StatusCode::FORBIDDEN,
         TerminationKind::TurnsExhausted
         | TerminationKind::NoProgress
         | TerminationKind::Cancelled

@@ -256,3 +256,55 @@ fn note_kind(arguments: &Value) -> String {
     let kind = kind.and_then(Value::as_str);
     kind.unwrap_or(DEFAULT_KIND).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RunConfig;
+    use crate::tool::Catalog;
+    use crate::workspace::{RuleId, Scope, WorkspaceId};
+
+    /// A log that says of a call that it was accepted, under settings that do not accept it.
+    #[test]
+    fn a_recorded_call_is_checked_as_if_it_had_just_been_read() {
+        let mut scope = Scope::usual(WorkspaceId::from_bytes([1; 16]));
+        scope.max_notes_per_loop = 1;
+        let config = LoopConfig::new(RuleId::from_bytes([2; 16]), scope, &[]);
+        let mut run = RunConfig::new("/", vec![]);
+        run.looping = Some(Box::new(config.clone()));
+        let spec = crate::tool::ToolSpec {
+            name: RECORD_ADD.into(),
+            description: String::new(),
+            schema: serde_json::json!({ "type": "object" }),
+            effect: crate::tool::ToolEffect::Idempotent,
+            sandbox: None,
+        };
+        let catalog = Catalog::of_run([spec], &run).expect("one tool and those of the kernel");
+        let how = Decoding {
+            config: &run,
+            catalog: &catalog,
+            turn: 1,
+            last: false,
+            model: "",
+        };
+        let note = || serde_json::json!({ "keywords": "k", "value": "v" });
+        let mut calls = Calls::new(&how, &config);
+        calls.push(RECORD_ADD, note().to_string(), None, Some(Tag::default()));
+        calls.push(RECORD_ADD, note().to_string(), None, Some(Tag::default()));
+        let recorded = RecordedReply {
+            answer: Answer::default(),
+            calls: calls.calls,
+            rejected: None,
+        };
+        let Ok(decoded) = decode_recorded(recorded, &how, &config) else {
+            unreachable!("nothing was rejected");
+        };
+        let codes: Vec<Option<RefusalCode>> = decoded
+            .decision
+            .calls
+            .iter()
+            .map(|call| call.refused.as_ref().map(|refusal| refusal.code))
+            .collect();
+        assert_eq!(codes, [None, Some(RefusalCode::OutOfScope)]);
+    }
+}

@@ -3,8 +3,8 @@
 use crate::event::Outcome;
 
 /// All results of a turn together, and one of them.
-const RESULTS_BYTES_MAX: usize = 16_384;
-const RESULT_BYTES_MAX: usize = 4_096;
+const RESULTS_BYTES_MAX: usize = 24_576;
+const RESULT_BYTES_MAX: usize = 8_192;
 
 /// The results of a turn.
 #[derive(Clone, Debug, Default)]

@@ -11,12 +11,15 @@ use crate::workspace::segments_for;
 const ENTRY_BYTES_MAX: usize = 8_192;
 const MEMORY_BYTES_MAX: usize = 65_536;
 
-/// The segments that are always given and those of the states, in the order of the prompt file.
-pub(crate) fn system(looping: &Looping) -> Text {
+/// The segments that are always given and those of the states, in the order of the prompt file, and what the run itself
+/// has to say.
+pub(crate) fn system(looping: &Looping, own: &str) -> Text {
     let states = looping.memory.states();
     let labels: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
     let segments = segments_for(&looping.segments, &labels);
-    let prompts: Vec<&str> = segments.map(|segment| segment.prompt.as_str()).collect();
+    let own = Some(own).filter(|own| !own.is_empty());
+    let prompts = segments.map(|segment| segment.prompt.as_str()).chain(own);
+    let prompts: Vec<&str> = prompts.collect();
     prompts.join("\n\n").into()
 }
 

@@ -45,6 +45,11 @@ impl Run {
         self.started.config.looping.as_deref()
     }
 
+    /// Whether the log keeps what the model wrote.
+    pub fn keeps_text(&self) -> bool {
+        self.loop_config().is_none_or(|config| config.keeps_text)
+    }
+
     pub(crate) fn is_looping(&self) -> bool {
         self.looping.is_some()
     }
@@ -59,12 +64,12 @@ impl Run {
 
     /// Makes the one message of the next turn.
     pub(super) fn compose(&mut self) {
-        let goal = self.started.goal.clone();
+        let started = self.started.clone();
         let Some(looping) = &mut self.looping else {
             return;
         };
-        looping.system = segments::system(looping);
-        let text = segments::message(looping, &goal);
+        looping.system = segments::system(looping, &started.system);
+        let text = segments::message(looping, &started.goal);
         let message = Message::User { text };
         let tokens = context::text_tokens(&looping.system) + context::message_tokens(&message);
         let system_bytes = looping.system.len() as u64;

@@ -154,10 +154,15 @@ impl Stepper<'_> {
             FailureClass::Interrupted => FailureClass::Network,
             class => class,
         };
-        let message = failure.message.clone();
+        // What could not be read may be what the model wrote.
+        let is_withheld = class == FailureClass::Malformed && !self.run.keeps_text();
+        let message = match is_withheld {
+            true => "the provider's answer could not be read".to_owned(),
+            false => failure.message,
+        };
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
             class,
-            message: failure.message.into(),
+            message: message.as_str().into(),
             status: failure.status,
             retry_after_ms: failure.retry_after_ms,
             request_id: failure.request_id.map(Into::into),

@@ -64,6 +64,10 @@ impl Invocation {
         }
     }
 
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
     pub fn turn(&self) -> u32 {
         self.turn
     }

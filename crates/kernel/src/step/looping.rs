@@ -78,19 +78,22 @@ impl Stepper<'_> {
         };
         let attempts = &self.run.attempts;
         let counted = attempts.counted();
-        let (code, reason) = if attempts.rejections() > REPAIRS_MAX {
-            match looping.rejected {
-                Some(RejectReason::Filtered) => (LLM_UNAVAILABLE, "replies were withheld"),
-                _ => (XML_PARSE_ERROR, "replies could not be read"),
-            }
-        } else if attempts.failures() > RETRIES_MAX {
-            match attempts.failed_as() {
-                Some(FailureClass::Timeout) => (LLM_TIMEOUT, "the provider did not answer in time"),
-                Some(FailureClass::RateLimit) => (RATE_LIMITED, "the provider limits its rate"),
-                _ => (LLM_UNAVAILABLE, "the provider failed"),
-            }
-        } else {
+        let may_go_on = attempts.rejections() <= REPAIRS_MAX
+            && attempts.failures() <= RETRIES_MAX
+            && counted < self.run.config().limits.attempts_per_turn_max;
+        if may_go_on {
             return false;
+        }
+        let (code, reason) = match (attempts.fault(), attempts.failed_as()) {
+            (None, _) if looping.rejected == Some(RejectReason::Filtered) => {
+                (LLM_UNAVAILABLE, "replies were withheld")
+            }
+            (None, _) => (XML_PARSE_ERROR, "replies could not be read"),
+            (_, Some(FailureClass::Timeout)) => {
+                (LLM_TIMEOUT, "the provider did not answer in time")
+            }
+            (_, Some(FailureClass::RateLimit)) => (RATE_LIMITED, "the provider limits its rate"),
+            _ => (LLM_UNAVAILABLE, "the provider failed"),
         };
         let fault = attempts.fault().map(|fault| format!(": {fault}"));
         let reason = format!(

@@ -22,6 +22,7 @@ mod looping;
 mod looping_common;
 mod looping_faults;
 mod looping_memory;
+mod looping_property;
 mod looping_scope;
 mod paging;
 mod policy;

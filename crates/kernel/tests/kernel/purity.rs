@@ -113,6 +113,7 @@ fn nothing_outside_the_kernel_can_make_an_invocation_a_step_or_a_run() {
         ("src/step/invoke.rs", "pub struct Invocation {"),
         ("src/step.rs", "pub struct Step {"),
         ("src/run.rs", "pub struct Run {"),
+        ("src/decode/looped.rs", "pub struct RecordedReply {"),
     ] {
         let code = code(&root().join(file)).join("\n");
         let (before, after) = code.split_once(declared).expect("declared there");

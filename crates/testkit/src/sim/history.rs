@@ -1,7 +1,7 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
 use bonded_kernel::{
-    BATCH, Entry, Event, Head, Outcome, Run, RunConfig, SkipReason, TOOL_OUTPUT, Verdict,
+    BATCH, Entry, Event, Head, Outcome, RAM_ADD, Run, RunConfig, SkipReason, TOOL_OUTPUT, Verdict,
 };
 use bonded_state::Store as _;
 
@@ -70,12 +70,15 @@ impl History {
     }
 }
 
-/// Names what happens only to agents or under policies: a simulation that never sees it proves nothing about it.
+/// Names what happens only to agents, in loops or under policies: a simulation that never sees it proves nothing about it.
 fn feat(entry: &Entry) -> Option<&'static str> {
     match &entry.event {
         Event::CallRepaired { .. } => Some("repaired"),
         Event::ProgressReported { .. } => Some("progress"),
         Event::ToolFinished(finished) if *finished.tool == *BATCH => Some("batched"),
+        Event::ToolFinished(finished) if *finished.tool == *RAM_ADD => Some("remembered"),
+        Event::ToolFinished(finished) if finished.code.is_some() => Some("coded"),
+        Event::DecisionMade(decision) if decision.answer.withheld.is_some() => Some("withheld"),
         Event::ToolFinished(finished)
             if *finished.tool == *TOOL_OUTPUT && finished.outcome == Outcome::Ok =>
         {

@@ -13,6 +13,7 @@ use bonded_transport::{BoxFuture, Transport};
 use super::agent_reply;
 use super::conversation::unanswered_call;
 use super::ledger::{Place, Sent};
+use super::loop_reply;
 use super::process::Process;
 use super::reply;
 use super::rng::Rng;
@@ -91,6 +92,7 @@ impl SimModel {
         }
         let mut reply = reply::write(rng, plan.temper, request);
         agent_reply::dress(rng, &plan.config, request, &mut reply);
+        loop_reply::dress(rng, &plan.config, &mut reply);
         fit(&mut reply, request.output_tokens_max);
         reply.usage = rng.chance(800).then(|| usage(rng, request, &reply));
         if let Some(usage) = reply.usage.as_mut().filter(|_| plan.provider_lies) {

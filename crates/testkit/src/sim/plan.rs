@@ -3,6 +3,7 @@
 use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
 
 use super::agent_plan;
+use super::loop_plan;
 use super::policy_plan;
 use super::rng::Rng;
 
@@ -77,6 +78,7 @@ impl Plan {
         let mut config = config(rng);
         agent_plan::make_agent(seed, &mut config);
         policy_plan::make_policy(seed, &mut config);
+        loop_plan::make_loop(seed, &mut config);
         Self {
             config,
             temper: rng.weighted(&[

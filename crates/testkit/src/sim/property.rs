@@ -4,6 +4,7 @@ mod agents;
 mod conversation;
 mod limits;
 mod log;
+mod loops;
 mod own_tools;
 mod policy;
 mod tools;
@@ -149,6 +150,18 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     (
         "every_verdict_answers_one_question",
         policy::every_verdict_answers_one_question,
+    ),
+    (
+        "the_memory_is_the_fold_of_the_log",
+        loops::the_memory_is_the_fold_of_the_log,
+    ),
+    (
+        "no_loop_goes_beyond_its_scope",
+        loops::no_loop_goes_beyond_its_scope,
+    ),
+    (
+        "a_log_without_replies_has_none",
+        loops::a_log_without_replies_has_none,
     ),
     (
         "each_request_was_logged_and_sent_once",

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::{HostError, Toolset};
-use bonded_kernel::{Invocation, RunConfig, ToolEffect, ToolSpec};
+use bonded_kernel::{
+    Invocation, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, RunConfig, ToolEffect,
+    ToolSpec,
+};
 use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
 use serde_json::{Value, json};
 
@@ -37,7 +40,11 @@ impl Toolset for SimTools {
 
 impl SimTools {
     fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
-        let tools = specs().into_iter().map(|spec| {
+        let specs = match config.looping {
+            Some(_) => record_specs().to_vec(),
+            None => specs().to_vec(),
+        };
+        let tools = specs.into_iter().map(|spec| {
             let process = self.process.clone();
             Arc::new(SimTool { spec, process }) as Arc<dyn Tool>
         });
@@ -84,6 +91,23 @@ fn specs() -> [ToolSpec; 3] {
     ]
 }
 
+/// What a run that works in loops has: the names are given, what they do is what the others do.
+fn record_specs() -> [ToolSpec; 4] {
+    let spec = |name: &str, effect| ToolSpec {
+        name: name.into(),
+        description: format!("Simulated {name}."),
+        schema: json!({ "type": "object" }),
+        effect,
+        sandbox: None,
+    };
+    [
+        spec(RECORD_ADD, ToolEffect::Idempotent),
+        spec(RECORD_ISSUE, ToolEffect::Idempotent),
+        spec(RECORD_UPDATE, ToolEffect::Idempotent),
+        spec(RECORD_SEARCH, ToolEffect::Read),
+    ]
+}
+
 #[derive(Debug)]
 struct SimTool {
     spec: ToolSpec,
@@ -115,7 +139,12 @@ impl SimTool {
         match mishap {
             Mishap::Fails => {
                 let why = format!("there is no {}", rng.below(3));
-                return Err(ToolFault::new("not_found", why));
+                let is_looping = self.process.shared.plan.config.looping.is_some();
+                let code = match is_looping && rng.chance(300) {
+                    true => "CROSS_WORKSPACE_REJECTED",
+                    false => "not_found",
+                };
+                return Err(ToolFault::new(code, why));
             }
             Mishap::Hangs => sleep(u64::from(u32::MAX)).await,
             Mishap::Panics => {

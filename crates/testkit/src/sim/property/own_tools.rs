@@ -1,6 +1,9 @@
 //! What the kernel itself answers: batches with the results of their members, pages within their limit.
 
-use bonded_kernel::{BATCH, Call, Event, PROGRESS_REPORT, TOOL_OUTPUT, ToolFinished};
+use bonded_kernel::{
+    BATCH, Call, Event, PROGRESS_REPORT, RAM_ADD, RAM_DELETE, STATE_ADD, STATE_DELETE, TOOL_OUTPUT,
+    ToolFinished,
+};
 use serde_json::Value;
 
 use super::tools::decision;
@@ -8,7 +11,16 @@ use crate::sim::history::History;
 
 /// Whether the kernel answers a tool itself.
 pub(super) fn is_own(tool: &str) -> bool {
-    [BATCH, PROGRESS_REPORT, TOOL_OUTPUT].contains(&tool)
+    [
+        BATCH,
+        PROGRESS_REPORT,
+        TOOL_OUTPUT,
+        STATE_ADD,
+        STATE_DELETE,
+        RAM_ADD,
+        RAM_DELETE,
+    ]
+    .contains(&tool)
 }
 
 fn finished<'h>(history: &'h History, tool: &str) -> impl Iterator<Item = (u32, &'h ToolFinished)> {

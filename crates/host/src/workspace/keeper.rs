@@ -1,0 +1,196 @@
+//! From the action `kjxlkj_agent` of a rule to a run that works in loops.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::workspace::{AgentPrompt, LoopAction, PromptFault, ProviderChoice, RuleId};
+use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
+use tokio_util::sync::CancellationToken;
+
+use super::memory_file::{Look, MemoryFile, MemoryFileError};
+use crate::error::HostError;
+use crate::host::{Goal, Host};
+use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};
+
+/// The instructions of one loop that are executed at most.
+const INSTRUCTIONS_MAX: u32 = 50;
+
+/// More than the repairs and retries that a turn has.
+const ATTEMPTS_MAX: u32 = 10;
+
+/// A run that is driven for longer waits for nothing that will come.
+const ELAPSED_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
+/// Starts runs of the agent, or takes them up.
+#[derive(Debug)]
+pub struct Keeper {
+    host: Arc<Host>,
+    /// What relative paths of an action begin at.
+    data_dir: PathBuf,
+}
+
+/// One run of the agent.
+#[derive(Clone, Debug)]
+pub struct LoopOrder {
+    pub run_id: RunId,
+    pub rule_id: RuleId,
+    pub action: LoopAction,
+    /// What the agent is asked.
+    pub request: String,
+}
+
+/// Why a run of the agent cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum KeeperError {
+    #[error(
+        "the prompt file {path:?} cannot be read: {source}; write one, or name another as prompt_path"
+    )]
+    NoPrompt {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the prompt file {path:?}: {source}")]
+    Prompt { path: PathBuf, source: PromptFault },
+    #[error("the action's provider: {0}")]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Memory(#[from] MemoryFileError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+impl KeeperError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoPrompt { .. } => "PROMPT_JSON_INVALID",
+            Self::Prompt { source, .. } => source.code(),
+            Self::Provider(_) => "RULE_INVALID",
+            Self::Memory(_) => MemoryFileError::CODE,
+            Self::Host(_) => "INTERNAL_ERROR",
+        }
+    }
+}
+
+impl Keeper {
+    /// `data_dir` is absolute: a run may be taken up from anywhere.
+    pub fn new(host: Arc<Host>, data_dir: PathBuf) -> Self {
+        Self { host, data_dir }
+    }
+
+    pub(super) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Starts the run, or takes it up where it stands, and drives it to its end.
+    pub async fn drive(
+        &self,
+        order: LoopOrder,
+        cancel: CancellationToken,
+    ) -> Result<Run, KeeperError> {
+        let id = order.run_id.clone();
+        let head = self.host.store.head(&id).await.map_err(HostError::from)?;
+        if head.is_some() {
+            return Ok(self.host.resume(&id, cancel).await?);
+        }
+        let goal = self.goal(&order).await?;
+        Ok(self.host.run(id, goal, cancel).await?)
+    }
+
+    /// What the run is to do and with what.
+    pub async fn goal(&self, order: &LoopOrder) -> Result<Goal, KeeperError> {
+        let action = &order.action;
+        let path = self.place(&action.prompt_path);
+        let (prompt, prompt_hash) = read_prompt(&path)?;
+        let file = self.place(&action.memory.kv_store_path);
+        let memory = self.memory_at_start(MemoryFile::new(&file)).await?;
+        let mut looping = LoopConfig::new(order.rule_id, action.scope.clone(), &prompt.segments);
+        looping.prompt_hash = prompt_hash;
+        looping.strict = action.strict_mode;
+        looping.allowed_tags.clone_from(&prompt.allowed_tags);
+        looping.mode = action.mode_with(prompt.default_mode);
+        looping.loop_delay_ms = action.pace.loop_delay_ms;
+        looping.idle_delay_ms = action.pace.idle_delay_ms;
+        looping.paging_bytes = action.paging_bytes;
+        looping.keeps_text = action.memory.retain_full_conversation_logs;
+        looping.memory = self.host.masked(memory.text().into());
+        looping.memory_file = Some(file.to_string_lossy().into_owned());
+        let dir = self.data_dir.to_string_lossy();
+        let mut config = RunConfig::new(dir, vec![self.target(&action.provider)?]);
+        config.limits = Limits {
+            turns_max: action.pace.max_iterations,
+            calls_per_turn_max: INSTRUCTIONS_MAX,
+            attempts_per_turn_max: ATTEMPTS_MAX,
+            elapsed_ms_max: Some(ELAPSED_MS_MAX),
+            ..Limits::default()
+        };
+        config.output_tokens_max = action.provider.max_tokens;
+        config.temperature = Some(action.provider.temperature);
+        config.looping = Some(Box::new(looping));
+        Ok(Goal {
+            text: order.request.as_str().into(),
+            system: Text::default(),
+            config,
+        })
+    }
+
+    /// A path of an action. What the seed calls `./data` is the data directory.
+    fn place(&self, path: &str) -> PathBuf {
+        let name = path.strip_prefix("./").unwrap_or(path);
+        self.data_dir
+            .join(name.strip_prefix("data/").unwrap_or(name))
+    }
+
+    fn target(&self, choice: &ProviderChoice) -> Result<Target, ProviderError> {
+        let kind = &choice.provider_kind;
+        let url = choice.base_url.as_deref();
+        let model = match kind.as_str() {
+            // What others have a server for, this one has a file for.
+            SCRIPT => format!("script:{}", self.place(url.unwrap_or_default()).display()),
+            _ => format!("{kind}/{}", choice.model),
+        };
+        let asked = TargetRequest {
+            model,
+            timeout_ms: choice.timeout_ms,
+            ..TargetRequest::default()
+        };
+        let mut target = resolve_target(&asked, |_| None)?;
+        if let Some(url) = url.filter(|_| kind != SCRIPT) {
+            target.endpoint = provider::checked_url(url)?;
+        }
+        Ok(target)
+    }
+
+    /// The memory of the run that wrote the file last, with what a person changed in it since.
+    async fn memory_at_start(&self, file: MemoryFile) -> Result<Memory, KeeperError> {
+        let (look, read, run) = (file.look()?, file.read()?, file.run()?);
+        let logged = match run.and_then(|run| RunId::new(&run).ok()) {
+            Some(run) => self.host.load(&run).await.ok(),
+            None => None,
+        };
+        let logged = logged.and_then(|run| run.memory().cloned());
+        // A log that is not here any more leaves the file.
+        let mut memory = logged.or(read).unwrap_or_default();
+        match look {
+            Look::Edited { edit, .. } => memory.edit(&edit),
+            Look::Broken { why } => drop(file.put_aside(&why)?),
+            Look::Missing | Look::Unchanged => {}
+        }
+        Ok(memory)
+    }
+}
+
+/// The prompt and the SHA-256 of its file.
+fn read_prompt(path: &Path) -> Result<(AgentPrompt, String), KeeperError> {
+    let path = path.to_path_buf();
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(source) => return Err(KeeperError::NoPrompt { path, source }),
+    };
+    let digest = ring::digest::digest(&ring::digest::SHA256, &bytes);
+    let hash: String = digest.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+    match AgentPrompt::read(&bytes) {
+        Ok(read) => Ok((read.prompt, hash)),
+        Err(source) => Err(KeeperError::Prompt { path, source }),
+    }
+}

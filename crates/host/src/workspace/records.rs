@@ -1,0 +1,176 @@
+//! Notes as the tools of a run that works in loops. Each run has its own: they remember which versions it has seen.
+
+mod search;
+mod spec;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::workspace::{Actor, Chain, Mode, Note, NoteId, Refused, Scope};
+use bonded_kernel::{Invocation, LoopConfig, RunConfig, ToolSpec};
+use bonded_state::workspace::{
+    IdempotencyKey, Outcome, WorkspaceError, WorkspaceStore, Write, Written,
+};
+use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
+use serde_json::Value;
+
+use crate::clock::Clock;
+use crate::error::HostError;
+use crate::host::Toolset;
+use spec::RecordOp;
+
+/// The metadata that names the call which wrote a note last.
+const AGENT_CALL: &str = "agent_call";
+
+/// Opens the tools of runs that work in loops; those of other runs come from somebody else.
+pub struct LoopTools {
+    pub store: Arc<WorkspaceStore>,
+    pub clock: Arc<dyn Clock>,
+    pub others: Arc<dyn Toolset>,
+}
+
+impl std::fmt::Debug for LoopTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LoopTools")
+    }
+}
+
+impl Toolset for LoopTools {
+    fn open<'a>(
+        &'a self,
+        config: &'a RunConfig,
+    ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        let Some(looping) = &config.looping else {
+            return self.others.open(config);
+        };
+        let records = Arc::new(Records::new(self, looping));
+        let tools = RecordOp::ALL.map(|op| {
+            let records = records.clone();
+            let spec = op.spec();
+            Arc::new(RecordTool { records, op, spec }) as Arc<dyn Tool>
+        });
+        let opened = Registry::of_run(tools.into(), config)
+            .map(Arc::new)
+            .map_err(|source| HostError::Catalog { source });
+        Box::pin(std::future::ready(opened))
+    }
+}
+
+/// The notes of a workspace as one run may use them.
+struct Records {
+    store: Arc<WorkspaceStore>,
+    clock: Arc<dyn Clock>,
+    rule: bonded_kernel::workspace::RuleId,
+    scope: Scope,
+    mode: Mode,
+    /// The version of each note that the run saw last.
+    seen: Mutex<BTreeMap<NoteId, u64>>,
+}
+
+struct RecordTool {
+    records: Arc<Records>,
+    op: RecordOp,
+    spec: ToolSpec,
+}
+
+impl Tool for RecordTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        arguments: Value,
+        call: &'a Invocation,
+    ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
+        Box::pin(async move {
+            let records = &self.records;
+            let output = match self.op {
+                RecordOp::Add => records.add(&arguments, call).await?,
+                RecordOp::Update => records.update(&arguments, call).await?,
+                RecordOp::Issue => records.issue(&arguments, call).await?,
+                RecordOp::Search => records.search(&arguments).await?,
+            };
+            Ok(output.into())
+        })
+    }
+}
+
+impl Records {
+    fn new(tools: &LoopTools, config: &LoopConfig) -> Self {
+        Self {
+            store: tools.store.clone(),
+            clock: tools.clock.clone(),
+            rule: config.rule_id,
+            scope: config.scope.clone(),
+            mode: config.mode,
+            seen: Mutex::default(),
+        }
+    }
+
+    fn saw(&self, note: NoteId, version: u64) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.insert(note, version);
+    }
+
+    /// The version of a note that the run saw last; what it has not seen is seen now.
+    fn last_seen(&self, note: &Note) -> u64 {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen.entry(note.note_id).or_insert(note.version)
+    }
+
+    /// Makes a write as the agent, under the key of its call.
+    async fn write(
+        &self,
+        call: &Invocation,
+        change: bonded_kernel::workspace::Change,
+    ) -> Result<Written, WorkspaceError> {
+        let run = self.store.run(call.run().clone()).await?;
+        let chain = run.map_or(Chain::default(), |run| Chain {
+            depth: run.depth,
+            cause: Some(run.triggering_event_id),
+        });
+        let write = Write {
+            actor: Actor::Agent {
+                run_id: call.run().clone(),
+                rule_id: self.rule,
+            },
+            at: self.clock.now(),
+            request_id: call.key(),
+            key: Some(IdempotencyKey {
+                scope: format!("run {}", call.run()),
+                key: call.key(),
+            }),
+            chain,
+            change,
+        };
+        self.store.write(write).await
+    }
+}
+
+/// The note that a write left.
+fn note_of(written: Written) -> Option<Note> {
+    match written.outcome {
+        Outcome::Note(note) => Some(*note),
+        _ => None,
+    }
+}
+
+/// What the model is told of a write that was not made.
+fn fault(error: WorkspaceError) -> ToolFault {
+    match error {
+        WorkspaceError::Refused(Refused::VersionConflict {
+            expected_version,
+            current,
+        }) => ToolFault::new(
+            "VERSION_CONFLICT",
+            format!(
+                "note {} is at version {} now, you saw version {expected_version}; nothing was changed. Read it again with record_search and its id, then write what is to stand there",
+                current.note_id, current.version
+            ),
+        ),
+        WorkspaceError::Refused(refused) => ToolFault::new(refused.code(), refused.to_string()),
+        WorkspaceError::Store(error) => ToolFault::new("INTERNAL_ERROR", error.to_string()),
+    }
+}

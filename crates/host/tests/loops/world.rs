@@ -1,0 +1,233 @@
+//! A workspace with a rule, and runs of the agent that it fires, whose model plays a script.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bonded_host::workspace::keeper::{Keeper, KeeperError, LoopOrder};
+use bonded_host::workspace::records::LoopTools;
+use bonded_host::{CancellationToken, Host, SystemClock, WorkdirTools};
+use bonded_kernel::workspace::{
+    Actor, Chain, Change, EventId, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit, NoteId,
+    NoteWrite, RuleDraft, RuleId, Trigger, UserId, WorkspaceId,
+};
+use bonded_kernel::{Entry, Millis, Run, RunId};
+use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, WorkspaceStore, Write};
+use bonded_state::{MemoryStore, Store as _};
+use bonded_transport::Providers;
+use serde_json::{Value, json};
+
+pub(crate) const HERE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
+pub(crate) const ELSEWHERE: WorkspaceId = WorkspaceId::from_bytes([2; 16]);
+const RULE: RuleId = RuleId::from_bytes([3; 16]);
+const OWNER: UserId = UserId::from_bytes([4; 16]);
+
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) notes: Arc<WorkspaceStore>,
+    pub(crate) log: Arc<MemoryStore>,
+    pub(crate) action: LoopAction,
+}
+
+pub(crate) async fn world() -> World {
+    let dir = tempfile::tempdir().expect("a directory");
+    let prompt = json!({
+        "agent_name": "kjxlkj-agent",
+        "version": "2026-02-15",
+        "segments": [{ "condition": "default", "prompt": "Output XML instructions only." }]
+    });
+    std::fs::write(dir.path().join("agent-prompt.json"), prompt.to_string()).expect("a prompt");
+    let notes = WorkspaceStore::open(&dir.path().join("workspace.db")).expect("a store");
+    let mut action = LoopAction::usual(HERE, &LoopDefaults::default());
+    action.provider.provider_kind = "script".into();
+    action.provider.base_url = Some("script.jsonl".into());
+    action.pace.loop_delay_ms = 0;
+    action.pace.idle_delay_ms = 0;
+    let world = World {
+        dir,
+        notes: Arc::new(notes),
+        log: Arc::new(MemoryStore::new()),
+        action,
+    };
+    for (workspace_id, name) in [(HERE, "here"), (ELSEWHERE, "elsewhere")] {
+        let name = name.into();
+        world
+            .write(Change::CreateWorkspace { workspace_id, name })
+            .await;
+    }
+    let draft = RuleDraft {
+        workspace_id: HERE,
+        trigger: Trigger::Manual,
+        condition_json: json!({}),
+        action_json: json!({ "kind": "kjxlkj_agent" }),
+        enabled: true,
+        schedule: None,
+        max_chain_depth: 3,
+    };
+    world
+        .write(Change::CreateRule {
+            rule_id: RULE,
+            draft: Box::new(draft),
+        })
+        .await;
+    world
+}
+
+impl World {
+    /// A person's write.
+    pub(crate) async fn write(&self, change: Change) -> Outcome {
+        let write = Write {
+            actor: Actor::User { user_id: OWNER },
+            at: Millis(1_700_000_000_000),
+            request_id: "r".into(),
+            key: None,
+            chain: Chain::default(),
+            change,
+        };
+        let written = self.notes.write(write).await;
+        written.expect("the owner may write").outcome
+    }
+
+    pub(crate) async fn note(&self, byte: u8, workspace_id: WorkspaceId, title: &str) -> NoteId {
+        let note_id = NoteId::from_bytes([byte; 16]);
+        self.write(Change::CreateNote(NewNote {
+            note_id,
+            workspace_id,
+            title: Some(title.into()),
+            markdown: format!("about {title}"),
+            note_kind: None,
+            access_scope: Default::default(),
+            keywords: vec![],
+            metadata: Default::default(),
+        }))
+        .await;
+        note_id
+    }
+
+    /// A person changes a note.
+    pub(crate) async fn edit(&self, note_id: NoteId, markdown: &str) {
+        let note = self.read(note_id).await;
+        self.write(Change::UpdateNote(NoteWrite {
+            note_id,
+            base_version: note.version,
+            edit: NoteEdit {
+                markdown: Some(markdown.into()),
+                ..NoteEdit::default()
+            },
+        }))
+        .await;
+    }
+
+    pub(crate) async fn read(&self, note: NoteId) -> Note {
+        let note = self.notes.note(note).await.expect("it reads");
+        note.expect("it is there")
+    }
+
+    /// The notes of the workspace that the agent made.
+    pub(crate) async fn made(&self) -> Vec<Note> {
+        let filter = NoteFilter {
+            workspace: HERE,
+            note_kind: None,
+            include_deleted: false,
+            sort: NoteSort::Title,
+            page: Page::default(),
+        };
+        let listed = self.notes.notes(filter).await.expect("it reads");
+        let mut made = vec![];
+        for note in listed {
+            if note.metadata.contains_key("created_by_agent") {
+                made.push(self.read(note.note_id).await);
+            }
+        }
+        made
+    }
+
+    fn host(&self) -> Arc<Host> {
+        let clock = Arc::new(SystemClock::new());
+        Arc::new(Host {
+            store: self.log.clone(),
+            transport: Arc::new(Providers::from_variables(|_: &str| None)),
+            tools: Arc::new(LoopTools {
+                store: self.notes.clone(),
+                clock: clock.clone(),
+                others: Arc::new(WorkdirTools::default()),
+            }),
+            clock,
+            children: None,
+            secrets: Arc::default(),
+            live: None,
+        })
+    }
+
+    pub(crate) fn keeper(&self) -> Keeper {
+        Keeper::new(self.host(), self.dir.path().to_path_buf())
+    }
+
+    pub(crate) fn order(&self, run: &str) -> LoopOrder {
+        LoopOrder {
+            run_id: RunId::new(run).expect("a name"),
+            rule_id: RULE,
+            action: self.action.clone(),
+            request: "tidy up".into(),
+        }
+    }
+
+    /// Fires the rule and lets the agent say this, one reply after the other.
+    pub(crate) async fn run(&self, run: &str, replies: &[&str]) -> Run {
+        let ran = self.try_run(run, replies).await;
+        ran.expect("the run ends")
+    }
+
+    pub(crate) async fn try_run(&self, run: &str, replies: &[&str]) -> Result<Run, KeeperError> {
+        let lines = replies
+            .iter()
+            .map(|said| json!({ "text": said }).to_string());
+        let script: Vec<String> = lines.collect();
+        let path = self.dir.path().join("script.jsonl");
+        std::fs::write(path, script.join("\n")).expect("a script");
+        let order = self.order(run);
+        self.write(Change::Fire(Fire {
+            run_id: order.run_id.clone(),
+            rule_id: RULE,
+            triggering_event_id: EventId::derived(&[run.as_bytes()]),
+            depth: 1,
+        }))
+        .await;
+        self.keeper().drive(order, CancellationToken::new()).await
+    }
+
+    pub(crate) async fn entries(&self, run: &str) -> Vec<Entry> {
+        let id = RunId::new(run).expect("a name");
+        self.log.load(&id, 0).await.expect("the log of a run")
+    }
+
+    /// What the tools of a run answered, in order.
+    pub(crate) async fn outputs(&self, run: &str) -> Vec<(String, String)> {
+        let entries = self.entries(run).await;
+        let finished = entries.iter().filter_map(|entry| match &entry.event {
+            bonded_kernel::Event::ToolFinished(it) => {
+                Some((it.tool.to_string(), it.output.to_string()))
+            }
+            _ => None,
+        });
+        finished.collect()
+    }
+
+    pub(crate) fn memory_path(&self) -> PathBuf {
+        self.dir.path().join("agent-kv-store.json")
+    }
+
+    pub(crate) fn memory(&self) -> Value {
+        let text = std::fs::read(self.memory_path()).expect("the memory was written");
+        serde_json::from_slice(&text).expect("JSON")
+    }
+}
+
+pub(crate) const IDLE: &str = "<state_add><state>idle</state></state_add>";
+
+pub(crate) fn add(value: &str) -> String {
+    format!("<record_add><keywords>shed, tools</keywords><value>{value}</value></record_add>")
+}
+
+pub(crate) fn update(key: &str, value: &str) -> String {
+    format!("<record_update><key>{key}</key><value>{value}</value></record_update>")
+}
