@@ -14,9 +14,11 @@ pub mod records;
 mod runner;
 mod scheduler;
 mod wall_clock;
+mod work_process;
 
 pub use agent_runs::{AgentRuns, performed};
 pub use cron::{BadCron, Cron};
 pub use engine::{Engine, EngineSettings};
 pub use firing::{Actions, Firing, Performed, StartsLoops, StartsRuns, StartsWork};
 pub use wall_clock::WallClock;
+pub use work_process::WorkProcess;
