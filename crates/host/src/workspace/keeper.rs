@@ -7,6 +7,7 @@ use bonded_kernel::workspace::{AgentPrompt, LoopAction, PromptFault, ProviderCho
 use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
 use tokio_util::sync::CancellationToken;
 
+use super::config::data_file;
 use super::memory_file::{Look, MemoryFile, MemoryFileError};
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -134,11 +135,9 @@ impl Keeper {
         })
     }
 
-    /// A path of an action. What the seed calls `./data` is the data directory.
+    /// A path of an action.
     fn place(&self, path: &str) -> PathBuf {
-        let name = path.strip_prefix("./").unwrap_or(path);
-        self.data_dir
-            .join(name.strip_prefix("data/").unwrap_or(name))
+        data_file(&self.data_dir, path)
     }
 
     fn target(&self, choice: &ProviderChoice) -> Result<Target, ProviderError> {

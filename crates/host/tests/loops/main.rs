@@ -1,5 +1,6 @@
 //! Runs that work in loops, with real notes and a real file for their memory.
 
+mod again;
 mod memory_file;
 mod records;
 mod world;

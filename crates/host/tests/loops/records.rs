@@ -113,80 +113,19 @@ struct Conflict {
 
 impl Conflict {
     async fn between(world: &crate::world::World, note: bonded_kernel::workspace::NoteId) -> Self {
-        use bonded_host::Toolset as _;
-        let order = world.order("run-1");
-        let goal = world
-            .keeper()
-            .goal(&order)
-            .await
-            .expect("a script is there");
-        let tools = bonded_host::workspace::records::LoopTools {
-            store: world.notes.clone(),
-            clock: std::sync::Arc::new(bonded_host::SystemClock::new()),
-            others: std::sync::Arc::new(bonded_host::WorkdirTools::default()),
-        };
-        let registry = tools.open(&goal.config).await.expect("the tools open");
+        let registry = world.tools().await;
         let ids = json!({ "ids": [note.to_string()] });
-        let seen = invoke(&registry, &goal, "record_search", ids).await;
+        let seen = world.call(&registry, "record_search", &ids).await;
         assert_eq!(seen.outcome, Outcome::Ok, "{}", seen.text);
         world.edit(note, "by a person").await;
         let change = json!({ "key": note.to_string(), "value": "by the agent" });
-        let output = invoke(&registry, &goal, "record_update", change).await;
+        let output = world.call(&registry, "record_update", &change).await;
         assert_eq!(output.outcome, Outcome::Failed);
         Self {
             output: output.text,
             code: output.code.map(|code| code.to_string()),
         }
     }
-}
-
-/// Runs one call of a run that is only in memory.
-async fn invoke(
-    registry: &bonded_tools::Registry,
-    goal: &bonded_host::Goal,
-    tool: &str,
-    arguments: serde_json::Value,
-) -> bonded_kernel::ToolOutput {
-    use bonded_kernel::{Effect, Input, Mask, Millis, Reply, RunId, RunStarted};
-    let field = |(name, value): (&String, &serde_json::Value)| match value {
-        serde_json::Value::Array(items) => {
-            let ids: Vec<&str> = items.iter().filter_map(|it| it.as_str()).collect();
-            format!("<{name}>{}</{name}>", ids.join(","))
-        }
-        value => format!("<{name}>{}</{name}>", value.as_str().unwrap_or_default()),
-    };
-    let fields: String = arguments
-        .as_object()
-        .expect("an object")
-        .iter()
-        .map(field)
-        .collect();
-    let started = RunStarted::new(
-        goal.text.clone(),
-        goal.system.clone(),
-        goal.config.clone(),
-        registry.catalog().clone(),
-    );
-    let id = RunId::new("run-1").expect("a name");
-    let (mut run, first) = bonded_kernel::start(id, Millis(1), started);
-    drop(first);
-    let step = bonded_kernel::step(
-        &mut run,
-        Millis(2),
-        Input::Reply {
-            turn: 1,
-            attempt: 1,
-            reply: Box::new(Reply {
-                text: format!("<{tool}>{fields}</{tool}>"),
-                ..Reply::default()
-            }),
-        },
-    );
-    drop(step);
-    let Effect::Invoke(invocation) = bonded_kernel::next(&run) else {
-        unreachable!("{tool} is up");
-    };
-    registry.invoke(&invocation, &Mask::default()).await
 }
 
 #[tokio::test]

@@ -3,16 +3,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bonded_host::workspace::Firing;
 use bonded_host::workspace::keeper::{Keeper, KeeperError, LoopOrder};
 use bonded_host::workspace::records::LoopTools;
 use bonded_host::{CancellationToken, Host, SystemClock, WorkdirTools};
 use bonded_kernel::workspace::{
-    Actor, Chain, Change, EventId, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit, NoteId,
-    NoteWrite, RuleDraft, RuleId, Trigger, UserId, WorkspaceId,
+    Action, Actor, Chain, Change, EventId, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit,
+    NoteId, NoteWrite, RuleDraft, RuleId, Trigger, UserId, WorkspaceId,
 };
-use bonded_kernel::{Entry, Millis, Run, RunId};
+use bonded_kernel::{
+    self as kernel, Effect, Entry, Input, Mask, Millis, Reply, Run, RunId, RunStarted, ToolOutput,
+};
 use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, WorkspaceStore, Write};
 use bonded_state::{MemoryStore, Store as _};
+use bonded_tools::Registry;
 use bonded_transport::Providers;
 use serde_json::{Value, json};
 
@@ -178,21 +182,91 @@ impl World {
     }
 
     pub(crate) async fn try_run(&self, run: &str, replies: &[&str]) -> Result<Run, KeeperError> {
+        self.script(replies);
+        self.fire(run).await;
+        let cancel = CancellationToken::new();
+        self.keeper().drive(self.order(run), cancel).await
+    }
+
+    /// What the model will say.
+    pub(crate) fn script(&self, replies: &[&str]) {
         let lines = replies
             .iter()
             .map(|said| json!({ "text": said }).to_string());
         let script: Vec<String> = lines.collect();
         let path = self.dir.path().join("script.jsonl");
         std::fs::write(path, script.join("\n")).expect("a script");
-        let order = self.order(run);
+    }
+
+    pub(crate) async fn fire(&self, run: &str) {
         self.write(Change::Fire(Fire {
-            run_id: order.run_id.clone(),
+            run_id: RunId::new(run).expect("a name"),
             rule_id: RULE,
             triggering_event_id: EventId::derived(&[run.as_bytes()]),
             depth: 1,
         }))
         .await;
-        self.keeper().drive(order, CancellationToken::new()).await
+    }
+
+    /// A run that was fired, as the engine hands it on.
+    pub(crate) async fn firing(&self, run: &str) -> Firing {
+        let id = RunId::new(run).expect("a name");
+        let rules = self.notes.rules(HERE).await.expect("it reads");
+        Firing {
+            run: self
+                .notes
+                .run(id)
+                .await
+                .expect("it reads")
+                .expect("it was fired"),
+            rule: rules.into_iter().next().expect("the rule of the world"),
+            action: Action::Loop(Box::new(self.action.clone())),
+            event: None,
+            note: None,
+        }
+    }
+
+    /// The tools of run-1 as a process has them that has just taken it up.
+    pub(crate) async fn tools(&self) -> Arc<Registry> {
+        let goal = self
+            .keeper()
+            .goal(&self.order("run-1"))
+            .await
+            .expect("a goal");
+        let opened = self.host().tools.open(&goal.config).await;
+        opened.expect("the tools open")
+    }
+
+    /// Makes the first call of the first turn of run-1.
+    pub(crate) async fn call(
+        &self,
+        registry: &Registry,
+        tool: &str,
+        arguments: &Value,
+    ) -> ToolOutput {
+        let goal = self
+            .keeper()
+            .goal(&self.order("run-1"))
+            .await
+            .expect("a goal");
+        let (text, system, config) = (goal.text, goal.system, goal.config);
+        let started = RunStarted::new(text, system, config, registry.catalog().clone());
+        let id = RunId::new("run-1").expect("a name");
+        let (mut run, _first) = kernel::start(id, Millis(1), started);
+        let reply = Reply {
+            text: written(tool, arguments),
+            ..Reply::default()
+        };
+        let input = Input::Reply {
+            turn: 1,
+            attempt: 1,
+            reply: Box::new(reply),
+        };
+        let _second = kernel::step(&mut run, Millis(2), input);
+        let Effect::Invoke(invocation) = kernel::next(&run) else {
+            unreachable!("{tool} is up");
+        };
+        registry.invoke(&invocation, &Mask::default()).await
     }
 
     pub(crate) async fn entries(&self, run: &str) -> Vec<Entry> {
@@ -220,6 +294,18 @@ impl World {
         let text = std::fs::read(self.memory_path()).expect("the memory was written");
         serde_json::from_slice(&text).expect("JSON")
     }
+}
+
+fn written(tool: &str, arguments: &Value) -> String {
+    let field = |(name, value): (&String, &Value)| match value {
+        Value::Array(items) => {
+            let ids: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            format!("<{name}>{}</{name}>", ids.join(","))
+        }
+        value => format!("<{name}>{}</{name}>", value.as_str().unwrap_or_default()),
+    };
+    let fields = arguments.as_object().expect("an object").iter().map(field);
+    format!("<{tool}>{}</{tool}>", fields.collect::<String>())
 }
 
 pub(crate) const IDLE: &str = "<state_add><state>idle</state></state_add>";

@@ -7,11 +7,11 @@ use crate::looping_common::{change, looped, note, ram};
 
 /// The refused calls of the last decision.
 fn refused(world: &World) -> Vec<(RefusalCode, String)> {
-    let decisions = world.entries.iter().filter_map(|entry| match &entry.event {
+    let mut decisions = world.entries.iter().filter_map(|entry| match &entry.event {
         Event::DecisionMade(decision) => Some(&decision.calls),
         _ => None,
     });
-    let calls = decisions.last().expect("a decision was made");
+    let calls = decisions.next_back().expect("a decision was made");
     let refused = calls.iter().filter_map(|call| call.refused.as_ref());
     refused
         .map(|refusal| (refusal.code, refusal.message.to_string()))

@@ -79,7 +79,7 @@ impl fmt::Display for InstructionFault {
                 "<{tag}> has no end: close it, and write a text that holds such tags in <![CDATA[…]]>"
             )?,
             Problem::Declaration => {
-                write!(f, "declarations (<!DOCTYPE, <!ENTITY) are not allowed")?
+                write!(f, "declarations (<!DOCTYPE, <!ENTITY) are not allowed")?;
             }
             Problem::Processing => write!(f, "processing instructions (<?…?>) are not allowed")?,
             Problem::Prose => write!(f, "text stands outside of the instructions: write none")?,

@@ -56,7 +56,11 @@ fn fold(memory: &mut BTreeMap<String, Value>, call: &Call) {
     match &*call.tool {
         RAM_ADD => {
             let parsed: Option<Value> = serde_json::from_str(value).ok();
-            let kept = parsed.filter(|it| !it.is_number() || it.to_string() == value);
+            let is_kept = |it: &Value| match it {
+                Value::Number(number) => number.to_string() == value,
+                _ => true,
+            };
+            let kept = parsed.filter(is_kept);
             memory.insert(key, kept.unwrap_or_else(|| value.into()));
         }
         RAM_DELETE => drop(memory.remove(&key)),
