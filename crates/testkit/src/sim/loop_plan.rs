@@ -27,7 +27,7 @@ pub(crate) fn make_loop(seed: u64, config: &mut RunConfig) {
     looping.paging_bytes = rng.pick(&[200, 1_000, 8_192]);
     let memories = [
         json!({}),
-        json!({ "state": "idle", "steps": ["a"], "plan": "b" }),
+        json!({ "state": "idle", "steps": ["a"], "k1": "b", "k2": [1] }),
         json!({ "state": "executing,paging", "long": "x".repeat(900) }),
     ];
     let at = rng.below(memories.len() as u64) as usize;

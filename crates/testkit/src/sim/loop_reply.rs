@@ -36,16 +36,16 @@ fn word(rng: &mut Rng) -> String {
 }
 
 fn put(rng: &mut Rng) -> String {
-    let (key, value) = (rng.between(1, 5), word(rng));
+    let (key, value) = (rng.between(1, 3), word(rng));
     let value = match rng.below(4) {
         0 => format!("[\"{value}\", 1]"),
         1 => "12.50".into(),
         2 => format!("<![CDATA[{value}</value>]]>"),
         _ => value,
     };
-    match rng.below(3) {
+    match rng.below(5) {
         0 => format!("<record_update><key>{key}</key><value>{value}</value></record_update>"),
-        1 => format!("<ram_delete><key>k{key}</key></ram_delete>"),
+        1 | 2 => format!("<ram_delete><key>k{key}</key></ram_delete>"),
         _ => format!("<ram_add><key>k{key}</key><value>{value}</value></ram_add>"),
     }
 }
