@@ -20,6 +20,7 @@ fn calm(seed: u64) -> Plan {
     plan.provider_lies = false;
     plan.config.agent = None;
     plan.config.policy = None;
+    plan.config.looping = None;
     plan.config.repairs = false;
     plan.config.targets.truncate(1);
     plan.config.targets[0].window = None;
@@ -375,6 +376,45 @@ const AGENT_FORGERIES: &[(&str, Forge)] = &[
     ("rate_limits_are_honoured", limit_the_first_request),
 ];
 
+/// What breaks each property of runs that work in loops.
+const LOOP_FORGERIES: &[(&str, Forge)] = &[
+    ("the_memory_is_the_fold_of_the_log", |h| {
+        if let Some(looping) = &mut h.config.looping {
+            looping.memory = r#"{"forged":1}"#.into();
+        }
+    }),
+    ("no_loop_goes_beyond_its_scope", |h| {
+        let mut invoked = events(h, "tool_invoked");
+        for event in &mut invoked {
+            if let Event::ToolInvoked { tool, .. } = event {
+                *tool = "record_add".into();
+            }
+        }
+    }),
+    ("a_log_without_replies_has_none", |h| {
+        if let Event::DecisionMade(decision) = first(h, "decision_made") {
+            decision.answer.text = "what the model wrote".into();
+        }
+    }),
+    ("a_log_without_replies_has_none", |h| {
+        if let Event::DecisionMade(decision) = first(h, "decision_made") {
+            decision.answer.withheld = None;
+        }
+    }),
+];
+
+/// A calm run that works in loops, makes notes, and does not keep what the model wrote.
+fn loops(seed: u64) -> Plan {
+    let mut plan = calm(seed);
+    plan.config.looping = Plan::of(seed).config.looping;
+    if let Some(looping) = &mut plan.config.looping {
+        looping.keeps_text = false;
+        looping.scope.max_notes_per_loop = 1;
+        looping.scope.strict_scope = false;
+    }
+    plan
+}
+
 #[track_caller]
 fn expect_noticed(history: &History, forgeries: &[(&str, Forge)]) {
     for (row, (property, forge)) in forgeries.iter().enumerate() {
@@ -398,6 +438,31 @@ fn every_property_of_agents_notices_what_breaks_it() {
 }
 
 #[test]
+fn every_property_of_loops_notices_what_breaks_it() {
+    let has_calls = |history: &History| {
+        let mut turns = history
+            .entries
+            .iter()
+            .filter_map(|entry| match entry.event {
+                Event::ToolInvoked { .. } => Some(entry.turn),
+                _ => None,
+            });
+        let first = turns.next();
+        first.is_some() && turns.next() == first
+    };
+    let plans = (1..).map(|seed| (seed, loops(seed)));
+    let mut histories = plans
+        .filter(|(_, plan)| plan.config.looping.is_some())
+        .take(50)
+        .map(|(seed, plan)| World::planned(seed, plan).play());
+    let history = histories
+        .find(has_calls)
+        .expect("one of many does something");
+    assert_eq!(violations(&history), []);
+    expect_noticed(&history, LOOP_FORGERIES);
+}
+
+#[test]
 fn every_property_notices_what_breaks_it() {
     let history = World::planned(1, calm(1)).play();
     assert_eq!(
@@ -410,7 +475,10 @@ fn every_property_notices_what_breaks_it() {
 
 #[test]
 fn no_property_goes_without_a_forgery() {
-    let rows = FORGERIES.iter().chain(AGENT_FORGERIES);
+    let rows = FORGERIES
+        .iter()
+        .chain(AGENT_FORGERIES)
+        .chain(LOOP_FORGERIES);
     let forged: BTreeSet<&str> = rows.map(|(property, _)| *property).collect();
     let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
     assert_eq!(forged, all);

@@ -312,3 +312,58 @@ async fn a_prompt_that_cannot_be_used_stops_the_start() {
         assert!(error.to_string().contains("agent-prompt.json"), "{error}");
     }
 }
+
+/// A clock in whose first rest a person writes to a file. The rests of the world are over at once; nothing else ever is.
+struct WritingClock {
+    inner: bonded_host::SystemClock,
+    rests: std::sync::atomic::AtomicU32,
+    path: std::path::PathBuf,
+}
+
+impl bonded_host::Clock for WritingClock {
+    fn now(&self) -> bonded_kernel::Millis {
+        self.inner.now()
+    }
+
+    fn sleep_until(&self, at: bonded_kernel::Millis) -> bonded_tools::BoxFuture<'static, ()> {
+        if at > self.now() {
+            return Box::pin(std::future::pending());
+        }
+        let is_first = self
+            .rests
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+            == 0;
+        if is_first {
+            std::fs::write(&self.path, r#"{"plan":"by hand"}"#).expect("a person may write");
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_changes_while_the_agent_rests_is_in_the_log_before_the_next_loop() {
+    let mut world = world().await;
+    world.clock = std::sync::Arc::new(WritingClock {
+        inner: bonded_host::SystemClock::new(),
+        rests: Default::default(),
+        path: world.memory_path(),
+    });
+    let ram = "<ram_add><key>plan</key><value>look</value></ram_add><ram_add><key>old</key><value>1</value></ram_add>";
+    world.run("run-1", &[ram, IDLE]).await;
+    assert_eq!(
+        world.memory(),
+        json!({ "plan": "by hand", "state": "idle" })
+    );
+    let kinds: Vec<&str> = world
+        .entries("run-1")
+        .await
+        .iter()
+        .filter(|entry| ["memory_edited", "attempt_started"].contains(&entry.event.kind()))
+        .map(|entry| entry.event.kind())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["attempt_started", "memory_edited", "attempt_started"]
+    );
+    audit(&world.entries("run-1").await).expect("the kernel would write it again");
+}

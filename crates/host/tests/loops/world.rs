@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bonded_host::workspace::Firing;
 use bonded_host::workspace::keeper::{Keeper, KeeperError, LoopOrder};
 use bonded_host::workspace::records::LoopTools;
-use bonded_host::{CancellationToken, Host, SystemClock, WorkdirTools};
+use bonded_host::{CancellationToken, Clock, Host, SystemClock, WorkdirTools};
 use bonded_kernel::workspace::{
     Action, Actor, Chain, Change, EventId, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit,
     NoteId, NoteWrite, RuleDraft, RuleId, Trigger, UserId, WorkspaceId,
@@ -30,6 +30,7 @@ pub(crate) struct World {
     pub(crate) notes: Arc<WorkspaceStore>,
     pub(crate) log: Arc<MemoryStore>,
     pub(crate) action: LoopAction,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 pub(crate) async fn world() -> World {
@@ -51,6 +52,7 @@ pub(crate) async fn world() -> World {
         notes: Arc::new(notes),
         log: Arc::new(MemoryStore::new()),
         action,
+        clock: Arc::new(SystemClock::new()),
     };
     for (workspace_id, name) in [(HERE, "here"), (ELSEWHERE, "elsewhere")] {
         let name = name.into();
@@ -146,7 +148,7 @@ impl World {
     }
 
     fn host(&self) -> Arc<Host> {
-        let clock = Arc::new(SystemClock::new());
+        let clock = self.clock.clone();
         Arc::new(Host {
             store: self.log.clone(),
             transport: Arc::new(Providers::from_variables(|_: &str| None)),
