@@ -109,7 +109,7 @@ fn only_what_a_person_changed_is_their_change() {
         .write(&agents, "run-1", Some(other))
         .expect("no error");
     assert!(matches!(refused, Look::Edited { .. }));
-    let mut both = agents.clone();
+    let mut both = agents;
     both.edit(&edit);
     let written = place
         .file()
