@@ -6,12 +6,15 @@
 //! draws no ids.
 
 mod accounts;
+mod answers;
 mod automation;
 mod blobs;
 mod codes;
 #[cfg(test)]
 mod cost;
 mod error;
+mod links;
+mod members;
 mod notes;
 mod project;
 mod readers;

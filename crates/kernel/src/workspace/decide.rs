@@ -2,6 +2,7 @@
 
 mod automation;
 mod notes;
+mod review;
 
 use super::change::{Actor, Change, View};
 use super::event::{MemberSet, WorkspaceEvent};

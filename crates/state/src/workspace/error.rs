@@ -2,6 +2,7 @@
 
 use bonded_kernel::workspace::Refused;
 use rusqlite::ErrorCode;
+use rusqlite::types::FromSqlError;
 
 use crate::StoreError;
 
@@ -54,6 +55,12 @@ impl From<Refused> for Fault {
 impl From<rusqlite::Error> for Fault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
+    }
+}
+
+impl From<FromSqlError> for Fault {
+    fn from(error: FromSqlError) -> Self {
+        Self::Damaged(error.to_string())
     }
 }
 

@@ -1,16 +1,13 @@
 //! Notes, as they are and as they were.
 
-use std::collections::BTreeMap;
-
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    AccessScope, Metadata, Note, NoteId, StoredEvent, Workspace, WorkspaceId, apply, folded,
+    AccessScope, Metadata, Note, NoteId, StoredEvent, WorkspaceId, apply,
 };
-use bonded_kernel::workspace::{Role, UserId};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::codes::{count, from_word, number};
+use super::codes::number;
 use super::error::Fault;
 use super::{WorkspaceError, WorkspaceStore, blobs, rows, streams};
 
@@ -125,106 +122,6 @@ impl WorkspaceStore {
         self.read(move |connection| listed(connection, &filter))
             .await
     }
-
-    /// The notes with a link that leads to this one, by title.
-    pub async fn backlinks(&self, note: NoteId) -> Result<Vec<ListedNote>, WorkspaceError> {
-        self.read(move |connection| backlinks(connection, note))
-            .await
-    }
-
-    /// What a link that is written in a note of this workspace leads to: the exact title, then the title in any
-    /// case, then the id.
-    pub async fn link_target(
-        &self,
-        workspace: WorkspaceId,
-        written: String,
-    ) -> Result<Option<NoteId>, WorkspaceError> {
-        self.read(
-            move |connection| match rows::workspace_key(connection, workspace)? {
-                Some(key) => target_of(connection, key, &written),
-                None => Ok(None),
-            },
-        )
-        .await
-    }
-
-    pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, WorkspaceError> {
-        self.read(move |connection| {
-            let sql = format!("{} WHERE id = ?1", rows::WORKSPACE);
-            rows::one(connection, &sql, [id.as_bytes()], rows::workspace)
-        })
-        .await
-    }
-
-    /// All workspaces, the oldest first.
-    pub async fn all_workspaces(&self) -> Result<Vec<Workspace>, WorkspaceError> {
-        self.read(|connection| {
-            let sql = format!("{} ORDER BY key", rows::WORKSPACE);
-            rows::all(connection, &sql, [], rows::workspace)
-        })
-        .await
-    }
-
-    /// The workspaces that a person is a member of, the oldest first.
-    pub async fn workspaces(&self, user: UserId) -> Result<Vec<(Workspace, Role)>, WorkspaceError> {
-        self.read(move |connection| {
-            let sql = "SELECT id, name, state, created_at, updated_at, role \
-                 FROM member JOIN workspace ON workspace.key = member.workspace WHERE user = ?1 ORDER BY key";
-            rows::all(connection, sql, [user.as_bytes()], |row| {
-                let role: String = row.get(5)?;
-                Ok((rows::workspace(row)?, from_word(&role)?))
-            })
-        })
-        .await
-    }
-
-    /// The members of a workspace, by their ids.
-    pub async fn members(
-        &self,
-        workspace: WorkspaceId,
-    ) -> Result<Vec<(UserId, Role)>, WorkspaceError> {
-        self.read(move |connection| {
-            let sql = "SELECT user, role FROM member \
-                 WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) ORDER BY user";
-            rows::all(connection, sql, [workspace.as_bytes()], |row| {
-                let (user, role): ([u8; 16], String) = (row.get(0)?, row.get(1)?);
-                Ok((UserId::from_bytes(user), from_word(&role)?))
-            })
-        })
-        .await
-    }
-
-    /// What a person is in a workspace.
-    pub async fn role(
-        &self,
-        workspace: WorkspaceId,
-        user: UserId,
-    ) -> Result<Option<Role>, WorkspaceError> {
-        self.read(
-            move |connection| match rows::workspace_key(connection, workspace)? {
-                Some(key) => role_in(connection, key, user),
-                None => Ok(None),
-            },
-        )
-        .await
-    }
-}
-
-pub(super) fn role_in(
-    connection: &Connection,
-    workspace: i64,
-    user: UserId,
-) -> Result<Option<Role>, Fault> {
-    let sql = "SELECT role FROM member WHERE workspace = ?1 AND user = ?2";
-    rows::one(
-        connection,
-        sql,
-        params![workspace, user.as_bytes()],
-        |row| {
-            let role: String = row.get(0)?;
-            from_word(&role)
-        },
-    )
 }
 
 fn note_now(connection: &Connection, note: NoteId) -> Result<Option<Note>, Fault> {
@@ -303,83 +200,4 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
         ),
         None => rows::all(connection, &sql, params![workspace, limit, offset], read),
     }
-}
-
-/// The note that a link leads to. Of several with one title it is the oldest.
-pub(super) fn target_of(
-    connection: &Connection,
-    workspace: i64,
-    written: &str,
-) -> Result<Option<NoteId>, Fault> {
-    let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND deleted_at IS NULL \
-               ORDER BY title <> ?3, created_at, id LIMIT 1";
-    let parameters = params![workspace, folded(written), written];
-    let by_title = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
-    if let Some(id) = by_title {
-        return Ok(Some(NoteId::from_bytes(id)));
-    }
-    let Ok(id) = written.parse::<NoteId>() else {
-        return Ok(None);
-    };
-    let sql = "SELECT 1 FROM note WHERE id = ?1 AND workspace = ?2 AND deleted_at IS NULL";
-    let parameters = params![id.as_bytes(), workspace];
-    Ok(rows::one(connection, sql, parameters, |_| Ok(id))?)
-}
-
-fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, Fault> {
-    let mut found = Vec::new();
-    for source in linking(connection, id)? {
-        let sql = format!("{} WHERE note.key = ?1", rows::NOTE);
-        found.extend(rows::one(connection, &sql, [source], rows::note)?);
-    }
-    let mut found: Vec<ListedNote> = found.into_iter().map(|(_, note)| note.into()).collect();
-    found.sort_by(|a, b| (&a.title, a.note_id).cmp(&(&b.title, b.note_id)));
-    Ok(found)
-}
-
-/// The keys of the notes that link to this one, none of them deleted.
-fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
-    let sql = "SELECT workspace, folded FROM note WHERE id = ?1";
-    let place = rows::one(connection, sql, [id.as_bytes()], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
-    let Some((workspace, title)) = place else {
-        return Ok(vec![]);
-    };
-    let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
-               WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
-               ORDER BY link.source";
-    let parameters = params![workspace, title, id.to_string()];
-    let candidates = rows::all(connection, sql, parameters, |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
-    // A note that many link to is mostly linked to in the same words.
-    let mut leads_here = BTreeMap::new();
-    let mut sources = Vec::new();
-    for (source, target) in candidates {
-        let leads = match leads_here.get(&target) {
-            Some(leads) => *leads,
-            None => {
-                let leads = target_of(connection, workspace, &target)? == Some(id);
-                leads_here.insert(target, leads);
-                leads
-            }
-        };
-        if leads && sources.last() != Some(&source) {
-            sources.push(source);
-        }
-    }
-    Ok(sources)
-}
-
-/// How many notes link to this one.
-pub(super) fn backlink_count(connection: &Connection, id: NoteId) -> Result<u64, Fault> {
-    Ok(linking(connection, id)?.len() as u64)
-}
-
-/// How many owners a workspace has.
-pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<u64, Fault> {
-    let sql = "SELECT count(*) FROM member WHERE workspace = ?1 AND role = 'owner'";
-    let owners = rows::one(connection, sql, [workspace], |row| Ok(count(row.get(0)?)))?;
-    Ok(owners.unwrap_or(0))
 }

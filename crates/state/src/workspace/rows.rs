@@ -25,7 +25,7 @@ pub(super) fn workspace(row: &Row<'_>) -> Result<Workspace, Fault> {
     Ok(Workspace {
         workspace_id: WorkspaceId::from_bytes(id(row, 0)?),
         name: row.get(1)?,
-        state: from_word(row.get_ref(2)?.as_str().map_err(column)?)?,
+        state: from_word(row.get_ref(2)?.as_str()?)?,
         created_at: at(row.get(3)?),
         updated_at: at(row.get(4)?),
     })
@@ -46,7 +46,7 @@ pub(super) fn event(connection: &Connection, row: &Row<'_>) -> Result<(u64, Stor
 /// The same, but a long text of it is not loaded.
 pub(super) fn light_event(row: &Row<'_>) -> Result<(u64, StoredEvent), Fault> {
     let event: WorkspaceEvent = from_json(row, 9)?;
-    let cause = match row.get_ref(7)?.as_blob_or_null().map_err(column)? {
+    let cause = match row.get_ref(7)?.as_blob_or_null()? {
         Some(cause) => Some(EventId::from_bytes(bytes(cause)?)),
         None => None,
     };
@@ -84,7 +84,7 @@ pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), Fault> {
         title: row.get(3)?,
         markdown,
         note_kind: row.get(4)?,
-        access_scope: from_word(row.get_ref(5)?.as_str().map_err(column)?)?,
+        access_scope: from_word(row.get_ref(5)?.as_str()?)?,
         keywords: from_json(row, 6)?,
         metadata: from_json(row, 7)?,
         version: count(row.get(10)?),
@@ -111,11 +111,11 @@ pub(super) const RUN: &str = "SELECT run.id, rule, workspace.id, event, status, 
 pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, Fault> {
     let audit: Option<String> = row.get(11)?;
     Ok(AutomationRun {
-        run_id: run_id(row.get_ref(0)?.as_str().map_err(column)?)?,
+        run_id: run_id(row.get_ref(0)?.as_str()?)?,
         rule_id: RuleId::from_bytes(id(row, 1)?),
         workspace_id: WorkspaceId::from_bytes(id(row, 2)?),
         triggering_event_id: EventId::from_bytes(id(row, 3)?),
-        status: from_word(row.get_ref(4)?.as_str().map_err(column)?)?,
+        status: from_word(row.get_ref(4)?.as_str()?)?,
         depth: row.get(5)?,
         queued_at: at(row.get(6)?),
         started_at: row.get::<_, Option<i64>>(7)?.map(at),
@@ -139,16 +139,12 @@ pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
 }
 
 fn id(row: &Row<'_>, index: usize) -> Result<[u8; 16], Fault> {
-    bytes(row.get_ref(index)?.as_blob().map_err(column)?)
+    bytes(row.get_ref(index)?.as_blob()?)
 }
 
 fn from_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, index: usize) -> Result<T, Fault> {
-    let text = row.get_ref(index)?.as_str().map_err(column)?;
+    let text = row.get_ref(index)?.as_str()?;
     Ok(serde_json::from_str(text)?)
-}
-
-fn column(error: rusqlite::types::FromSqlError) -> Fault {
-    Fault::Damaged(error.to_string())
 }
 
 /// The first row of a query, if there is one.

@@ -7,7 +7,8 @@ use bonded_kernel::workspace::{NoteId, WorkspaceId, index_text, search_terms, sn
 use rusqlite::{Connection, Row, params};
 
 use super::error::Fault;
-use super::notes::{ListedNote, Page, backlink_count};
+use super::links::backlink_count;
+use super::notes::{ListedNote, Page};
 use super::project::notes::words_row;
 use super::{WorkspaceError, WorkspaceStore, blobs, rows};
 

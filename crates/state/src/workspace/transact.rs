@@ -1,27 +1,20 @@
-//! A write inside its transaction: decided, appended, projected, and remembered if it has a key.
+//! A write inside its transaction: decided, appended and projected.
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, EventId, Fire, NoteId, OperationId,
-    Refused, RuleId, StoredEvent, WorkspaceEvent, WorkspaceId, decide,
+    Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, EventId, Fire, Refused, RuleId,
+    StoredEvent, WorkspaceEvent, WorkspaceId, decide,
 };
-use bonded_kernel::{Millis, RunId};
 use rusqlite::{Connection, params};
-use serde::{Deserialize, Serialize};
 
 use super::codes::{count, json, number, time};
 use super::error::Fault;
 use super::project::Projection;
 use super::streams::Stream;
 use super::views::{self, Loaded};
-use super::{IdempotencyKey, Outcome, Write, Written, blobs, notes, rows};
-
-/// How long an answer is remembered at least.
-const ANSWER_KEPT_MS: u64 = 48 * 60 * 60 * 1000;
-
-/// How many old answers are forgotten with each new one.
-const FORGOTTEN_MAX: i64 = 16;
+use super::{Outcome, Write, Written, blobs, rows};
 
 /// One transaction of the writer.
 #[derive(Debug)]
@@ -29,16 +22,6 @@ pub(super) struct Transaction<'a> {
     pub(super) connection: &'a Connection,
     /// How far the streams go that were written to.
     pub(super) heads: BTreeMap<Stream, u64>,
-}
-
-/// What is remembered of an outcome. What can be read again is not written twice.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Remembered {
-    Note { note_id: NoteId, version: u64 },
-    Run { run_id: RunId },
-    Operation { operation_id: OperationId },
-    Other(Outcome),
 }
 
 impl<'a> Transaction<'a> {
@@ -228,101 +211,6 @@ impl<'a> Transaction<'a> {
             outcome: Outcome::Runs(runs),
             replayed: false,
         })
-    }
-
-    /// What the write with this key came to.
-    fn answered(&self, key: &IdempotencyKey, fingerprint: &[u8]) -> Result<Option<Written>, Fault> {
-        let sql = "SELECT fingerprint, first_row, rows, outcome FROM answer WHERE scope = ?1 AND key = ?2";
-        let found = rows::one(self.connection, sql, [&key.scope, &key.key], |row| {
-            let (known, first, rows): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((known, first, rows, row.get::<_, String>(3)?))
-        })?;
-        let Some((known, first_row, rows, outcome)) = found else {
-            return Ok(None);
-        };
-        if known != fingerprint {
-            return Err(Refused::bad(
-                "the idempotency key was used for another request; draw a new one",
-            )
-            .into());
-        }
-        let sql = format!(
-            "{} WHERE event.row >= ?1 AND event.row < ?1 + ?2 ORDER BY event.row",
-            rows::EVENT
-        );
-        let events = rows::all(self.connection, &sql, [first_row, rows], |row| {
-            Ok(rows::event(self.connection, row)?.1)
-        })?;
-        Ok(Some(Written {
-            events,
-            outcome: self.recall(serde_json::from_str(&outcome)?)?,
-            replayed: true,
-        }))
-    }
-
-    fn recall(&self, remembered: Remembered) -> Result<Outcome, Fault> {
-        let found = match remembered {
-            Remembered::Note { note_id, version } => {
-                notes::note_at(self.connection, note_id, version)?
-                    .map(|note| Outcome::Note(Box::new(note)))
-            }
-            Remembered::Run { run_id } => {
-                views::run(self.connection, &run_id)?.map(|run| Outcome::Run(Box::new(run)))
-            }
-            Remembered::Operation { operation_id } => {
-                views::operation(self.connection, operation_id)?
-                    .map(|operation| Outcome::Operation(Box::new(operation)))
-            }
-            Remembered::Other(outcome) => Some(outcome),
-        };
-        found.ok_or_else(|| Fault::Damaged("what a write came to is missing".into()))
-    }
-
-    fn remember(
-        &self,
-        key: &IdempotencyKey,
-        fingerprint: &[u8],
-        at: Millis,
-        first_row: u64,
-        written: &Written,
-    ) -> Result<(), Fault> {
-        let remembered = match &written.outcome {
-            Outcome::Note(note) => Remembered::Note {
-                note_id: note.note_id,
-                version: note.version,
-            },
-            Outcome::Run(run) => Remembered::Run {
-                run_id: run.run_id.clone(),
-            },
-            Outcome::Operation(operation) => Remembered::Operation {
-                operation_id: operation.operation_id,
-            },
-            outcome => Remembered::Other(outcome.clone()),
-        };
-        self.connection
-            .prepare_cached(
-                "INSERT INTO answer (scope, key, fingerprint, at, first_row, rows, outcome) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
-                key.scope,
-                key.key,
-                fingerprint,
-                time(at),
-                number(first_row),
-                number(written.events.len() as u64),
-                json(&remembered)?,
-            ])?;
-        self.connection
-            .prepare_cached(
-                "DELETE FROM answer WHERE (scope, key) IN \
-                 (SELECT scope, key FROM answer WHERE at < ?1 ORDER BY at LIMIT ?2)",
-            )?
-            .execute(params![
-                number(at.0.saturating_sub(ANSWER_KEPT_MS)),
-                FORGOTTEN_MAX
-            ])?;
-        Ok(())
     }
 }
 

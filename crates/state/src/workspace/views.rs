@@ -8,7 +8,8 @@ use bonded_kernel::workspace::{
 use rusqlite::{Connection, params};
 
 use super::error::Fault;
-use super::notes::{keyed_note, owners, role_in};
+use super::members::{owners, role_in};
+use super::notes::keyed_note;
 use super::rows::{self, StoredRule};
 
 /// A view and the keys of what is in it.

@@ -1,0 +1,105 @@
+//! Links between notes, followed in both directions.
+
+use std::collections::BTreeMap;
+
+use bonded_kernel::workspace::{NoteId, WorkspaceId, folded};
+use rusqlite::{Connection, params};
+
+use super::error::Fault;
+use super::{ListedNote, WorkspaceError, WorkspaceStore, rows};
+
+impl WorkspaceStore {
+    /// The notes with a link that leads to this one, by title.
+    pub async fn backlinks(&self, note: NoteId) -> Result<Vec<ListedNote>, WorkspaceError> {
+        self.read(move |connection| backlinks(connection, note))
+            .await
+    }
+
+    /// What a link that is written in a note of this workspace leads to: the exact title, then the title in any
+    /// case, then the id.
+    pub async fn link_target(
+        &self,
+        workspace: WorkspaceId,
+        written: String,
+    ) -> Result<Option<NoteId>, WorkspaceError> {
+        self.read(
+            move |connection| match rows::workspace_key(connection, workspace)? {
+                Some(key) => target_of(connection, key, &written),
+                None => Ok(None),
+            },
+        )
+        .await
+    }
+}
+
+/// The note that a link leads to. Of several with one title it is the oldest.
+pub(super) fn target_of(
+    connection: &Connection,
+    workspace: i64,
+    written: &str,
+) -> Result<Option<NoteId>, Fault> {
+    let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND deleted_at IS NULL \
+               ORDER BY title <> ?3, created_at, id LIMIT 1";
+    let parameters = params![workspace, folded(written), written];
+    let by_title = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    if let Some(id) = by_title {
+        return Ok(Some(NoteId::from_bytes(id)));
+    }
+    let Ok(id) = written.parse::<NoteId>() else {
+        return Ok(None);
+    };
+    let sql = "SELECT 1 FROM note WHERE id = ?1 AND workspace = ?2 AND deleted_at IS NULL";
+    let parameters = params![id.as_bytes(), workspace];
+    rows::one(connection, sql, parameters, |_| Ok(id))
+}
+
+fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, Fault> {
+    let mut found = Vec::new();
+    for source in linking(connection, id)? {
+        let sql = format!("{} WHERE note.key = ?1", rows::NOTE);
+        found.extend(rows::one(connection, &sql, [source], rows::note)?);
+    }
+    let mut found: Vec<ListedNote> = found.into_iter().map(|(_, note)| note.into()).collect();
+    found.sort_by(|a, b| (&a.title, a.note_id).cmp(&(&b.title, b.note_id)));
+    Ok(found)
+}
+
+/// The keys of the notes that link to this one, none of them deleted.
+fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
+    let sql = "SELECT workspace, folded FROM note WHERE id = ?1";
+    let place = rows::one(connection, sql, [id.as_bytes()], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let Some((workspace, title)) = place else {
+        return Ok(vec![]);
+    };
+    let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
+               WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
+               ORDER BY link.source";
+    let parameters = params![workspace, title, id.to_string()];
+    let candidates = rows::all(connection, sql, parameters, |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+    })?;
+    // A note that many link to is mostly linked to in the same words.
+    let mut leads_here = BTreeMap::new();
+    let mut sources = Vec::new();
+    for (source, target) in candidates {
+        let leads = match leads_here.get(&target) {
+            Some(leads) => *leads,
+            None => {
+                let leads = target_of(connection, workspace, &target)? == Some(id);
+                leads_here.insert(target, leads);
+                leads
+            }
+        };
+        if leads && sources.last() != Some(&source) {
+            sources.push(source);
+        }
+    }
+    Ok(sources)
+}
+
+/// How many notes link to this one.
+pub(super) fn backlink_count(connection: &Connection, id: NoteId) -> Result<u64, Fault> {
+    Ok(linking(connection, id)?.len() as u64)
+}

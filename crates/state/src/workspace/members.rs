@@ -1,0 +1,95 @@
+//! Workspaces and who is what in them.
+
+use bonded_kernel::workspace::{Role, UserId, Workspace, WorkspaceId};
+use rusqlite::{Connection, params};
+
+use super::codes::{count, from_word};
+use super::error::Fault;
+use super::{WorkspaceError, WorkspaceStore, rows};
+
+impl WorkspaceStore {
+    pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!("{} WHERE id = ?1", rows::WORKSPACE);
+            rows::one(connection, &sql, [id.as_bytes()], rows::workspace)
+        })
+        .await
+    }
+
+    /// All workspaces, the oldest first.
+    pub async fn all_workspaces(&self) -> Result<Vec<Workspace>, WorkspaceError> {
+        self.read(|connection| {
+            let sql = format!("{} ORDER BY key", rows::WORKSPACE);
+            rows::all(connection, &sql, [], rows::workspace)
+        })
+        .await
+    }
+
+    /// The workspaces that a person is a member of, the oldest first.
+    pub async fn workspaces(&self, user: UserId) -> Result<Vec<(Workspace, Role)>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT id, name, state, created_at, updated_at, role \
+                 FROM member JOIN workspace ON workspace.key = member.workspace WHERE user = ?1 ORDER BY key";
+            rows::all(connection, sql, [user.as_bytes()], |row| {
+                let role: String = row.get(5)?;
+                Ok((rows::workspace(row)?, from_word(&role)?))
+            })
+        })
+        .await
+    }
+
+    /// The members of a workspace, by their ids.
+    pub async fn members(
+        &self,
+        workspace: WorkspaceId,
+    ) -> Result<Vec<(UserId, Role)>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT user, role FROM member \
+                 WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) ORDER BY user";
+            rows::all(connection, sql, [workspace.as_bytes()], |row| {
+                let (user, role): ([u8; 16], String) = (row.get(0)?, row.get(1)?);
+                Ok((UserId::from_bytes(user), from_word(&role)?))
+            })
+        })
+        .await
+    }
+
+    /// What a person is in a workspace.
+    pub async fn role(
+        &self,
+        workspace: WorkspaceId,
+        user: UserId,
+    ) -> Result<Option<Role>, WorkspaceError> {
+        self.read(
+            move |connection| match rows::workspace_key(connection, workspace)? {
+                Some(key) => role_in(connection, key, user),
+                None => Ok(None),
+            },
+        )
+        .await
+    }
+}
+
+pub(super) fn role_in(
+    connection: &Connection,
+    workspace: i64,
+    user: UserId,
+) -> Result<Option<Role>, Fault> {
+    let sql = "SELECT role FROM member WHERE workspace = ?1 AND user = ?2";
+    rows::one(
+        connection,
+        sql,
+        params![workspace, user.as_bytes()],
+        |row| {
+            let role: String = row.get(0)?;
+            from_word(&role)
+        },
+    )
+}
+
+/// How many owners a workspace has.
+pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<u64, Fault> {
+    let sql = "SELECT count(*) FROM member WHERE workspace = ?1 AND role = 'owner'";
+    let owners = rows::one(connection, sql, [workspace], |row| Ok(count(row.get(0)?)))?;
+    Ok(owners.unwrap_or(0))
+}
