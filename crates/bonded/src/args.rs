@@ -9,6 +9,7 @@ mod serve;
 mod shared;
 mod stored;
 mod work;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,10 @@ pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, ShowProgress};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use work::WorkArgs;
+pub(crate) use workspace::{
+    ExportArgs, ImportArgs, InitArgs, NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs,
+    NoteHistoryArgs, NoteListArgs, NoteSearchArgs, NoteShowArgs, PlaceArgs, RuleArgs, RuleCommand,
+};
 
 /// Runs LLM agents under guarantees.
 ///
@@ -62,6 +67,11 @@ pub(crate) enum Command {
     Work(Box<WorkArgs>),
     Serve(Box<ServeArgs>),
     Mcp(Box<McpArgs>),
+    Init(InitArgs),
+    Note(Box<NoteArgs>),
+    Rule(Box<RuleArgs>),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Runs(RunsArgs),
     Show(ShowArgs),
     Resume(ResumeArgs),

@@ -9,13 +9,18 @@ mod deny;
 mod doctor;
 mod each;
 mod explain;
+mod export;
 mod fork;
+mod import;
+mod init;
 mod login;
 mod logout;
 mod mcp;
+mod note;
 mod replay;
 mod replay_receipt;
 mod resume;
+mod rule;
 mod run;
 pub(crate) mod runs;
 mod serve;
@@ -78,6 +83,11 @@ async fn command(
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,
         Command::Mcp(args) => mcp::mcp(args, store).await,
+        Command::Init(args) => init::init(args).await,
+        Command::Note(args) => note::note(args).await,
+        Command::Rule(args) => rule::rule(args).await,
+        Command::Export(args) => export::export(args).await,
+        Command::Import(args) => import::import(args).await,
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,

@@ -52,13 +52,15 @@ pub(crate) enum Code {
     BrokenLog,
     ReplayDiffers,
     BadReceipt,
+    DataDir,
+    Refused,
     RunFailed,
     AwaitingReview,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 41] = [
+    pub(crate) const ALL: [Self; 43] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -97,6 +99,8 @@ impl Code {
         Self::BrokenLog,
         Self::ReplayDiffers,
         Self::BadReceipt,
+        Self::DataDir,
+        Self::Refused,
         Self::RunFailed,
         Self::AwaitingReview,
         Self::Internal,
@@ -152,6 +156,8 @@ impl Code {
             Self::BrokenLog => page!("broken-log", 1),
             Self::ReplayDiffers => page!("replay-differs", 1),
             Self::BadReceipt => page!("bad-receipt", 1),
+            Self::DataDir => page!("data-dir", 4),
+            Self::Refused => page!("refused", 4),
             Self::RunFailed => page!("run-failed", 1),
             Self::AwaitingReview => page!("awaiting-review", 6),
             Self::Internal => page!("internal", 3),

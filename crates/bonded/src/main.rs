@@ -21,6 +21,7 @@ mod signals;
 mod snapshot;
 mod traced;
 mod work;
+mod workspace;
 
 use std::process::ExitCode;
 

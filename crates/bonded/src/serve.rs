@@ -1,4 +1,4 @@
-//! Agents as models of an OpenAI-compatible server.
+//! Agents as models of an OpenAI-compatible server, and whatever is served beside them.
 //!
 //! The server asks the host and decides nothing: a request becomes a goal, its run goes through the same
 //! store as any other, and what was accepted as the report becomes the answer. Text that is not the report
@@ -28,6 +28,7 @@ mod stream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use bonded_host::agent::{Agent, AgentTools};
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
@@ -100,12 +101,14 @@ impl Server {
     }
 }
 
-/// Serves until `stop` is cancelled and the runs under way have ended, by themselves or as cancelled.
+/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, by themselves
+/// or as cancelled.
 pub(crate) async fn serve(
     listener: TcpListener,
     settings: Settings,
     host: Arc<Host>,
     tools: Arc<AgentTools>,
+    beside: Router,
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
@@ -114,7 +117,7 @@ pub(crate) async fn serve(
     let server = Server::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
-    let router = routes::router(server, mcp);
+    let router = routes::router(server, mcp).merge(beside);
     let mut connections = connection::accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
@@ -126,4 +129,16 @@ pub(crate) async fn serve(
         let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
         runs.ended().await;
     }
+}
+
+/// Serves what has no runs of its own until `stop` is cancelled and the requests under way have been answered.
+pub(crate) async fn serve_router(
+    listener: TcpListener,
+    router: Router,
+    stop_after: Duration,
+    stop: CancellationToken,
+) {
+    let mut connections = connection::accept(listener, router, stop).await;
+    // A client that does not read must not keep the process.
+    let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
 }

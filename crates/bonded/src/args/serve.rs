@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{AgentArgs, LimitArgs};
 
-/// Serve agents as models of an OpenAI-compatible server
+/// Serve agents as models of an OpenAI-compatible server, or a workspace of notes and rules
 ///
 /// Any OpenAI client can ask an agent as if it were a model: its name is the model's id. Every question is
 /// a run like any other. Stops on Ctrl-C or SIGTERM, after the runs under way; a second one stops at once.
@@ -15,6 +15,7 @@ use super::{AgentArgs, LimitArgs};
 Examples:
   bonded serve --agent researcher.ai --agent writer.ai
   bonded serve --agent researcher.ai --listen 0.0.0.0:8130 --token-file tokens.txt
+  bonded serve --data data                           notes, rules and runs below /api
   curl http://127.0.0.1:8130/v1/chat/completions -H 'Content-Type: application/json' \\
     -d '{\"model\": \"researcher\", \"messages\": [{\"role\": \"user\", \"content\": \"why?\"}]}'")]
 pub(crate) struct ServeArgs {
@@ -39,9 +40,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "S", requires = "mcp", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) mcp_stream_max: Option<u64>,
 
-    /// Where to listen; port 0 lets the system choose one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8130")]
-    pub(crate) listen: String,
+    /// Serve the workspace of this directory; what is missing in it is made
+    #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Where to listen; port 0 lets the system choose one [default: what the data directory says, else 127.0.0.1:8130]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<String>,
 
     /// A token that clients must send; several may be given. Others on this machine may see it here
     #[arg(
@@ -93,7 +98,6 @@ pub(crate) struct ServedArgs {
         long = "agent",
         short = 'a',
         value_name = "FILE.ai",
-        required = true,
         action = clap::ArgAction::Append
     )]
     pub(crate) agent_files: Vec<PathBuf>,

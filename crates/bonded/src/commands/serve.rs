@@ -1,4 +1,4 @@
-//! `bonded serve`: agents as models of an OpenAI-compatible server.
+//! `bonded serve`: agents as models of an OpenAI-compatible server, and a workspace of notes and rules.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::Host;
+use axum::Router;
 use bonded_host::agent::{self, Agent, AgentTools, UnknownWindow, Workplace};
+use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
+use bonded_state::workspace::WorkspaceStore;
 use tokio::net::TcpListener;
 
 use crate::agents::Shown;
@@ -18,6 +20,10 @@ use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Settings, Tokens};
 use crate::signals::{Stopping, stop_on_signal};
+use crate::workspace::config_file::{self, LISTEN};
+use crate::workspace::data_dir::DataDir;
+use crate::workspace::surroundings::Surroundings;
+use crate::workspace::{self, Site};
 use crate::{agents, output, settings};
 
 /// Runs under way are let go on for a while.
@@ -27,17 +33,47 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let Some(data) = &args.data else {
+        let said = args.listen.as_deref().unwrap_or(LISTEN);
+        return serve_agents(args, store, said, |_| Router::default()).await;
+    };
+    let opened = Opened::open(data).await?;
+    let said = args.listen.clone().unwrap_or_else(|| opened.listen.clone());
+    if args.served.agent_files.is_empty() {
+        let addresses = addresses(&said)?;
+        let stop = stop_on_signal(STOPPING);
+        let listener = listen(&addresses, &said).await?;
+        let router = workspace::lone_router(opened.site(stop.clone()));
+        let stop_after = Duration::from_secs(args.stop_after);
+        serve::serve_router(listener, router, stop_after, stop).await;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let runs = opened.dir.runs_file();
+    let store = store.unwrap_or(&runs);
+    serve_agents(args, Some(store), &said, |stop| {
+        workspace::router(opened.site(stop))
+    })
+    .await
+}
+
+/// Serves agents, and what is `beside` them.
+async fn serve_agents(
+    args: &ServeArgs,
+    store: Option<&Path>,
+    said: &str,
+    beside: impl FnOnce(CancellationToken) -> Router,
+) -> Result<ExitCode, CliError> {
     let prepared = Prepared::new(&args.served, store, || {
         let tokens = tokens(args)?;
-        let addresses = addresses(&args.listen)?;
+        let addresses = addresses(said)?;
         if tokens.is_empty() && serve::needs_tokens(&addresses) {
-            return Err(no_token(&args.listen));
+            return Err(no_token(said));
         }
         Ok((tokens, addresses))
     })?;
     let (tokens, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
-    let listener = listen(&addresses, &args.listen).await?;
+    let listener = listen(&addresses, said).await?;
     let settings = Settings {
         tokens,
         stop_after: Duration::from_secs(args.stop_after),
@@ -47,9 +83,47 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);
-    serve::serve(listener, settings, host, tools.clone(), stop).await;
+    let beside = beside(stop.clone());
+    serve::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A data directory that is ready to be served.
+struct Opened {
+    dir: DataDir,
+    store: Arc<WorkspaceStore>,
+    settings: workspace::site::Settings,
+    listen: String,
+}
+
+impl Opened {
+    /// Makes what is missing, checks what is there, and says where the owner's token is when it is new.
+    async fn open(path: &Path) -> Result<Self, CliError> {
+        let (dir, made) = DataDir::make(path)?;
+        for line in made {
+            output::stderr(&line);
+        }
+        let config = config_file::read(&dir.config_file())?;
+        for warning in config.warnings.into_iter().chain(dir.check_prompt()?) {
+            output::stderr(&format!("warning: {warning}"));
+        }
+        let store = dir.open_store()?;
+        if let Some(token) = dir.set_up(&store).await? {
+            output::stderr(&format!("the owner's token is in {}", token.display()));
+        }
+        Ok(Self {
+            dir,
+            store,
+            settings: config.settings,
+            listen: config.listen,
+        })
+    }
+
+    fn site(self, stop: CancellationToken) -> Arc<Site> {
+        let surroundings = Surroundings::new(self.dir.path());
+        Site::new(self.store, self.settings, surroundings, stop)
+    }
 }
 
 /// Agents that are ready to be served, by whatever protocol.
@@ -68,6 +142,13 @@ impl<D> Prepared<D> {
         store: Option<&Path>,
         door: impl FnOnce() -> Result<D, CliError>,
     ) -> Result<Self, CliError> {
+        if args.agent_files.is_empty() {
+            return Err(CliError::new(
+                Code::Usage,
+                "there is nothing to serve: --agent FILE.ai is missing",
+            )
+            .hint("bonded serve --data DIR serves a workspace"));
+        }
         let dir = settings::working_directory(args.dir.as_deref())?;
         let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
         let limits = settings::own_limits(&args.limits, 0)?;

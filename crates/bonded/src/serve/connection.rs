@@ -63,6 +63,7 @@ async fn talk(stream: TcpStream, router: Router, stop: CancellationToken) {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .serve_connection(stream, TowerToHyperService::new(router))
+            .with_upgrades()
     );
     // A connection that broke has told its request so by dropping it; nobody else needs to know.
     let _broken = tokio::select! {

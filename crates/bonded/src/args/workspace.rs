@@ -1,0 +1,257 @@
+//! The command line of workspaces.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Where the workspaces are.
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// The data directory, as `bonded init` made it
+    #[arg(long, env = "BONDED_DATA", value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+}
+
+/// Where the workspaces are, and which one is meant.
+#[derive(Debug, Args)]
+pub(crate) struct PlaceArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    /// The workspace: its id or its name [default: the oldest]
+    #[arg(long, short, value_name = "WORKSPACE")]
+    pub(crate) workspace: Option<String>,
+}
+
+/// Make the data directory of a workspace server
+///
+/// It holds config.json, agent-prompt.json, the owner's token and the stores. What is there already is left as it is.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded init data
+  bonded serve --data data")]
+pub(crate) struct InitArgs {
+    #[arg(value_name = "DIR", default_value = "data")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Notes: list, show, write, search
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note add \"Shopping\" \"- milk\"
+  bonded note add --keywords home,food \"Recipes\" @recipes.md
+  bonded note list
+  bonded note show Shopping
+  bonded note edit Shopping \"- milk and bread\"
+  bonded note search milk
+
+A note is named by its id or by its title.")]
+pub(crate) struct NoteArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: NoteCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoteCommand {
+    List(NoteListArgs),
+    Show(NoteShowArgs),
+    Add(NoteAddArgs),
+    Edit(NoteEditArgs),
+    History(NoteHistoryArgs),
+    Search(NoteSearchArgs),
+    Delete(NoteNameArgs),
+    Undelete(NoteNameArgs),
+}
+
+/// List notes, the last written to first
+#[derive(Debug, Args)]
+pub(crate) struct NoteListArgs {
+    /// Only notes of this kind
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+
+    /// Deleted notes too
+    #[arg(long)]
+    pub(crate) deleted: bool,
+
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: u64,
+
+    /// Print one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a note's text
+#[derive(Debug, Args)]
+pub(crate) struct NoteShowArgs {
+    /// The note's id or title
+    pub(crate) note: String,
+
+    /// The note as it was at this version
+    #[arg(long = "at", value_name = "VERSION")]
+    pub(crate) at_version: Option<u64>,
+
+    /// Print everything about it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a new note and print its id
+#[derive(Debug, Args)]
+pub(crate) struct NoteAddArgs {
+    /// The title; without it, the date and time
+    #[arg(value_name = "TITLE")]
+    pub(crate) title: Option<String>,
+
+    /// The text; `-` reads it from stdin, `@FILE` from a file
+    #[arg(value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
+    pub(crate) text: String,
+
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',')]
+    pub(crate) keywords: Vec<String>,
+}
+
+/// Change a note
+#[derive(Debug, Args)]
+pub(crate) struct NoteEditArgs {
+    /// The note's id or title
+    pub(crate) note: String,
+
+    /// The new text; `-` reads it from stdin, `@FILE` from a file
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<String>,
+
+    #[arg(long, value_name = "TITLE")]
+    pub(crate) title: Option<String>,
+
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',')]
+    pub(crate) keywords: Option<Vec<String>>,
+
+    /// Change it only if it still has this version
+    #[arg(long, value_name = "N")]
+    pub(crate) base_version: Option<u64>,
+}
+
+/// Show what happened to a note, the last first
+#[derive(Debug, Args)]
+pub(crate) struct NoteHistoryArgs {
+    /// The note's id or title
+    pub(crate) note: String,
+
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) limit: u64,
+}
+
+/// Find notes by words
+#[derive(Debug, Args)]
+pub(crate) struct NoteSearchArgs {
+    #[arg(value_name = "WORDS", required = true)]
+    pub(crate) words: Vec<String>,
+
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u64,
+
+    /// Print one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A note that is named
+#[derive(Debug, Args)]
+pub(crate) struct NoteNameArgs {
+    /// The note's id or title
+    pub(crate) note: String,
+}
+
+/// Rules: what is done by itself when something happens
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded rule add rule.json
+  bonded rule list
+  bonded rule disable 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
+  bonded rule launch 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
+  bonded rule runs
+
+A rule is a JSON object with trigger, condition_json and action_json; docs/rules.md describes them. The server that
+serves the data directory carries out what is launched here.")]
+pub(crate) struct RuleArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: RuleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuleCommand {
+    /// List the rules of the workspace
+    List {
+        /// Print one object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a rule as JSON
+    Show { rule: String },
+    /// Add the rule of a JSON file and print its id; `-` reads it from stdin
+    Add { file: PathBuf },
+    /// Let a rule act
+    Enable { rule: String },
+    /// Let a rule rest
+    Disable { rule: String },
+    /// Queue a run of a rule and print its id
+    Launch {
+        rule: String,
+        /// Run it for this event; for one that it has run for already, that run is printed
+        #[arg(long, value_name = "ID")]
+        event: Option<String>,
+    },
+    /// List the runs of rules, the newest first
+    Runs {
+        /// Only runs of this rule
+        #[arg(long, value_name = "RULE")]
+        rule: Option<String>,
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: u64,
+        /// Print one object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Write the notes of a workspace as Markdown files
+///
+/// Each note is a file with its fields before the text. `bonded import` reads them back exactly.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// The directory to write to; it must be empty or new
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Read Markdown files into a workspace
+///
+/// A file whose id is known changes that note, where it differs; every other file becomes a note. All files are looked
+/// at before the first is taken in.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+
+    /// The directory to read from
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}

@@ -1,0 +1,68 @@
+//! `bonded export`: the notes of a workspace as Markdown files.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use bonded_state::workspace::{NoteFilter, NoteSort, Page};
+
+use crate::args::ExportArgs;
+use crate::error::{CliError, Code};
+use crate::output;
+use crate::workspace::front_matter;
+use crate::workspace::notebook::Notebook;
+use crate::workspace::store_error;
+
+/// How many notes are listed at a time; their texts are read one by one.
+const PAGE_NOTES: u64 = 500;
+
+pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
+    let book = Notebook::open(&args.place).await?;
+    empty_dir(&args.dir)?;
+    let mut page = Page {
+        limit: PAGE_NOTES,
+        offset: 0,
+    };
+    let mut written = 0_u64;
+    loop {
+        let filter = NoteFilter {
+            workspace: book.workspace.workspace_id,
+            note_kind: None,
+            include_deleted: false,
+            sort: NoteSort::Created,
+            page,
+        };
+        let listed = book.store.notes(filter).await.map_err(store_error)?;
+        for note in &listed {
+            // A note that was deleted since it was listed is left out.
+            let note = book.store.note(note.note_id).await.map_err(store_error)?;
+            let Some(note) = note.filter(|note| note.deleted_at.is_none()) else {
+                continue;
+            };
+            let path = args.dir.join(front_matter::file_name(&note));
+            fs::write(&path, front_matter::write(&note)).map_err(|error| fault(&path, &error))?;
+            written += 1;
+        }
+        if (listed.len() as u64) < PAGE_NOTES {
+            break;
+        }
+        page.offset += PAGE_NOTES;
+    }
+    output::stderr(&format!("wrote {written} notes to {}", args.dir.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Files of before would look like notes of now.
+fn empty_dir(dir: &Path) -> Result<(), CliError> {
+    fs::create_dir_all(dir).map_err(|error| fault(dir, &error))?;
+    let mut found = fs::read_dir(dir).map_err(|error| fault(dir, &error))?;
+    if found.next().is_some() {
+        let message = format!("{} is not empty", dir.display());
+        return Err(CliError::new(Code::Usage, message).hint("choose a new directory"));
+    }
+    Ok(())
+}
+
+pub(super) fn fault(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::new(Code::Usage, format!("{}: {error}", path.display()))
+}

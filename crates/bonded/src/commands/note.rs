@@ -1,0 +1,260 @@
+//! `bonded note`: notes on a terminal, directly on the store.
+
+use std::process::ExitCode;
+
+use bonded_kernel::workspace::{Change, NewNote, Note, NoteEdit, NoteWrite};
+use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
+
+use crate::args::{
+    NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs, NoteHistoryArgs, NoteListArgs,
+    NoteSearchArgs, NoteShowArgs,
+};
+use crate::error::{CliError, Code};
+use crate::output;
+use crate::render::table::{self, Side};
+use crate::render::text;
+use crate::workspace::notebook::Notebook;
+use crate::workspace::{ids, shown, store_error};
+
+pub(crate) async fn note(args: &NoteArgs) -> Result<ExitCode, CliError> {
+    let notes = Notebook::open(&args.place).await?;
+    match &args.command {
+        NoteCommand::List(args) => list(&notes, args).await?,
+        NoteCommand::Show(args) => show(&notes, args).await?,
+        NoteCommand::Add(args) => add(&notes, args).await?,
+        NoteCommand::Edit(args) => edit(&notes, args).await?,
+        NoteCommand::History(args) => history(&notes, args).await?,
+        NoteCommand::Search(args) => search(&notes, args).await?,
+        NoteCommand::Delete(args) => {
+            let note = notes.note(&args.note).await?;
+            let (note_id, base_version) = (note.note_id, Some(note.version));
+            notes
+                .write(Change::DeleteNote {
+                    note_id,
+                    base_version,
+                })
+                .await?;
+            output::stderr(&format!(
+                "deleted {:?}; `bonded note undelete {note_id}` has it back",
+                note.title
+            ));
+        }
+        NoteCommand::Undelete(args) => {
+            let note = notes.note(&args.note).await?;
+            let (note_id, base_version) = (note.note_id, Some(note.version));
+            notes
+                .write(Change::UndeleteNote {
+                    note_id,
+                    base_version,
+                })
+                .await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(notes: &Notebook, args: &NoteListArgs) -> Result<(), CliError> {
+    let filter = NoteFilter {
+        workspace: notes.workspace.workspace_id,
+        note_kind: args.kind.clone(),
+        include_deleted: args.deleted,
+        sort: NoteSort::Updated,
+        page: Page {
+            limit: args.limit,
+            offset: 0,
+        },
+    };
+    let listed = notes.store.notes(filter).await.map_err(store_error)?;
+    if args.json {
+        for note in &listed {
+            output::stdout(&shown::note_summary(note).to_string());
+        }
+        return Ok(());
+    }
+    if listed.is_empty() {
+        output::stderr("no notes yet; write one with `bonded note add TITLE TEXT`");
+        return Ok(());
+    }
+    let titles = [
+        ("NOTE", Side::Left),
+        ("VERSION", Side::Right),
+        ("UPDATED", Side::Left),
+        ("KIND", Side::Left),
+        ("TITLE", Side::Left),
+    ];
+    let rows = listed.iter().map(|note| {
+        let deleted = if note.deleted_at.is_some() {
+            " (deleted)"
+        } else {
+            ""
+        };
+        [
+            note.note_id.to_string(),
+            note.version.to_string(),
+            text::local_time(note.updated_at),
+            note.note_kind.clone(),
+            format!("{}{deleted}", text::brief(&note.title, 80)),
+        ]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}
+
+async fn show(notes: &Notebook, args: &NoteShowArgs) -> Result<(), CliError> {
+    let mut note = notes.note(&args.note).await?;
+    if let Some(version) = args.at_version {
+        let past = notes
+            .store
+            .note_at(note.note_id, version)
+            .await
+            .map_err(store_error)?;
+        note = past.ok_or_else(|| {
+            let message = format!(
+                "NOTE_NOT_FOUND: {:?} has versions 1 to {}",
+                note.title, note.version
+            );
+            CliError::new(Code::Refused, message)
+        })?;
+    }
+    match args.json {
+        true => output::stdout(&shown::note(&note).to_string()),
+        false => output::stdout(note.markdown.trim_end_matches('\n')),
+    }
+    Ok(())
+}
+
+async fn add(notes: &Notebook, args: &NoteAddArgs) -> Result<(), CliError> {
+    let new = NewNote {
+        note_id: ids::note(),
+        workspace_id: notes.workspace.workspace_id,
+        title: args.title.clone(),
+        markdown: read_text(&args.text)?,
+        note_kind: args.kind.clone(),
+        access_scope: Default::default(),
+        keywords: args.keywords.clone(),
+        metadata: Default::default(),
+    };
+    let written = notes.write(Change::CreateNote(new)).await?;
+    if let Outcome::Note(note) = &written.outcome {
+        told("wrote", note);
+        output::stdout(&note.note_id.to_string());
+    }
+    Ok(())
+}
+
+fn told(what: &str, note: &Note) {
+    output::stderr(&format!(
+        "{what} {:?}, version {}",
+        note.title, note.version
+    ));
+}
+
+/// A text as the argument says it: itself, stdin, or a file.
+fn read_text(said: &str) -> Result<String, CliError> {
+    let path = match said {
+        "-" => "/dev/stdin",
+        _ => match said.strip_prefix('@') {
+            Some(path) => path,
+            None => return Ok(said.to_owned()),
+        },
+    };
+    let read = std::fs::read_to_string(path);
+    read.map_err(|error| CliError::new(Code::Usage, format!("cannot read {path}: {error}")))
+}
+
+async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
+    let note = notes.note(&args.note).await?;
+    let edit = NoteEdit {
+        title: args.title.clone(),
+        markdown: args.text.as_deref().map(read_text).transpose()?,
+        keywords: args.keywords.clone(),
+        ..NoteEdit::default()
+    };
+    if edit == NoteEdit::default() {
+        let message = "nothing to change: give a text, --title or --keywords";
+        return Err(CliError::new(Code::Usage, message));
+    }
+    let change = Change::UpdateNote(NoteWrite {
+        note_id: note.note_id,
+        base_version: args.base_version.unwrap_or(note.version),
+        edit,
+    });
+    let written = notes.write(change).await?;
+    if let Outcome::Note(note) = &written.outcome {
+        told("changed", note);
+    }
+    Ok(())
+}
+
+async fn history(notes: &Notebook, args: &NoteHistoryArgs) -> Result<(), CliError> {
+    let note = notes.note(&args.note).await?;
+    let page = Page {
+        limit: args.limit,
+        offset: 0,
+    };
+    let events = notes
+        .store
+        .history(note.note_id, page)
+        .await
+        .map_err(store_error)?;
+    let titles = [
+        ("VERSION", Side::Right),
+        ("WHEN", Side::Left),
+        ("WHAT", Side::Left),
+        ("BY", Side::Left),
+    ];
+    let rows = events.iter().map(|event| {
+        [
+            event
+                .version
+                .map(|version| version.to_string())
+                .unwrap_or_default(),
+            text::local_time(event.at),
+            event.event.name().to_owned(),
+            shown::actor_name(&event.actor),
+        ]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}
+
+async fn search(notes: &Notebook, args: &NoteSearchArgs) -> Result<(), CliError> {
+    let query = SearchQuery {
+        workspace: notes.workspace.workspace_id,
+        query: args.words.join(" "),
+        note_kind: None,
+        sort: Default::default(),
+        page: Page {
+            limit: args.limit,
+            offset: 0,
+        },
+    };
+    let found = notes.store.search_text(query).await.map_err(store_error)?;
+    for hit in &found.hits {
+        match args.json {
+            true => output::stdout(&shown::hit(hit).to_string()),
+            false => {
+                output::stdout(&format!("{}  {}", hit.note.note_id, hit.note.title));
+                output::stdout(&format!("    {}", plain(&hit.snippet)));
+            }
+        }
+    }
+    if found.hits.is_empty() {
+        output::stderr("nothing was found");
+    }
+    Ok(())
+}
+
+/// A snippet without its marks.
+fn plain(snippet: &str) -> String {
+    let marks = [
+        ("<mark>", ""),
+        ("</mark>", ""),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ];
+    marks.iter().fold(snippet.to_owned(), |text, (mark, sign)| {
+        text.replace(mark, sign)
+    })
+}

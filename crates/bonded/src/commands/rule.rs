@@ -1,0 +1,184 @@
+//! `bonded rule`: rules on a terminal, directly on the store.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use bonded_kernel::workspace::{Change, EventId, Fault, Fire, RuleDraft, run_of_firing};
+use bonded_state::workspace::{Outcome, Page, RunFilter};
+use serde_json::{Value, json};
+
+use crate::args::{RuleArgs, RuleCommand};
+use crate::error::{CliError, Code};
+use crate::output;
+use crate::render::table::{self, Side};
+use crate::render::text;
+use crate::workspace::notebook::Notebook;
+use crate::workspace::{ids, shown, store_error};
+
+pub(crate) async fn rule(args: &RuleArgs) -> Result<ExitCode, CliError> {
+    let book = Notebook::open(&args.place).await?;
+    match &args.command {
+        RuleCommand::List { json } => list(&book, *json).await?,
+        RuleCommand::Show { rule } => {
+            let rule = book.rule(rule).await?;
+            output::stdout(&format!("{:#}", shown::rule(&rule)));
+        }
+        RuleCommand::Add { file } => add(&book, file).await?,
+        RuleCommand::Enable { rule } => switch(&book, rule, true).await?,
+        RuleCommand::Disable { rule } => switch(&book, rule, false).await?,
+        RuleCommand::Launch { rule, event } => launch(&book, rule, event.as_deref()).await?,
+        RuleCommand::Runs { rule, limit, json } => {
+            runs(&book, rule.as_deref(), *limit, *json).await?
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(book: &Notebook, json: bool) -> Result<(), CliError> {
+    let rules = book
+        .store
+        .rules(book.workspace.workspace_id)
+        .await
+        .map_err(store_error)?;
+    if json {
+        for rule in &rules {
+            output::stdout(&shown::rule(rule).to_string());
+        }
+        return Ok(());
+    }
+    if rules.is_empty() {
+        output::stderr("no rules yet; add one with `bonded rule add FILE.json`");
+        return Ok(());
+    }
+    let titles = [
+        ("RULE", Side::Left),
+        ("ENABLED", Side::Left),
+        ("TRIGGER", Side::Left),
+        ("ACTION", Side::Left),
+    ];
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let rows = rules.iter().map(|rule| {
+        let enabled = if rule.draft.enabled { "yes" } else { "no" };
+        let trigger = rule.draft.trigger.as_str().to_owned();
+        let action = word(&rule.draft.action_json["kind"]);
+        [rule.rule_id.to_string(), enabled.into(), trigger, action]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}
+
+async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
+    let unreadable = |error: std::io::Error| {
+        CliError::new(
+            Code::Usage,
+            format!("cannot read {}: {error}", file.display()),
+        )
+    };
+    let mut text = String::new();
+    match file.to_str() {
+        Some("-") => std::io::stdin().read_to_string(&mut text).map(|_| ()),
+        _ => std::fs::read_to_string(file).map(|read| text = read),
+    }
+    .map_err(unreadable)?;
+    let mut written: Value = serde_json::from_str(&text).map_err(|error| {
+        CliError::new(
+            Code::Refused,
+            format!("RULE_INVALID: {}: {error}", file.display()),
+        )
+    })?;
+    let own = json!(book.workspace.workspace_id);
+    if let Value::Object(fields) = &mut written {
+        fields.entry("workspace_id").or_insert(own);
+    }
+    let draft =
+        RuleDraft::check(&written, &book.surroundings).map_err(|faults| invalid(&faults))?;
+    let change = Change::CreateRule {
+        rule_id: ids::rule(),
+        draft: Box::new(draft),
+    };
+    if let Outcome::Rule(rule) = book.write(change).await?.outcome {
+        output::stdout(&rule.rule.rule_id.to_string());
+    }
+    Ok(())
+}
+
+fn invalid(faults: &[Fault]) -> CliError {
+    let error = CliError::new(Code::Refused, "RULE_INVALID: the rule cannot be kept");
+    faults
+        .iter()
+        .fold(error, |error, fault| error.hint(fault.to_string()))
+}
+
+async fn switch(book: &Notebook, named: &str, enabled: bool) -> Result<(), CliError> {
+    let mut rule = book.rule(named).await?;
+    rule.draft.enabled = enabled;
+    let change = Change::UpdateRule {
+        rule_id: rule.rule_id,
+        draft: Box::new(rule.draft),
+    };
+    book.write(change).await?;
+    Ok(())
+}
+
+async fn launch(book: &Notebook, named: &str, event: Option<&str>) -> Result<(), CliError> {
+    let rule = book.rule(named).await?;
+    let event = match event {
+        None => EventId::from_bytes(*ids::note().as_bytes()),
+        Some(event) => event
+            .parse()
+            .map_err(|error| CliError::new(Code::Usage, format!("--event: {error}")))?,
+    };
+    let fire = Fire {
+        run_id: run_of_firing(rule.rule_id, event),
+        rule_id: rule.rule_id,
+        triggering_event_id: event,
+        depth: 1,
+    };
+    if let Outcome::Run(run) = book.write(Change::Fire(fire)).await?.outcome {
+        output::stderr(&format!("the run is {}", run.status.as_str()));
+        output::stdout(run.run_id.as_str());
+    }
+    Ok(())
+}
+
+async fn runs(book: &Notebook, rule: Option<&str>, limit: u64, json: bool) -> Result<(), CliError> {
+    let rule = match rule {
+        Some(named) => Some(book.rule(named).await?.rule_id),
+        None => None,
+    };
+    let filter = RunFilter {
+        workspace: Some(book.workspace.workspace_id),
+        rule,
+        status: None,
+        page: Page { limit, offset: 0 },
+    };
+    let runs = book.store.runs(filter).await.map_err(store_error)?;
+    if json {
+        for run in &runs {
+            output::stdout(&shown::run(run).to_string());
+        }
+        return Ok(());
+    }
+    if runs.is_empty() {
+        output::stderr("no runs yet");
+        return Ok(());
+    }
+    let titles = [
+        ("RUN", Side::Left),
+        ("STATUS", Side::Left),
+        ("QUEUED", Side::Left),
+        ("RULE", Side::Left),
+        ("AUDIT", Side::Left),
+    ];
+    let rows = runs.iter().map(|run| {
+        [
+            run.run_id.to_string(),
+            run.status.as_str().to_owned(),
+            text::local_time(run.queued_at),
+            run.rule_id.to_string(),
+            shown::audit_line(run),
+        ]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}

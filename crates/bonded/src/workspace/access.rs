@@ -1,0 +1,240 @@
+//! Who asks, by a token or by a session, and what they may do where.
+
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName};
+use bonded_kernel::workspace::{Permission, Role, UserId, WorkspaceId};
+use serde_json::json;
+use subtle::ConstantTimeEq as _;
+
+use super::ask::Ask;
+use super::refusal::Refusal;
+use super::site::Site;
+
+pub(super) const SESSION_COOKIE: &str = "bonded_session";
+const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    pub(super) user_id: UserId,
+    pub(super) name: String,
+    /// Whether it is the owner of the whole installation.
+    pub(super) is_owner: bool,
+    /// The session, where it is by one; whoever shows a token has none.
+    pub(super) session: Option<Session>,
+}
+
+/// A session that a browser keeps.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) token: String,
+    /// What a page must send beside the cookie; no page of others can read it.
+    pub(super) csrf_token: String,
+}
+
+/// Finds out who asks, or why they may not. With a cookie, whoever `changes` something must show that no other page
+/// made the browser do so.
+pub(super) async fn caller(
+    site: &Site,
+    headers: &HeaderMap,
+    changes: bool,
+) -> Result<Caller, Refusal> {
+    if let Some(said) = headers.get(AUTHORIZATION) {
+        return by_token(site, said.as_bytes()).await;
+    }
+    let Some(cookie) = cookie(headers) else {
+        return Err(Refusal::auth_required());
+    };
+    let (caller, csrf_token) = by_session(site, cookie).await?;
+    if changes {
+        check_csrf(headers, &csrf_token)?;
+    }
+    Ok(caller)
+}
+
+async fn by_token(site: &Site, said: &[u8]) -> Result<Caller, Refusal> {
+    let token = bearer(said).ok_or_else(Refusal::auth_required)?;
+    let user = site.store.user_by_token(token).await?;
+    let user =
+        user.ok_or_else(|| Refusal::new("INVALID_CREDENTIALS", "this token is not known here"))?;
+    Ok(Caller {
+        user_id: user.user_id,
+        name: user.name,
+        is_owner: user.is_owner,
+        session: None,
+    })
+}
+
+async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refusal> {
+    let found = site.store.session(cookie).await?;
+    let Some(found) = found else {
+        return Err(Refusal::new(
+            "AUTH_REQUIRED",
+            "this session is over; log in again",
+        ));
+    };
+    if found.expires_at <= site.now() {
+        return Err(Refusal::new(
+            "SESSION_EXPIRED",
+            "the session has expired; log in again",
+        ));
+    }
+    let caller = Caller {
+        user_id: found.user.user_id,
+        name: found.user.name,
+        is_owner: found.user.is_owner,
+        session: Some(Session {
+            token: cookie.to_owned(),
+            csrf_token: found.csrf_token.clone(),
+        }),
+    };
+    Ok((caller, found.csrf_token))
+}
+
+fn bearer(value: &[u8]) -> Option<&str> {
+    let (scheme, token) = value.split_at_checked(7)?;
+    let token = std::str::from_utf8(token).ok()?;
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| token.trim_ascii())
+}
+
+/// The session that the browser shows.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all(COOKIE).iter();
+    let pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+}
+
+fn check_csrf(headers: &HeaderMap, csrf_token: &str) -> Result<(), Refusal> {
+    if !is_same_origin(headers) {
+        return Err(Refusal::new(
+            "CSRF_INVALID",
+            "the request comes from a page of another origin",
+        ));
+    }
+    let said = headers.get(CSRF_TOKEN).map(|value| value.as_bytes());
+    let fits = said.is_some_and(|said| bool::from(said.ct_eq(csrf_token.as_bytes())));
+    if fits {
+        return Ok(());
+    }
+    let message =
+        "the header X-CSRF-Token is missing or wrong; GET /api/auth/session gives the right one";
+    Err(Refusal::new("CSRF_INVALID", message))
+}
+
+/// Whether the page that asks is ours. Programs say nothing about pages.
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
+    let own = headers.get(HOST).and_then(|host| host.to_str().ok());
+    headers.get_all(ORIGIN).iter().all(|origin| {
+        let text = origin.to_str().unwrap_or_default();
+        let authority = text.split_once("://").map(|(_, authority)| authority);
+        authority.is_some() && authority == own
+    })
+}
+
+/// What a person is in a workspace, if they may do this there.
+pub(super) async fn permit(
+    ask: &Ask,
+    workspace_id: WorkspaceId,
+    permission: Permission,
+) -> Result<Role, Refusal> {
+    role(&ask.site, ask.caller()?.user_id, workspace_id, permission).await
+}
+
+/// The same for whoever asks over a socket.
+pub(super) async fn role(
+    site: &Site,
+    user: UserId,
+    workspace_id: WorkspaceId,
+    permission: Permission,
+) -> Result<Role, Refusal> {
+    let Some(role) = site.store.role(workspace_id, user).await? else {
+        return Err(not_a_member(site, workspace_id).await?);
+    };
+    if role.may(permission) {
+        return Ok(role);
+    }
+    let needs = permission.least_role();
+    let message = format!(
+        "this needs the role {needs} in the workspace, yours is {role}; ask an admin of it"
+    );
+    Err(Refusal::new("ROLE_FORBIDDEN", message).details(json!({ "role_needed": needs })))
+}
+
+async fn not_a_member(site: &Site, workspace_id: WorkspaceId) -> Result<Refusal, Refusal> {
+    Ok(match site.store.workspace(workspace_id).await? {
+        None => {
+            let message = format!("there is no workspace {workspace_id}");
+            Refusal::new("WORKSPACE_NOT_FOUND", message)
+        }
+        Some(_) => {
+            let message =
+                format!("you are no member of workspace {workspace_id}; ask an admin of it");
+            Refusal::new("WORKSPACE_FORBIDDEN", message)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(rows: &[(HeaderName, &str)]) -> HeaderMap {
+        let header = |text: &str| text.parse().expect("the row is a header");
+        rows.iter()
+            .map(|(name, value)| (name.clone(), header(value)))
+            .collect()
+    }
+
+    #[test]
+    fn a_session_is_found_among_cookies_of_others() {
+        let rows = [
+            ("bonded_session=abc", Some("abc")),
+            ("a=1; bonded_session=abc; b=2", Some("abc")),
+            ("xbonded_session=abc", None),
+            ("bonded_session", None),
+            ("", None),
+        ];
+        for (said, expected) in rows {
+            assert_eq!(cookie(&headers(&[(COOKIE, said)])), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn only_pages_of_the_same_name_and_port_are_of_the_same_origin() {
+        let rows = [
+            ("http://own.example:8130", true),
+            ("https://own.example:8130", true),
+            ("http://own.example", false),
+            ("http://own.example:8130.evil.example", false),
+            ("http://evil.example", false),
+            ("null", false),
+            ("", false),
+        ];
+        for (origin, expected) in rows {
+            let headers = headers(&[(ORIGIN, origin), (HOST, "own.example:8130")]);
+            assert_eq!(is_same_origin(&headers), expected, "{origin:?}");
+        }
+        assert!(is_same_origin(&headers(&[(HOST, "own.example:8130")])));
+    }
+
+    #[test]
+    fn a_cookie_changes_nothing_without_the_token_that_belongs_to_it() {
+        let rows = [
+            ("abc", true),
+            ("", false),
+            ("ab", false),
+            ("abcd", false),
+            ("abd", false),
+        ];
+        for (said, expected) in rows {
+            let checked = check_csrf(&headers(&[(CSRF_TOKEN, said)]), "abc");
+            assert_eq!(checked.is_ok(), expected, "{said:?}");
+        }
+        assert!(check_csrf(&HeaderMap::new(), "abc").is_err());
+    }
+}

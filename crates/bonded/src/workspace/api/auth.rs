@@ -1,0 +1,157 @@
+//! The owner's first registration, and sessions for browsers.
+
+use axum::http::HeaderValue;
+use axum::http::header::SET_COOKIE;
+use bonded_kernel::workspace::folded;
+use bonded_kernel::{Hash, Millis};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::workspace::access::{Caller, SESSION_COOKIE};
+use crate::workspace::answer::Answer;
+use crate::workspace::ask::Ask;
+use crate::workspace::password::{self, random_token};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::site::Site;
+use crate::workspace::times;
+
+const SESSION_SECONDS: u64 = 7 * 24 * 60 * 60;
+const NAME_CHARS_MAX: usize = 64;
+const PASSWORD_CHARS: std::ops::RangeInclusive<usize> = 8..=1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Credentials {
+    username: String,
+    password: String,
+}
+
+/// Gives the owner a name and a password, once.
+pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refusal> {
+    let given: Credentials = ask.body()?;
+    let caller = ask.caller()?.clone();
+    if !caller.is_owner {
+        let message = "only the owner registers: send the token in the file owner-token";
+        return Err(Refusal::new("ROLE_FORBIDDEN", message));
+    }
+    check_name(&given.username)?;
+    if !PASSWORD_CHARS.contains(&given.password.chars().count()) {
+        let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
+        return Err(Refusal::bad(format!(
+            "a password has {least} to {most} characters"
+        )));
+    }
+    let hashed = ask.site.hash_password(given.password).await?;
+    let owner = ask
+        .site
+        .store
+        .register_owner(given.username, hashed)
+        .await?;
+    let shown = json!({ "user_id": owner.user_id, "username": owner.name });
+    Ok(Answer::created(&shown))
+}
+
+/// Whether this can be somebody's name.
+pub(in crate::workspace) fn check_name(name: &str) -> Result<(), Refusal> {
+    let chars = name.chars().count();
+    let is_plain = !name.contains(char::is_control) && name.trim() == name;
+    if (1..=NAME_CHARS_MAX).contains(&chars) && is_plain {
+        return Ok(());
+    }
+    let message =
+        format!("a name is one line of 1 to {NAME_CHARS_MAX} characters without blanks around it");
+    Err(Refusal::bad(message))
+}
+
+pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal> {
+    let given: Credentials = ask.body()?;
+    let name = folded(&given.username);
+    ask.site
+        .logins
+        .take(*Hash::of(name.as_bytes()).as_bytes())?;
+    let site = ask.site.clone();
+    let (user, hashed) = match site.store.user_named(given.username).await? {
+        Some((user, hashed)) => (Some(user), hashed),
+        None => (None, None),
+    };
+    let fits = site.check_password(given.password, hashed).await?;
+    let user = user.filter(|_| fits).ok_or_else(|| {
+        Refusal::new(
+            "INVALID_CREDENTIALS",
+            "this name and this password do not belong together",
+        )
+    })?;
+    let (session, csrf_token) = (random_token()?, random_token()?);
+    let now = site.now();
+    let expires_at = Millis(now.0.saturating_add(SESSION_SECONDS * 1000));
+    let kept = csrf_token.clone();
+    site.store
+        .add_session(user.user_id, &session, kept, now, expires_at)
+        .await?;
+    let body = json!({
+        "user_id": user.user_id,
+        "username": user.name,
+        "csrf_token": csrf_token,
+        "expires_at": times::rfc3339(expires_at),
+    });
+    Ok(Answer::ok(&body).with(SET_COOKIE, cookie(&site, &session, SESSION_SECONDS)?))
+}
+
+/// Who is logged in, and what their page must send to change something.
+pub(in crate::workspace) async fn session(ask: Ask) -> Result<Answer, Refusal> {
+    let caller: &Caller = ask.caller()?;
+    let csrf_token = caller.session.as_ref().map(|session| &session.csrf_token);
+    let body: Value = json!({
+        "user_id": caller.user_id,
+        "username": caller.name,
+        "is_owner": caller.is_owner,
+        "csrf_token": csrf_token,
+    });
+    Ok(Answer::ok(&body))
+}
+
+/// Ends the session; a token is no session and stays what it is.
+pub(in crate::workspace) async fn logout(ask: Ask) -> Result<Answer, Refusal> {
+    if let Some(session) = &ask.caller()?.session {
+        ask.site.store.end_session(&session.token).await?;
+    }
+    Ok(Answer::nothing().with(SET_COOKIE, cookie(&ask.site, "", 0)?))
+}
+
+fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refusal> {
+    let secure = if site.settings.secure_cookies {
+        "; Secure"
+    } else {
+        ""
+    };
+    let text = format!(
+        "{SESSION_COOKIE}={session}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+    );
+    HeaderValue::from_str(&text)
+        .map_err(|_| Refusal::internal("the session cannot be written as a cookie"))
+}
+
+/// Passwords are hashed on threads of their own, few at a time: each takes a core for a while.
+impl Site {
+    async fn hash_password(&self, password: String) -> Result<String, Refusal> {
+        self.slowly(move || password::hash(&password)).await?
+    }
+
+    async fn check_password(
+        &self,
+        password: String,
+        hashed: Option<String>,
+    ) -> Result<bool, Refusal> {
+        self.slowly(move || password::fits(&password, hashed.as_deref()))
+            .await
+    }
+
+    async fn slowly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let _place = self.hashing.acquire().await;
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|_| Refusal::internal("the password could not be looked at"))
+    }
+}

@@ -1,0 +1,115 @@
+//! Rules: written, checked, launched.
+
+use bonded_kernel::workspace::{
+    Change, EventId, Fault, Fire, Permission, Rule, RuleDraft, RuleId, run_of_firing,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::notes::workspace_asked;
+use crate::workspace::access::permit;
+use crate::workspace::answer::Answer;
+use crate::workspace::ask::Ask;
+use crate::workspace::ids;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::shown;
+
+pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+    let workspace_id = workspace_asked(&ask)?;
+    permit(&ask, workspace_id, Permission::ReadNotes).await?;
+    let rules = ask.site.store.rules(workspace_id).await?;
+    let shown: Vec<Value> = rules.iter().map(shown::rule).collect();
+    Ok(Answer::ok(&json!({ "rules": shown })))
+}
+
+pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
+    let rule = found(&ask, Permission::ReadNotes).await?;
+    Ok(Answer::ok(&shown::rule(&rule)))
+}
+
+/// The rule of the path, if the caller may do this with it.
+async fn found(ask: &Ask, permission: Permission) -> Result<Rule, Refusal> {
+    let rule_id: RuleId = ask.id("rule_id")?;
+    let rule = ask.site.store.rule(rule_id).await?;
+    let rule = rule
+        .filter(|rule| !rule.is_deleted)
+        .ok_or_else(|| Refusal::new("RULE_NOT_FOUND", format!("there is no rule {rule_id}")))?;
+    let rule = rule.rule;
+    permit(ask, rule.draft.workspace_id, permission).await?;
+    Ok(rule)
+}
+
+/// Everything that is wrong with a rule, at once.
+fn invalid(faults: &[Fault]) -> Refusal {
+    let sentences: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    Refusal::new("RULE_INVALID", sentences.join("; ")).details(json!({ "faults": faults }))
+}
+
+pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
+    let written: Value = ask.body()?;
+    let draft =
+        RuleDraft::check(&written, &ask.site.surroundings).map_err(|faults| invalid(&faults))?;
+    permit(&ask, draft.workspace_id, Permission::ManageRules).await?;
+    let change = Change::CreateRule {
+        rule_id: ids::rule(),
+        draft: Box::new(draft),
+    };
+    let written = ask.write(change).await?;
+    Ok(Answer::created(&shown::outcome(&written.outcome)?))
+}
+
+pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
+    let changes: Value = ask.body()?;
+    let rule = found(&ask, Permission::ManageRules).await?;
+    let draft = rule.draft.patched(&changes, &ask.site.surroundings);
+    let change = Change::UpdateRule {
+        rule_id: rule.rule_id,
+        draft: Box::new(draft.map_err(|faults| invalid(&faults))?),
+    };
+    let written = ask.write(change).await?;
+    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
+}
+
+pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
+    let rule_id = ask.id("rule_id")?;
+    ask.write(Change::DeleteRule { rule_id }).await?;
+    Ok(Answer::nothing())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Launch {
+    triggering_event_id: Option<EventId>,
+}
+
+/// Queues a run. For an event that the rule has run for already, that run is the answer.
+pub(in crate::workspace) async fn launch(mut ask: Ask) -> Result<Answer, Refusal> {
+    let body: Launch = ask.body_or_empty()?;
+    let rule = found(&ask, Permission::LaunchRules).await?;
+    if !rule.draft.enabled {
+        let message = "the rule is disabled: PATCH it with enabled true first";
+        return Err(Refusal::new("CONFLICT", message));
+    }
+    let event = match body.triggering_event_id {
+        Some(event) => event,
+        None => {
+            let (scope, key) = ask.key()?;
+            EventId::derived(&[b"launch", scope.as_bytes(), key.as_bytes()])
+        }
+    };
+    let written = ask
+        .write(Change::Fire(Fire {
+            run_id: run_of_firing(rule.rule_id, event),
+            rule_id: rule.rule_id,
+            triggering_event_id: event,
+            depth: 1,
+        }))
+        .await?;
+    // A repetition recalls its events; a run that another request made has none.
+    let is_new = !written.events.is_empty();
+    let shown = shown::outcome(&written.outcome)?;
+    Ok(match is_new {
+        true => Answer::created(&shown),
+        false => Answer::ok(&shown),
+    })
+}

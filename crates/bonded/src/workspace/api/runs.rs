@@ -1,0 +1,155 @@
+//! Runs of rules: what they did, what waits for a person, and what they want looked at.
+
+use bonded_kernel::RunId;
+use bonded_kernel::workspace::{
+    AutomationRun, Change, OperationId, Permission, Review, RunEnd, RunMove, RunStatus,
+};
+use bonded_state::workspace::RunFilter;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::notes::{listing, one_more, page, workspace_asked};
+use crate::workspace::access::permit;
+use crate::workspace::answer::Answer;
+use crate::workspace::ask::Ask;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::{diff, shown};
+
+const DECISIONS_MAX: usize = 1000;
+
+pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+    let workspace_id = workspace_asked(&ask)?;
+    permit(&ask, workspace_id, Permission::ReadNotes).await?;
+    let page = page(&ask)?;
+    let filter = RunFilter {
+        workspace: Some(workspace_id),
+        rule: ask.query.read("rule_id", "the id of a rule")?,
+        status: status(&ask)?,
+        page: one_more(page),
+    };
+    let listed = ask.site.store.runs(filter).await?;
+    Ok(Answer::ok(&listing("runs", &listed, page, shown::run)))
+}
+
+fn status(ask: &Ask) -> Result<Option<RunStatus>, Refusal> {
+    let Some(name) = ask.query.text("status") else {
+        return Ok(None);
+    };
+    let status = RunStatus::named(name);
+    let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
+    status
+        .map(Some)
+        .ok_or_else(|| Refusal::bad(format!("status in the query: one of {known}")))
+}
+
+/// The run of the path, if the caller may do this with it.
+async fn found(ask: &Ask, permission: Permission) -> Result<AutomationRun, Refusal> {
+    let named = ask.param("run_id");
+    let missing = || {
+        let shown: String = named.chars().take(64).collect();
+        Refusal::new("RUN_NOT_FOUND", format!("there is no run {shown}"))
+    };
+    let run_id = RunId::new(named).map_err(|_| missing())?;
+    let run = ask.site.store.run(run_id).await?.ok_or_else(missing)?;
+    permit(ask, run.workspace_id, permission).await?;
+    Ok(run)
+}
+
+/// A run with its audit, and everything it proposed with what that would change.
+pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
+    let run = found(&ask, Permission::ReadNotes).await?;
+    let mut operations = vec![];
+    for operation in ask.site.store.operations(run.run_id.clone()).await? {
+        let mut shown = shown::operation(&operation);
+        shown["diff"] = diff::of_operation(&ask.site.store, &operation)
+            .await?
+            .into();
+        operations.push(shown);
+    }
+    let mut shown = shown::run(&run);
+    shown["operations"] = operations.into();
+    Ok(Answer::ok(&shown))
+}
+
+/// Ends a run before it is done. One that has ended stays as it is.
+pub(in crate::workspace) async fn cancel(ask: Ask) -> Result<Answer, Refusal> {
+    let run = found(&ask, Permission::LaunchRules).await?;
+    if run.status.has_ended() {
+        let message = format!("run {} is {} already", run.run_id, run.status.as_str());
+        return Err(Refusal::new("CONFLICT", message));
+    }
+    let change = Change::MoveRun {
+        run_id: run.run_id.clone(),
+        to: RunMove::Cancelled(RunEnd::default()),
+    };
+    let written = ask.write(change).await?;
+    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reviewed {
+    decisions: Vec<Decision>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decision {
+    operation_id: OperationId,
+    decision: String,
+    reject_reason: Option<String>,
+}
+
+impl Decision {
+    fn review(&self) -> Result<Review, Refusal> {
+        match self.decision.as_str() {
+            "apply" => Ok(Review::Apply),
+            "reject" => Ok(Review::Reject {
+                reject_reason: self.reject_reason.clone(),
+            }),
+            _ => Err(Refusal::bad("decision: apply or reject")),
+        }
+    }
+}
+
+/// Applies and rejects what a run proposed, one after the other. All decisions are looked at before the first is acted
+/// upon; one whose note has changed meanwhile is refused, and those after it wait.
+pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal> {
+    let body: Reviewed = ask.body()?;
+    let run = found(&ask, Permission::ReviewOperations).await?;
+    if body.decisions.is_empty() || body.decisions.len() > DECISIONS_MAX {
+        return Err(Refusal::bad(format!(
+            "decisions: 1 to {DECISIONS_MAX} of them"
+        )));
+    }
+    let proposed = ask.site.store.operations(run.run_id.clone()).await?;
+    let mut reviews = vec![];
+    for decision in &body.decisions {
+        let operation_id = decision.operation_id;
+        if !proposed
+            .iter()
+            .any(|known| known.operation_id == operation_id)
+        {
+            let message = format!("run {} has no operation {operation_id}", run.run_id);
+            return Err(Refusal::new("OPERATION_NOT_FOUND", message));
+        }
+        reviews.push((operation_id, decision.review()?));
+    }
+    for (operation_id, review) in reviews {
+        let change = Change::Review {
+            operation_id,
+            review,
+        };
+        ask.write_part(change, &operation_id.to_string()).await?;
+    }
+    Ok(Answer::ok(&json!({ "status": "reviewed" })))
+}
+
+/// What agents want a person to look at, the newest first.
+pub(in crate::workspace) async fn issues(ask: Ask) -> Result<Answer, Refusal> {
+    let workspace_id = workspace_asked(&ask)?;
+    permit(&ask, workspace_id, Permission::ReadNotes).await?;
+    let page = page(&ask)?;
+    let issues = ask.site.store.issues(workspace_id, one_more(page)).await?;
+    Ok(Answer::ok(&listing("issues", &issues, page, shown::event)))
+}

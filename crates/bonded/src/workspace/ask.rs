@@ -1,0 +1,164 @@
+//! A request, taken apart: who asks, for what, and what they sent.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::access::{self, Caller};
+use super::body::{self, Bounds};
+use super::query::Query;
+use super::refusal::Refusal;
+use super::routes::{Door, Route};
+use super::site::Site;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const KEY_CHARS_MAX: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) site: Arc<Site>,
+    pub(super) request_id: String,
+    pub(super) query: Query,
+    route: &'static Route,
+    params: Vec<(String, String)>,
+    caller: Option<Caller>,
+    body: Value,
+    key: Option<String>,
+}
+
+impl Ask {
+    /// Takes a request apart. Who may not come in is refused before anything of the body is read.
+    pub(super) async fn read(
+        site: Arc<Site>,
+        route: &'static Route,
+        request_id: String,
+        request: Request,
+    ) -> Result<Self, Refusal> {
+        let (mut head, body) = request.into_parts();
+        let params = params(&mut head).await?;
+        let caller = match route.door {
+            Door::Open => None,
+            Door::Known => Some(access::caller(&site, &head.headers, route.changes()).await?),
+        };
+        if let (Some(caller), true) = (&caller, route.changes()) {
+            site.writes.take(caller.user_id)?;
+        }
+        let key = match route.is_keyed {
+            true => Some(key(&head.headers)?),
+            false => None,
+        };
+        let query = Query::parse(head.uri.query().unwrap_or_default())?;
+        query.only(route.query)?;
+        let body = match route.takes_body {
+            true => body::read(&head.headers, body, bounds(&site)).await?,
+            false => Value::Null,
+        };
+        Ok(Self {
+            site,
+            request_id,
+            query,
+            route,
+            params,
+            caller,
+            body,
+            key,
+        })
+    }
+
+    /// Who asks; behind a door that only the known pass, there is always somebody.
+    pub(super) fn caller(&self) -> Result<&Caller, Refusal> {
+        self.caller.as_ref().ok_or_else(Refusal::auth_required)
+    }
+
+    /// A part of the path as it was written.
+    pub(super) fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// A part of the path that is an id, a number, or the like.
+    pub(super) fn id<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T, Refusal> {
+        let text = self.param(name);
+        text.parse()
+            .map_err(|error| Refusal::bad(format!("{name} in the path: {error}")))
+    }
+
+    /// The body, which must be there.
+    pub(super) fn body<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
+        match self.body.take() {
+            Value::Null => Err(Refusal::bad("a JSON object is needed as the body")),
+            body => fields(body),
+        }
+    }
+
+    /// The body, where none is as good as an empty object.
+    pub(super) fn body_or_empty<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
+        match self.body.take() {
+            Value::Null => fields(Value::Object(serde_json::Map::new())),
+            body => fields(body),
+        }
+    }
+
+    pub(super) fn is_keyed(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// What a repetition of this request is known by: the same caller asks the same of the same thing.
+    pub(super) fn key(&self) -> Result<(String, String), Refusal> {
+        let key = self.key.clone().ok_or_else(no_key)?;
+        let mut scope = format!("{} {}", self.caller()?.user_id, self.route);
+        for (_, value) in &self.params {
+            scope.push(' ');
+            scope.push_str(value);
+        }
+        Ok((scope, key))
+    }
+}
+
+fn bounds(site: &Site) -> Bounds {
+    Bounds {
+        bytes_max: site.settings.body_bytes_max,
+        timeout: site.settings.request_timeout,
+    }
+}
+
+async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, Refusal> {
+    let params = RawPathParams::from_request_parts(head, &())
+        .await
+        .map_err(|error| Refusal::bad(format!("the path cannot be read: {error}")))?;
+    let owned = params
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Ok(owned.collect())
+}
+
+fn no_key() -> Refusal {
+    Refusal::bad(
+        "the header Idempotency-Key is missing: send a value of your own, and the same one when you repeat the request",
+    )
+}
+
+fn key(headers: &HeaderMap) -> Result<String, Refusal> {
+    let said = headers.get(IDEMPOTENCY_KEY).ok_or_else(no_key)?;
+    let said = said.to_str().unwrap_or_default().trim();
+    let is_usable = (1..=KEY_CHARS_MAX).contains(&said.len());
+    if !is_usable {
+        let message =
+            format!("Idempotency-Key: 1 to {KEY_CHARS_MAX} printable characters are needed");
+        return Err(Refusal::bad(message));
+    }
+    Ok(said.to_owned())
+}
+
+/// The fields of a body.
+pub(super) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, Refusal> {
+    if !body.is_object() {
+        return Err(Refusal::bad("the body must be a JSON object"));
+    }
+    serde_json::from_value(body).map_err(|error| Refusal::bad(format!("the body: {error}")))
+}

@@ -1,0 +1,196 @@
+//! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change};
+use bonded_state::workspace::{WorkspaceStore, Write};
+
+use super::ids;
+use super::password::random_token;
+use super::site::now;
+use crate::error::{CliError, Code};
+
+/// What a new directory begins with.
+const PROMPT: &str = include_str!("agent-prompt.json");
+const FIRST_WORKSPACE: &str = "Notes";
+const TOKEN_FILE: &str = "owner-token";
+const PROMPT_FILE: &str = "agent-prompt.json";
+const CONFIG_FILE: &str = "config.json";
+
+/// A directory that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct DataDir(PathBuf);
+
+impl DataDir {
+    /// The directory with its files; what is missing is made, and what is made is said.
+    pub(crate) fn make(path: &Path) -> Result<(Self, Vec<String>), CliError> {
+        let dir = Self(path.to_owned());
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder
+            .create(path)
+            .map_err(|error| dir.fault(path, &error))?;
+        let mut made = vec![];
+        let config = crate::workspace::config_file::usual();
+        for (name, text) in [(CONFIG_FILE, config.as_str()), (PROMPT_FILE, PROMPT)] {
+            if dir.write_new(name, text, 0o644)? {
+                made.push(format!("made {}", dir.file(name).display()));
+            }
+        }
+        Ok((dir, made))
+    }
+
+    /// A directory that must be there already: a command that only looks makes none.
+    pub(crate) fn open(path: &Path) -> Result<Self, CliError> {
+        let dir = Self(path.to_owned());
+        if dir.file("workspace.db").is_file() {
+            return Ok(dir);
+        }
+        let message = format!("there is no workspace in {}", path.display());
+        Err(CliError::new(Code::DataDir, message)
+            .hint(format!("make one: bonded init {}", path.display()))
+            .hint("or say where it is: --data DIR, or BONDED_DATA"))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.file(CONFIG_FILE)
+    }
+
+    /// The log of runs.
+    pub(crate) fn runs_file(&self) -> PathBuf {
+        self.file("bonded.db")
+    }
+
+    /// Opens the store, making it where there is none.
+    pub(crate) fn open_store(&self) -> Result<Arc<WorkspaceStore>, CliError> {
+        let path = self.file("workspace.db");
+        let opened = WorkspaceStore::open(&path);
+        Ok(Arc::new(opened.map_err(super::store_error)?))
+    }
+
+    /// Checks the agent's prompt and tells what in it means nothing.
+    pub(crate) fn check_prompt(&self) -> Result<Vec<String>, CliError> {
+        let path = self.file(PROMPT_FILE);
+        let bytes = fs::read(&path).map_err(|error| self.fault(&path, &error))?;
+        match AgentPrompt::read(&bytes) {
+            Ok(read) => {
+                let warning = |fault| format!("{}: {fault}", path.display());
+                Ok(read.warnings.iter().map(warning).collect())
+            }
+            Err(fault) => {
+                let message = format!("{}: {}: {fault}", fault.code(), path.display());
+                Err(CliError::new(Code::DataDir, message)
+                    .hint("correct the file, or remove it and start again: it is then made anew"))
+            }
+        }
+    }
+
+    /// Makes the owner, the first workspace and the owner's token, where they are missing. Says where the token is when
+    /// it is new.
+    pub(crate) async fn set_up(&self, store: &WorkspaceStore) -> Result<Option<PathBuf>, CliError> {
+        let path = self.file(TOKEN_FILE);
+        let token = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(self.fault(&path, &error)),
+        };
+        let is_new = token.is_empty();
+        let token = match is_new {
+            true => {
+                random_token().map_err(|refusal| CliError::new(Code::Internal, refusal.message))?
+            }
+            false => token,
+        };
+        // The file first: a token that the store knows and nobody has would open nothing.
+        if is_new {
+            self.write_private(TOKEN_FILE, &token)?;
+        }
+        self.make_owner(store, &token).await?;
+        Ok(is_new.then_some(path))
+    }
+
+    async fn make_owner(&self, store: &WorkspaceStore, token: &str) -> Result<(), CliError> {
+        let owner = store
+            .owner(ids::user(), now())
+            .await
+            .map_err(super::store_error)?;
+        let owner = owner.user_id;
+        let label = TOKEN_FILE.to_owned();
+        store
+            .add_token(owner, token, label, now())
+            .await
+            .map_err(super::store_error)?;
+        if !store
+            .all_workspaces()
+            .await
+            .map_err(super::store_error)?
+            .is_empty()
+        {
+            return Ok(());
+        }
+        let workspace_id = ids::workspace();
+        let create = Change::CreateWorkspace {
+            workspace_id,
+            name: FIRST_WORKSPACE.to_owned(),
+        };
+        // Who makes a workspace owns it.
+        let write = Write {
+            actor: Actor::User { user_id: owner },
+            at: now(),
+            request_id: "init".to_owned(),
+            key: None,
+            chain: Chain::default(),
+            change: create,
+        };
+        store.write(write).await.map_err(super::store_error)?;
+        Ok(())
+    }
+
+    /// Writes a file that is not there yet; says whether it did.
+    fn write_new(&self, name: &str, text: &str, mode: u32) -> Result<bool, CliError> {
+        let path = self.file(name);
+        let mut options = OpenOptions::new();
+        match options.write(true).create_new(true).mode(mode).open(&path) {
+            Ok(mut file) => {
+                let written = file
+                    .write_all(text.as_bytes())
+                    .and_then(|()| file.sync_all());
+                written.map_err(|error| self.fault(&path, &error))?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(self.fault(&path, &error)),
+        }
+    }
+
+    /// Writes a file whole, for nobody else's eyes.
+    fn write_private(&self, name: &str, text: &str) -> Result<(), CliError> {
+        let path = self.file(name);
+        let written = tempfile::NamedTempFile::new_in(&self.0).and_then(|mut file| {
+            file.as_file()
+                .set_permissions(fs::Permissions::from_mode(0o600))?;
+            file.write_all(format!("{text}\n").as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            Ok(())
+        });
+        written.map_err(|error| self.fault(&path, &error))
+    }
+
+    fn fault(&self, path: &Path, error: &std::io::Error) -> CliError {
+        CliError::new(Code::DataDir, format!("{}: {error}", path.display()))
+            .hint("the data directory must be there and writable: choose another with --data DIR")
+    }
+}

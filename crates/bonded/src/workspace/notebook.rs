@@ -1,0 +1,108 @@
+//! A workspace on this machine, for commands: its store and which workspace is meant.
+
+use std::sync::Arc;
+
+use bonded_kernel::workspace::{Actor, Chain, Change, Note, NoteId, Rule, Workspace};
+use bonded_state::workspace::{WorkspaceStore, Write, Written};
+
+use super::data_dir::DataDir;
+use super::site::now;
+use super::store_error;
+use super::surroundings::Surroundings;
+use crate::args::PlaceArgs;
+use crate::error::{CliError, Code};
+
+#[derive(Debug)]
+pub(crate) struct Notebook {
+    pub(crate) store: Arc<WorkspaceStore>,
+    pub(crate) workspace: Workspace,
+    pub(crate) surroundings: Surroundings,
+}
+
+impl Notebook {
+    pub(crate) async fn open(place: &PlaceArgs) -> Result<Self, CliError> {
+        let dir = DataDir::open(&place.data.data)?;
+        let store = dir.open_store()?;
+        let all = store.all_workspaces().await.map_err(store_error)?;
+        let workspace = match &place.workspace {
+            None => all.into_iter().next(),
+            Some(named) => {
+                let is_it =
+                    |it: &Workspace| it.workspace_id.to_string() == *named || it.name == *named;
+                all.into_iter().find(is_it)
+            }
+        };
+        let workspace = workspace.ok_or_else(|| {
+            let named = place.workspace.as_deref().unwrap_or_default();
+            CliError::new(
+                Code::Refused,
+                format!("WORKSPACE_NOT_FOUND: there is no workspace {named:?}"),
+            )
+        })?;
+        Ok(Self {
+            store,
+            workspace,
+            surroundings: Surroundings::new(dir.path()),
+        })
+    }
+
+    /// Makes a change as whoever has the files.
+    pub(crate) async fn write(&self, change: Change) -> Result<Written, CliError> {
+        self.write_at(change, now()).await
+    }
+
+    /// The same at a time of the past, for what is read back from files.
+    pub(crate) async fn write_at(
+        &self,
+        change: Change,
+        at: bonded_kernel::Millis,
+    ) -> Result<Written, CliError> {
+        let write = Write {
+            actor: Actor::System,
+            at,
+            request_id: "cli".to_owned(),
+            key: None,
+            chain: Chain::default(),
+            change,
+        };
+        self.store.write(write).await.map_err(store_error)
+    }
+
+    /// The note that a person means by an id or a title.
+    pub(crate) async fn note(&self, named: &str) -> Result<Note, CliError> {
+        let id = match named.parse::<NoteId>() {
+            Ok(id) => Some(id),
+            Err(_) => {
+                let workspace = self.workspace.workspace_id;
+                let found = self.store.link_target(workspace, named.to_owned()).await;
+                found.map_err(store_error)?
+            }
+        };
+        let note = match id {
+            Some(id) => self.store.note(id).await.map_err(store_error)?,
+            None => None,
+        };
+        note.ok_or_else(|| {
+            let message = format!(
+                "NOTE_NOT_FOUND: there is no note {named:?} in {:?}",
+                self.workspace.name
+            );
+            CliError::new(Code::Refused, message).hint("`bonded note list` shows what there is")
+        })
+    }
+
+    /// The rule with this id.
+    pub(crate) async fn rule(&self, named: &str) -> Result<Rule, CliError> {
+        let missing = || {
+            CliError::new(
+                Code::Refused,
+                format!("RULE_NOT_FOUND: there is no rule {named:?}"),
+            )
+            .hint("`bonded rule list` shows what there is")
+        };
+        let id = named.parse().map_err(|_| missing())?;
+        let rule = self.store.rule(id).await.map_err(store_error)?;
+        let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(missing)?;
+        Ok(rule.rule)
+    }
+}

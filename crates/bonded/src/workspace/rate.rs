@@ -1,0 +1,80 @@
+//! How often somebody may ask.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::refusal::Refusal;
+
+/// How many are remembered at once. Whoever comes when all are in use is not counted until some have gone silent: a
+/// flood of new names must not cost memory without bound.
+const CALLERS_MAX: usize = 16_384;
+
+/// At most so many requests of one caller within any window of this length.
+#[derive(Debug)]
+pub(super) struct Rate<K> {
+    limit: u32,
+    window: Duration,
+    seen: Mutex<HashMap<K, VecDeque<Instant>>>,
+}
+
+impl<K: Eq + Hash> Rate<K> {
+    pub(super) fn new(limit: u32, window: Duration) -> Self {
+        Self {
+            limit,
+            window,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Counts a request, or refuses it and says when the next may come.
+    pub(super) fn take(&self, caller: K) -> Result<(), Refusal> {
+        let now = Instant::now();
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= CALLERS_MAX && !seen.contains_key(&caller) {
+            seen.retain(|_, times| times.back().is_some_and(|at| now - *at < self.window));
+            if seen.len() >= CALLERS_MAX {
+                return Ok(());
+            }
+        }
+        let times = seen.entry(caller).or_default();
+        while times.front().is_some_and(|at| now - *at >= self.window) {
+            times.pop_front();
+        }
+        if times.len() < self.limit as usize {
+            times.push_back(now);
+            return Ok(());
+        }
+        let waited = times.front().map_or(Duration::ZERO, |at| now - *at);
+        let rest = self.window.saturating_sub(waited);
+        let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
+        Err(Refusal::rate_limited(
+            self.limit,
+            self.window.as_secs().max(1),
+            seconds.max(1),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_window_holds_more_than_the_limit_of_one_caller() {
+        let rate = Rate::new(3, Duration::from_secs(1));
+        for _ in 0..3 {
+            assert!(rate.take("a").is_ok());
+            tokio::time::advance(Duration::from_millis(200)).await;
+        }
+        let refused = rate.take("a").expect_err("the fourth within a second");
+        assert_eq!(refused.details["retry_after_seconds"], 1);
+        assert!(rate.take("b").is_ok(), "another caller is not affected");
+        tokio::time::advance(Duration::from_millis(400)).await;
+        assert!(rate.take("a").is_ok(), "the first is a second ago");
+        assert!(rate.take("a").is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! What all requests share.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bonded_host::CancellationToken;
+use bonded_kernel::Millis;
+use bonded_kernel::workspace::UserId;
+use bonded_kernel::workspace::{Actor, Chain, Change, Refused};
+use bonded_state::workspace::{IdempotencyKey, WorkspaceError, WorkspaceStore, Write, Written};
+use serde_json::json;
+use tokio::sync::Semaphore;
+
+use super::ask::Ask;
+use super::rate::Rate;
+use super::refusal::Refusal;
+use super::surroundings::Surroundings;
+use super::times;
+use crate::error::with_causes;
+
+const SEARCHES_PER_SECOND_MAX: u32 = 10;
+const LOGINS_MAX: u32 = 10;
+const LOGINS_WINDOW: Duration = Duration::from_secs(15 * 60);
+/// Passwords that are hashed at once.
+const HASHING_MAX: usize = 2;
+
+/// What a person can set.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) request_timeout: Duration,
+    pub(crate) body_bytes_max: usize,
+    pub(crate) writes_per_second_max: u32,
+    pub(crate) secure_cookies: bool,
+    pub(crate) search_mode: String,
+    pub(crate) has_embeddings: bool,
+    pub(crate) heartbeat: Duration,
+    pub(crate) client_timeout: Duration,
+    pub(crate) replay_batch: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(super) store: Arc<WorkspaceStore>,
+    pub(super) settings: Settings,
+    pub(super) stop: CancellationToken,
+    pub(super) searches: Rate<UserId>,
+    pub(super) writes: Rate<UserId>,
+    pub(super) logins: Rate<[u8; 32]>,
+    pub(super) hashing: Semaphore,
+    pub(super) sockets: Arc<Semaphore>,
+    pub(super) surroundings: Surroundings,
+}
+
+impl Site {
+    pub(crate) fn new(
+        store: Arc<WorkspaceStore>,
+        settings: Settings,
+        surroundings: Surroundings,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            searches: Rate::new(SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
+            writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
+            logins: Rate::new(LOGINS_MAX, LOGINS_WINDOW),
+            hashing: Semaphore::new(HASHING_MAX),
+            sockets: Arc::new(Semaphore::new(super::socket::SOCKETS_MAX)),
+            store,
+            settings,
+            surroundings,
+            stop,
+        })
+    }
+
+    pub(super) fn now(&self) -> Millis {
+        now()
+    }
+}
+
+/// The wall clock.
+pub(crate) fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let millis = since.map_or(0, |since| since.as_millis());
+    Millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
+impl Ask {
+    /// Makes a change in the name of the caller; repeated with the same key, it was made once.
+    pub(super) async fn write(&self, change: Change) -> Result<Written, Refusal> {
+        self.written(change, "").await
+    }
+
+    /// One of several changes of a request, each with a name of its own.
+    pub(super) async fn write_part(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+        self.written(change, part).await
+    }
+
+    async fn written(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+        let key = match self.is_keyed() {
+            false => None,
+            true => {
+                let (scope, key) = self.key()?;
+                let scope = format!("{scope} {part}");
+                Some(IdempotencyKey { scope, key })
+            }
+        };
+        let write = Write {
+            actor: Actor::User {
+                user_id: self.caller()?.user_id,
+            },
+            at: self.site.now(),
+            request_id: self.request_id.clone(),
+            key,
+            chain: Chain::default(),
+            change,
+        };
+        Ok(self.site.store.write(write).await?)
+    }
+}
+
+impl From<WorkspaceError> for Refusal {
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Refused(refused) => refused.into(),
+            // What the store says of its files is for whoever runs it.
+            WorkspaceError::Store(error) => {
+                crate::output::stderr(&format!("error: {}", with_causes(&error)));
+                Self::internal("the store failed; what runs the server was told why")
+            }
+        }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let mut details = refused.details();
+        if let Refused::VersionConflict { current, .. } = &refused {
+            details["current_title"] = json!(current.title);
+            details["current_markdown"] = json!(&*current.markdown);
+            details["updated_at"] = json!(times::rfc3339(current.updated_at));
+        }
+        Self::new(refused.code(), with_causes(&refused)).details(details)
+    }
+}

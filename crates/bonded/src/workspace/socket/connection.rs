@@ -1,0 +1,240 @@
+//! One client's socket, from its greeting to its end.
+//!
+//! Nothing is queued for a client: events are read from the store when the last ones have been taken, so that a slow
+//! client costs no memory, and one that takes nothing is dropped.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use bonded_kernel::workspace::UserId;
+use futures_util::future::select_all;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
+
+use super::heard::{self, Heard, Subject};
+use super::stream::Stream;
+use super::{patch, told};
+use crate::workspace::access;
+use crate::workspace::refusal::Refusal;
+use crate::workspace::site::Site;
+
+/// How many streams one client may follow at once.
+const STREAMS_MAX: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Connection<S> {
+    site: Arc<Site>,
+    user: UserId,
+    /// What the client came in with; it is looked at again and again.
+    headers: HeaderMap,
+    socket: WebSocketStream<S>,
+    streams: Vec<Stream>,
+    heard_at: Instant,
+    beat_at: Instant,
+}
+
+/// Why a socket is closed.
+struct Over(CloseCode, &'static str);
+
+enum News {
+    Heard(Message),
+    Gone,
+    Stream(usize),
+    Beat,
+    Stop,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub(super) fn new(site: Arc<Site>, user: UserId, headers: HeaderMap, stream: S) -> Self {
+        let limits = Limits::default().max_payload_len(Some(site.settings.body_bytes_max));
+        let socket = ServerBuilder::new().limits(limits).serve(stream);
+        let now = Instant::now();
+        Self {
+            beat_at: now + site.settings.heartbeat,
+            heard_at: now,
+            streams: vec![],
+            site,
+            user,
+            headers,
+            socket,
+        }
+    }
+
+    /// Talks until either side has enough.
+    pub(super) async fn talk(mut self) {
+        loop {
+            let went_on = match self.news().await {
+                News::Heard(message) => self.heard(message).await,
+                News::Stream(index) => self.follow(index).await,
+                News::Beat => self.beat().await,
+                News::Stop => Err(Over(CloseCode::GOING_AWAY, "the server is stopping")),
+                News::Gone => return,
+            };
+            if let Err(Over(code, why)) = went_on {
+                let close = self.socket.send(Message::close(Some(code), why));
+                // It is over, whether or not the client hears of it.
+                let _unheard = timeout(self.site.settings.heartbeat, close).await;
+                return;
+            }
+        }
+    }
+
+    async fn news(&mut self) -> News {
+        let Self {
+            site,
+            socket,
+            streams,
+            beat_at,
+            ..
+        } = self;
+        let changed = async {
+            if streams.is_empty() {
+                return std::future::pending().await;
+            }
+            let changes = streams.iter().map(|stream| Box::pin(stream.changed(site)));
+            select_all(changes).await.1
+        };
+        tokio::select! {
+            () = site.stop.cancelled() => News::Stop,
+            message = socket.next() => match message {
+                Some(Ok(message)) => News::Heard(message),
+                Some(Err(_)) | None => News::Gone,
+            },
+            index = changed => News::Stream(index),
+            () = sleep_until(*beat_at) => News::Beat,
+        }
+    }
+
+    async fn heard(&mut self, message: Message) -> Result<(), Over> {
+        self.heard_at = Instant::now();
+        if message.is_close() {
+            return Err(Over(CloseCode::NORMAL_CLOSURE, ""));
+        }
+        if message.is_ping() || message.is_pong() {
+            return Ok(());
+        }
+        let (request_id, heard) = heard::read(message.as_payload());
+        let name = request_id.as_deref();
+        let answered = match heard {
+            Ok(heard) => self.answer(name, heard).await,
+            Err(refusal) => Err(refusal),
+        };
+        match answered {
+            Ok(None) => Ok(()),
+            Ok(Some(reply)) => self.tell(&reply).await,
+            Err(refusal) => self.tell(&told::error(name, &refusal)).await,
+        }
+    }
+
+    async fn answer(&mut self, name: Option<&str>, heard: Heard) -> Result<Option<Value>, Refusal> {
+        match heard {
+            Heard::Ping => Ok(Some(told::pong(name))),
+            Heard::ApplyPatch(patch) => patch::apply(&self.site, self.user, name, patch)
+                .await
+                .map(Some),
+            Heard::Subscribe { of, cursor } => self.subscribe(name, of, cursor).await.map(Some),
+            Heard::Unsubscribe { stream_id } => {
+                self.streams.retain(|stream| stream.id() != stream_id);
+                Ok(Some(told::unsubscribed(name, &stream_id)))
+            }
+            Heard::Ack {
+                stream_id,
+                event_seq,
+            } => self.ack(&stream_id, event_seq).map(|()| None),
+        }
+    }
+
+    async fn subscribe(
+        &mut self,
+        name: Option<&str>,
+        of: Subject,
+        cursor: Option<u64>,
+    ) -> Result<Value, Refusal> {
+        // Subscribing again begins anew at the cursor that is said now.
+        self.streams.retain(|stream| stream.of != of);
+        if self.streams.len() >= STREAMS_MAX {
+            return Err(Refusal::bad(format!(
+                "at most {STREAMS_MAX} streams over one socket"
+            )));
+        }
+        let (stream, version) = Stream::begin(&self.site, self.user, of, cursor).await?;
+        let reply = told::subscribed(name, &stream, version);
+        self.streams.push(stream);
+        Ok(reply)
+    }
+
+    /// The client keeps its own cursor; what it acknowledges is only checked against what it was told.
+    fn ack(&self, stream_id: &str, event_seq: u64) -> Result<(), Refusal> {
+        let stream = self.streams.iter().find(|stream| stream.id() == stream_id);
+        match stream {
+            Some(stream) if event_seq <= stream.cursor => Ok(()),
+            Some(stream) => {
+                let message = format!(
+                    "{stream_id} was told up to {}, not {event_seq}",
+                    stream.cursor
+                );
+                Err(Refusal::new("WS_BAD_PAYLOAD", message))
+            }
+            None => Err(Refusal::new(
+                "WS_BAD_PAYLOAD",
+                "there is no such stream over this socket",
+            )),
+        }
+    }
+
+    /// Tells what is new on a stream, some of it at a time.
+    async fn follow(&mut self, index: usize) -> Result<(), Over> {
+        let Some(stream) = self.streams.get_mut(index) else {
+            return Ok(());
+        };
+        let next = stream.next(&self.site, self.user).await;
+        let events = match next {
+            Ok(events) => events
+                .iter()
+                .map(|event| told::event(stream, event))
+                .collect(),
+            Err(refusal) => {
+                let gone = self.streams.swap_remove(index);
+                let refusal = refusal.details(json!({ "stream_id": gone.id() }));
+                vec![told::error(None, &refusal)]
+            }
+        };
+        for event in events {
+            self.tell(&event).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows that the server lives, and finds out whether the client does and may still listen.
+    async fn beat(&mut self) -> Result<(), Over> {
+        let settings = &self.site.settings;
+        self.beat_at = Instant::now() + settings.heartbeat;
+        if self.heard_at.elapsed() >= settings.client_timeout {
+            return Err(Over(
+                CloseCode::GOING_AWAY,
+                "nothing was heard for too long",
+            ));
+        }
+        if let Err(refusal) = access::caller(&self.site, &self.headers, false).await {
+            self.tell(&told::error(None, &refusal)).await?;
+            return Err(Over(
+                CloseCode::POLICY_VIOLATION,
+                "who asks is not known any more",
+            ));
+        }
+        self.send(Message::ping("")).await
+    }
+
+    async fn tell(&mut self, message: &Value) -> Result<(), Over> {
+        self.send(Message::text(message.to_string())).await
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Over> {
+        let too_slow = || Over(CloseCode::GOING_AWAY, "what was sent was not taken");
+        let sent = timeout(self.site.settings.client_timeout, self.socket.send(message)).await;
+        sent.map_err(|_| too_slow())?.map_err(|_| too_slow())
+    }
+}

@@ -1,0 +1,199 @@
+//! What a client says over its socket.
+
+use bonded_kernel::workspace::{NoteId, PatchOp, WorkspaceId};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::workspace::ask::fields;
+use crate::workspace::body;
+use crate::workspace::refusal::Refusal;
+
+const REQUEST_ID_CHARS_MAX: usize = 128;
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Heard {
+    Subscribe { of: Subject, cursor: Option<u64> },
+    Unsubscribe { stream_id: String },
+    Ack { stream_id: String, event_seq: u64 },
+    ApplyPatch(Patch),
+    Ping,
+}
+
+/// What a stream is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Note(NoteId),
+    Workspace(WorkspaceId),
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Patch {
+    pub(super) note_id: NoteId,
+    pub(super) base_version: u64,
+    pub(super) patch_ops: Vec<PatchOp>,
+    pub(super) idempotency_key: String,
+    /// The client's clock; it is heard and not believed.
+    #[serde(default, rename = "client_ts")]
+    _client_ts: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfNote {
+    note_id: NoteId,
+    cursor: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfWorkspace {
+    workspace_id: WorkspaceId,
+    cursor: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfStream {
+    stream_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Acked {
+    stream_id: String,
+    event_seq: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Reads a message. The name that the client gave it comes back in any case, so that it knows what is answered.
+pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, Refusal>) {
+    let mut message = match body::parse(text) {
+        Ok(message) => message,
+        Err(refusal) => return (None, Err(bad(refusal.message))),
+    };
+    let Value::Object(said) = &mut message else {
+        return (None, Err(bad("a message is a JSON object with a type")));
+    };
+    let request_id = match said.remove("request_id") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) if name.chars().count() <= REQUEST_ID_CHARS_MAX => Some(name),
+        Some(_) => {
+            return (
+                None,
+                Err(bad("request_id: a text of at most 128 characters")),
+            );
+        }
+    };
+    let Some(Value::String(kind)) = said.remove("type") else {
+        return (
+            request_id,
+            Err(bad("a message needs a type, which is a text")),
+        );
+    };
+    (request_id, of_kind(&kind, message))
+}
+
+fn of_kind(kind: &str, message: Value) -> Result<Heard, Refusal> {
+    let heard = match kind {
+        "subscribe_note" => fields(message).map(|it: OfNote| Heard::Subscribe {
+            of: Subject::Note(it.note_id),
+            cursor: it.cursor,
+        }),
+        "subscribe_workspace" => fields(message).map(|it: OfWorkspace| Heard::Subscribe {
+            of: Subject::Workspace(it.workspace_id),
+            cursor: it.cursor,
+        }),
+        "unsubscribe_note" | "unsubscribe_workspace" => {
+            fields(message).map(|it: OfStream| Heard::Unsubscribe {
+                stream_id: it.stream_id,
+            })
+        }
+        "ack" => fields(message).map(|it: Acked| Heard::Ack {
+            stream_id: it.stream_id,
+            event_seq: it.event_seq,
+        }),
+        "apply_patch" => fields(message).map(Heard::ApplyPatch),
+        "ping" => fields(message).map(|Nothing {}| Heard::Ping),
+        _ => {
+            let shown: String = kind.chars().take(64).collect();
+            let message = format!("there is no message of type {shown:?}");
+            return Err(Refusal::new("WS_UNKNOWN_MESSAGE", message));
+        }
+    };
+    heard.map_err(|refusal| bad(refusal.message))
+}
+
+fn bad(message: impl Into<String>) -> Refusal {
+    Refusal::new("WS_BAD_PAYLOAD", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_is_understood_or_refused_with_its_own_name() {
+        let id = "6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11";
+        let rows = [
+            (
+                format!(r#"{{"type":"subscribe_note","request_id":"r","note_id":"{id}"}}"#),
+                Some("r"),
+                None,
+            ),
+            (
+                format!(r#"{{"type":"subscribe_workspace","workspace_id":"{id}","cursor":null}}"#),
+                None,
+                None,
+            ),
+            (
+                format!(
+                    r#"{{"type":"apply_patch","note_id":"{id}","base_version":1,"patch_ops":[{{"retain":1}},{{"insert":"x"}}],"idempotency_key":"k","client_ts":1}}"#
+                ),
+                None,
+                None,
+            ),
+            (
+                r#"{"type":"ping","request_id":"r"}"#.into(),
+                Some("r"),
+                None,
+            ),
+            (
+                r#"{"type":"dance","request_id":"r"}"#.into(),
+                Some("r"),
+                Some("WS_UNKNOWN_MESSAGE"),
+            ),
+            (
+                r#"{"type":"ack","request_id":"r"}"#.into(),
+                Some("r"),
+                Some("WS_BAD_PAYLOAD"),
+            ),
+            (
+                r#"{"type":"ping","request_id":7}"#.into(),
+                None,
+                Some("WS_BAD_PAYLOAD"),
+            ),
+            (
+                r#"{"type":"ping","more":7}"#.into(),
+                None,
+                Some("WS_BAD_PAYLOAD"),
+            ),
+            (r#"{"type":7}"#.into(), None, Some("WS_BAD_PAYLOAD")),
+            ("[]".into(), None, Some("WS_BAD_PAYLOAD")),
+            ("{".into(), None, Some("WS_BAD_PAYLOAD")),
+            ("[".repeat(100_000), None, Some("WS_BAD_PAYLOAD")),
+        ];
+        for (text, name, expected) in rows {
+            let (request_id, heard) = read(text.as_bytes());
+            assert_eq!(request_id.as_deref(), name, "{text:.80}");
+            assert_eq!(
+                heard.err().map(|refusal| refusal.code),
+                expected,
+                "{text:.80}"
+            );
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `bonded note`, `bonded rule`, `bonded export` and `bonded import`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::place::{Done, Place};
+use crate::server::Server;
+
+/// A place with a data directory of that name.
+fn place_with(names: &[&str]) -> Place {
+    let place = Place::new();
+    for name in names {
+        let done = place.bonded(&["init", &place.path(name).display().to_string()]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+    }
+    place
+}
+
+/// Runs a command on a data directory.
+fn on(place: &Place, data: &str, words: &[&str]) -> Done {
+    let data = place.path(data).display().to_string();
+    let (command, rest) = words.split_first().expect("there is a command");
+    let all: Vec<&str> = [*command, "--data", &data]
+        .iter()
+        .chain(rest)
+        .copied()
+        .collect();
+    place.bonded(&all)
+}
+
+fn ok(done: Done) -> String {
+    assert_eq!(done.code, Some(0), "{done:?}");
+    done.stdout.trim_end().to_owned()
+}
+
+#[test]
+fn a_note_is_written_shown_changed_searched_and_deleted() {
+    let place = place_with(&["data"]);
+    let id = ok(on(
+        &place,
+        "data",
+        &[
+            "note",
+            "add",
+            "Shopping",
+            "- milk",
+            "--keywords",
+            "home,food",
+        ],
+    ));
+    assert_eq!(
+        ok(on(&place, "data", &["note", "show", "Shopping"])),
+        "- milk"
+    );
+    ok(on(
+        &place,
+        "data",
+        &["note", "edit", "shopping", "- milk and bread"],
+    ));
+    assert_eq!(
+        ok(on(&place, "data", &["note", "show", &id])),
+        "- milk and bread"
+    );
+    assert_eq!(
+        ok(on(&place, "data", &["note", "show", &id, "--at", "1"])),
+        "- milk"
+    );
+    let whole: Value =
+        serde_json::from_str(&ok(on(&place, "data", &["note", "show", &id, "--json"])))
+            .expect("JSON");
+    assert_eq!(
+        (&whole["version"], &whole["keywords"]),
+        (&json!(2), &json!(["home", "food"]))
+    );
+    assert!(ok(on(&place, "data", &["note", "list"])).contains("Shopping"));
+    assert!(ok(on(&place, "data", &["note", "search", "bread"])).contains(&id));
+    let history = ok(on(&place, "data", &["note", "history", &id]));
+    assert!(
+        history.contains("note.created") && history.contains("note.updated"),
+        "{history}"
+    );
+    let stale = on(
+        &place,
+        "data",
+        &["note", "edit", &id, "late", "--base-version", "1"],
+    );
+    assert_eq!(stale.code, Some(4), "{stale:?}");
+    assert!(stale.stderr.contains("VERSION_CONFLICT"), "{stale:?}");
+    ok(on(&place, "data", &["note", "delete", &id]));
+    assert!(!ok(on(&place, "data", &["note", "list"])).contains("Shopping"));
+    ok(on(&place, "data", &["note", "undelete", &id]));
+    let missing = on(&place, "data", &["note", "show", "Nothing"]);
+    assert_eq!(missing.code, Some(4));
+    assert!(missing.stderr.contains("NOTE_NOT_FOUND"), "{missing:?}");
+    let nowhere = on(&place, "nowhere", &["note", "list"]);
+    assert_eq!(nowhere.code, Some(4));
+    assert!(nowhere.stderr.contains("bonded init"), "{nowhere:?}");
+}
+
+#[test]
+fn a_rule_is_added_listed_switched_and_launched() {
+    let place = place_with(&["data"]);
+    let file = place.path("rule.json");
+    let rule = json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
+    std::fs::write(&file, rule.to_string()).expect("a file can be written");
+    let file = file.display().to_string();
+    let id = ok(on(&place, "data", &["rule", "add", &file]));
+    assert!(ok(on(&place, "data", &["rule", "list"])).contains("kjxlkj_agent"));
+    ok(on(&place, "data", &["rule", "disable", &id]));
+    let shown: Value =
+        serde_json::from_str(&ok(on(&place, "data", &["rule", "show", &id]))).expect("JSON");
+    assert_eq!(shown["enabled"], false);
+    ok(on(&place, "data", &["rule", "enable", &id]));
+    let run = ok(on(&place, "data", &["rule", "launch", &id]));
+    assert!(ok(on(&place, "data", &["rule", "runs"])).contains(&run));
+    std::fs::write(place.path("rule.json"), r#"{"trigger":"never"}"#)
+        .expect("a file can be written");
+    let refused = on(&place, "data", &["rule", "add", &file]);
+    assert_eq!(refused.code, Some(4));
+    for part in ["RULE_INVALID", "/trigger", "action_json"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+}
+
+fn files(dir: &Path) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(dir).expect("the directory is there");
+    let read = |path: std::path::PathBuf| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+            .to_owned();
+        (
+            name,
+            std::fs::read_to_string(&path).expect("a file can be read"),
+        )
+    };
+    entries
+        .map(|entry| read(entry.expect("an entry can be read").path()))
+        .collect()
+}
+
+#[test]
+fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
+    let place = place_with(&["data", "other"]);
+    let texts = [
+        "",
+        "---\nnot: fields\n---\n",
+        "a\r\nb\n\n",
+        "# Grüße\n\n[[One]]",
+        "no newline at the end",
+    ];
+    for (index, text) in texts.iter().enumerate() {
+        let title = format!("Note: \"{index}\" — [x] #y");
+        ok(on(
+            &place,
+            "data",
+            &["note", "add", "--keywords", "a b,c", &title, text],
+        ));
+        ok(on(
+            &place,
+            "data",
+            &["note", "edit", &title, "--keywords", "x"],
+        ));
+    }
+    let (first, second) = (place.path("first"), place.path("second"));
+    ok(on(
+        &place,
+        "data",
+        &["export", &first.display().to_string()],
+    ));
+    let done = on(&place, "other", &["import", &first.display().to_string()]);
+    assert!(
+        done.stderr.contains("5 new, 0 changed, 0 as they were"),
+        "{done:?}"
+    );
+    ok(on(
+        &place,
+        "other",
+        &["export", &second.display().to_string()],
+    ));
+    let exported = files(&first);
+    assert_eq!(exported.len(), texts.len());
+    assert_eq!(files(&second), exported);
+    let again = on(&place, "other", &["import", &first.display().to_string()]);
+    assert!(
+        again.stderr.contains("0 new, 0 changed, 5 as they were"),
+        "{again:?}"
+    );
+    let full = on(&place, "other", &["export", &second.display().to_string()]);
+    assert_eq!(
+        full.code,
+        Some(4),
+        "a directory with files is left alone: {full:?}"
+    );
+}
+
+#[test]
+fn a_broken_file_stops_the_import_before_anything_is_taken_in() {
+    let place = place_with(&["data"]);
+    let dir = place.path("files");
+    std::fs::create_dir(&dir).expect("a directory can be made");
+    std::fs::write(dir.join("a.md"), "# Good\n").expect("a file can be written");
+    std::fs::write(dir.join("b.md"), "---\ntitel: x\n---\n").expect("a file can be written");
+    let done = on(&place, "data", &["import", &dir.display().to_string()]);
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert!(done.stderr.contains("b.md"), "{done:?}");
+    assert_eq!(ok(on(&place, "data", &["note", "list"])), "");
+    std::fs::remove_file(dir.join("b.md")).expect("a file can be removed");
+    ok(on(&place, "data", &["import", &dir.display().to_string()]));
+    assert_eq!(
+        ok(on(&place, "data", &["note", "show", "a"])),
+        "# Good",
+        "a plain file is named by its name"
+    );
+}
+
+#[test]
+fn the_terminal_and_the_server_share_one_store() {
+    let server = Server::start();
+    let data = server.place.path("data").display().to_string();
+    let id =
+        ok(server
+            .place
+            .bonded(&["note", "--data", &data, "add", "From the terminal", "text"]));
+    let read = server.owner.get(&format!("/api/notes/{id}"));
+    assert_eq!(
+        (read.status, &read.json()["title"]),
+        (200, &json!("From the terminal"))
+    );
+    server.note("From the server", "text");
+    let list = ok(server.place.bonded(&["note", "--data", &data, "list"]));
+    assert!(list.contains("From the server"), "{list}");
+}

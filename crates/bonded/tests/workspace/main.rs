@@ -1,0 +1,22 @@
+//! `bonded serve --data` as its clients meet it: the real program, raw HTTP, raw sockets, and the command line.
+
+#[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "scripts and logs are for runs")]
+mod place;
+
+#[path = "../serve/http.rs"]
+#[expect(dead_code, reason = "event streams are for agents")]
+mod http;
+
+mod access;
+mod automation;
+mod bad_input;
+mod cli;
+mod contract;
+mod notes;
+mod patches;
+mod search;
+mod server;
+mod socket;
+mod starts;
+mod streams;

@@ -1,0 +1,140 @@
+//! Patches over a socket.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::socket::Socket;
+
+fn patch(note: &Value, base: u64, ops: Value, key: &str) -> Value {
+    json!({
+        "type": "apply_patch",
+        "note_id": note["note_id"],
+        "base_version": base,
+        "patch_ops": ops,
+        "idempotency_key": key,
+        "client_ts": "2026-11-15T18:00:00Z",
+    })
+}
+
+#[test]
+fn a_patch_is_committed_once_for_each_key() {
+    let server = Server::start();
+    let note = server.note("One", "héllo");
+    let mut socket = Socket::open(&server, &server.owner);
+    socket.follow_note(&note, None);
+    let message = patch(
+        &note,
+        1,
+        json!([{ "retain": 2 }, { "delete": 3 }, { "insert": "y" }]),
+        "k1",
+    );
+    let committed = socket.ask(message.clone());
+    assert_eq!(committed["type"], "patch_committed", "{committed}");
+    assert_eq!(
+        (&committed["version"], &committed["idempotency_key"]),
+        (&json!(2), &json!("k1"))
+    );
+    let mut again = socket.ask(message);
+    again["request_id"] = committed["request_id"].clone();
+    assert_eq!(again, committed);
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    let now = server.owner.get(&path).json();
+    assert_eq!(
+        (&now["markdown"], &now["version"]),
+        (&json!("héy"), &json!(2))
+    );
+    let event = socket.next();
+    assert_eq!(event["event_seq"], committed["event_seq"]);
+}
+
+#[test]
+fn a_patch_for_another_version_is_rejected_with_both() {
+    let server = Server::start();
+    let note = server.note("One", "text");
+    let mut socket = Socket::open(&server, &server.owner);
+    assert_eq!(
+        socket.ask(patch(&note, 1, json!([{ "insert": "a" }]), "k1"))["version"],
+        2
+    );
+    let rejected = socket.ask(patch(&note, 1, json!([{ "insert": "b" }]), "k2"));
+    assert_eq!(rejected["type"], "patch_rejected", "{rejected}");
+    assert_eq!(
+        (&rejected["expected_version"], &rejected["current_version"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(rejected["reason"], "VERSION_MISMATCH");
+}
+
+#[test]
+fn a_patch_that_does_not_fit_or_is_not_allowed_changes_nothing() {
+    let server = Server::start();
+    let note = server.note("One", "text");
+    let (_, viewer) = server.user("ada", Some("viewer"));
+    let mut owner = Socket::open(&server, &server.owner);
+    let mut reader = Socket::open(&server, &viewer);
+    let rows = [(&mut owner, json!([{ "retain": 5 }]), "k1", "INVALID_PATCH")];
+    for (socket, ops, key, expected) in rows {
+        assert_eq!(socket.ask(patch(&note, 1, ops, key))["code"], expected);
+    }
+    let bad = [
+        json!([{ "keep": 1 }]),
+        json!([{ "retain": -1 }]),
+        json!([1]),
+        json!("x"),
+    ];
+    for ops in bad {
+        assert_eq!(
+            owner.ask(patch(&note, 1, ops.clone(), "k2"))["code"],
+            "WS_BAD_PAYLOAD",
+            "{ops}"
+        );
+    }
+    assert_eq!(
+        owner.ask(patch(&note, 1, json!([]), ""))["code"],
+        "WS_BAD_PAYLOAD"
+    );
+    let refused = reader.ask(patch(&note, 1, json!([{ "insert": "x" }]), "k3"));
+    assert_eq!(refused["code"], "WS_FORBIDDEN", "{refused}");
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    assert_eq!(server.owner.get(&path).json()["version"], 1);
+}
+
+#[test]
+fn several_clients_that_patch_converge_on_one_text() {
+    let server = Server::start();
+    let note = server.note("One", "");
+    let writers: Vec<_> = (0..4)
+        .map(|writer| {
+            let (address, headers) = (server.address.clone(), server.owner.headers().to_owned());
+            let note = note.clone();
+            std::thread::spawn(move || {
+                let mut socket = Socket::open_at(&address, &headers);
+                let (mut version, mut done) = (1, 0);
+                while done < 10 {
+                    let key = format!("{writer}-{done}-{version}");
+                    let reply = socket.ask(patch(&note, version, json!([{ "insert": "x" }]), &key));
+                    match reply["type"].as_str() {
+                        Some("patch_committed") => {
+                            done += 1;
+                            version = reply["version"].as_u64().expect("a version");
+                        }
+                        _ => {
+                            version = reply["current_version"]
+                                .as_u64()
+                                .unwrap_or_else(|| panic!("{reply}"))
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.join().expect("a writer does not panic");
+    }
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    let now = server.owner.get(&path).json();
+    assert_eq!(
+        (&now["version"], &now["markdown"]),
+        (&json!(41), &json!("x".repeat(40)))
+    );
+}

@@ -1,0 +1,365 @@
+//! Streams over a socket: replayed without gap or duplicate, live, and over when the right to them is.
+
+use std::net::Shutdown;
+
+use serde_json::{Value, json};
+
+use crate::server::{Client, Server, code};
+use crate::socket::{Heard, Socket, upgrade};
+
+fn write(server: &Server, note: &Value, version: u64) {
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    let body = json!({ "base_version": version, "markdown": format!("v{}", version + 1) });
+    let changed = server.owner.patch(&path, &body);
+    assert_eq!(changed.status, 200, "{changed:?}");
+}
+
+#[test]
+fn a_workspace_is_replayed_in_order_and_then_followed() {
+    let server = Server::with_config(&json!({ "websocket": { "replay_batch_size": 3 } }));
+    let workspace = server.workspace();
+    let note = server.note("One", "v1");
+    for version in 1..10 {
+        write(&server, &note, version);
+    }
+    let mut socket = Socket::open(&server, &server.owner);
+    let subscribed = socket.follow_workspace(&workspace, Some(0));
+    assert_eq!(subscribed["type"], "subscribed", "{subscribed}");
+    assert_eq!(subscribed["stream_id"], format!("workspace:{workspace}"));
+    assert_eq!(subscribed["replay_cursor"], 0);
+    let count = subscribed["current_version"].as_u64().expect("a number");
+    assert!(
+        count >= 11,
+        "the workspace, its note and nine changes: {count}"
+    );
+    assert_eq!(socket.seqs(count as usize), (1..=count).collect::<Vec<_>>());
+    write(&server, &note, 10);
+    let live = socket.next();
+    assert_eq!(
+        (&live["type"], &live["event_seq"]),
+        (&json!("workspace_event"), &json!(count + 1))
+    );
+    assert_eq!(live["event"]["event_type"], "note.updated");
+    assert_eq!(live["event"]["payload"]["markdown"], "v11");
+}
+
+#[test]
+fn a_client_that_comes_back_hears_what_it_missed_and_nothing_twice() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    let note = server.note("One", "v1");
+    let mut socket = Socket::open(&server, &server.owner);
+    let stream_id = format!("workspace:{workspace}");
+    let count = socket.follow_workspace(&workspace, Some(0))["current_version"]
+        .as_u64()
+        .expect("a number");
+    let seqs = socket.seqs(count as usize);
+    let acked = seqs[seqs.len() - 2];
+    socket.send(&json!({ "type": "ack", "stream_id": stream_id, "event_seq": acked }));
+    let too_far = socket.ask(json!({ "type": "ack", "stream_id": stream_id, "event_seq": 999 }));
+    assert_eq!(too_far["code"], "WS_BAD_PAYLOAD");
+    drop(socket);
+    for version in 1..4 {
+        write(&server, &note, version);
+    }
+    let place = server.crash();
+    let server = Server::start_in(place);
+    let mut socket = Socket::open(&server, &server.owner);
+    socket.follow_workspace(&workspace, Some(acked));
+    assert_eq!(socket.seqs(4), (acked + 1..=acked + 4).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_note_is_followed_without_what_happens_to_others() {
+    let server = Server::start();
+    let (note, other) = (server.note("One", "v1"), server.note("Two", "v1"));
+    write(&server, &note, 1);
+    let mut socket = Socket::open(&server, &server.owner);
+    let subscribed = socket.follow_note(&note, Some(0));
+    assert_eq!(subscribed["current_version"], 2, "{subscribed}");
+    for version in [1, 2] {
+        let event = socket.next();
+        assert_eq!(
+            (&event["type"], &event["version"]),
+            (&json!("note_event"), &json!(version))
+        );
+    }
+    write(&server, &other, 1);
+    write(&server, &note, 2);
+    let live = socket.next();
+    assert_eq!(
+        (&live["note_id"], &live["version"]),
+        (&note["note_id"], &json!(3))
+    );
+    let seq = live["event_seq"].as_u64();
+    let mut later = Socket::open(&server, &server.owner);
+    later.follow_note(&note, seq.map(|seq| seq - 1));
+    assert_eq!(
+        later.next()["version"],
+        3,
+        "the cursor is the place in the workspace's stream"
+    );
+    let gone =
+        later.ask(json!({ "type": "unsubscribe_note", "stream_id": subscribed["stream_id"] }));
+    assert_eq!(gone["type"], "unsubscribed");
+    write(&server, &note, 3);
+    assert_eq!(
+        later.ask(json!({ "type": "ping" }))["type"],
+        "pong",
+        "nothing comes before it"
+    );
+    assert_eq!(socket.next()["version"], 4);
+}
+
+#[test]
+fn without_a_cursor_only_what_is_new_is_told() {
+    let server = Server::start();
+    let note = server.note("One", "v1");
+    let mut socket = Socket::open(&server, &server.owner);
+    let subscribed = socket.follow_workspace(&server.workspace(), None);
+    assert_eq!(subscribed["replay_cursor"], subscribed["current_version"]);
+    write(&server, &note, 1);
+    let seq = subscribed["replay_cursor"].as_u64().expect("a number");
+    assert_eq!(socket.seqs(1), [seq + 1]);
+}
+
+#[test]
+fn a_cursor_outside_what_is_kept_is_stale() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    let mut socket = Socket::open(&server, &server.owner);
+    let refused = socket.follow_workspace(&workspace, Some(1_000_000));
+    assert_eq!(
+        (&refused["type"], &refused["code"]),
+        (&json!("error"), &json!("STALE_CURSOR"))
+    );
+    let details = &refused["details"];
+    assert_eq!(details["stream_id"], format!("workspace:{workspace}"));
+    assert_eq!(details["requested_cursor"], 1_000_000);
+    assert_eq!(details["min_available_cursor"], 0);
+    assert_eq!(details["recovery"], "resubscribe_full");
+    assert_eq!(
+        socket.follow_workspace(&workspace, None)["type"],
+        "subscribed"
+    );
+}
+
+#[test]
+fn events_that_are_not_kept_any_more_make_a_cursor_stale() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    server.note("One", "v1");
+    let (place, _) = server.stop();
+    let store =
+        rusqlite::Connection::open(place.path("data/workspace.db")).expect("the store is a file");
+    store
+        .execute_batch(
+            "DROP TRIGGER event_not_deleted; PRAGMA foreign_keys = OFF; DELETE FROM event WHERE seq = 1;",
+        )
+        .expect("the first event can be cut off");
+    drop(store);
+    let server = Server::start_in(place);
+    let mut socket = Socket::open(&server, &server.owner);
+    let refused = socket.follow_workspace(&workspace, Some(0));
+    assert_eq!(refused["code"], "STALE_CURSOR", "{refused}");
+    assert_eq!(refused["details"]["min_available_cursor"], 1);
+    socket.follow_workspace(&workspace, Some(1));
+    assert_eq!(socket.seqs(1), [2]);
+}
+
+#[test]
+fn a_stream_ends_when_the_role_is_revoked() {
+    let server = Server::start();
+    let (id, client) = server.user("ada", Some("viewer"));
+    let note = server.note("One", "v1");
+    let mut socket = Socket::open(&server, &client);
+    socket.follow_workspace(&server.workspace(), None);
+    write(&server, &note, 1);
+    assert_eq!(socket.next()["type"], "workspace_event");
+    let member = format!("/api/workspaces/{}/members/{id}", server.workspace());
+    assert_eq!(server.owner.delete(&member).status, 204);
+    let over = socket.next();
+    assert_eq!(
+        (&over["type"], &over["code"]),
+        (&json!("error"), &json!("WS_FORBIDDEN"))
+    );
+    write(&server, &note, 2);
+    assert_eq!(
+        socket.ask(json!({ "type": "ping" }))["type"],
+        "pong",
+        "nothing comes before it"
+    );
+    assert_eq!(
+        socket.follow_workspace(&server.workspace(), None)["code"],
+        "WS_FORBIDDEN"
+    );
+    assert_eq!(socket.follow_note(&note, None)["code"], "WS_FORBIDDEN");
+}
+
+#[test]
+fn only_who_is_known_and_asks_for_a_socket_gets_one() {
+    let server = Server::start();
+    let (_, head) = upgrade(&server, "");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let (_, head) = upgrade(&server, "\r\nAuthorization: Bearer wrong");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let plain = server.owner.get("/ws");
+    assert_eq!((plain.status, code(&plain).as_str()), (400, "BAD_REQUEST"));
+    let session = crate::access::log_in(&server);
+    let foreign = format!("{}\r\nOrigin: http://evil.example", session.headers());
+    let (_, head) = upgrade(&server, &foreign);
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let own = format!("\r\nOrigin: http://{}", server.address);
+    let client = Client::with(&server.address, &format!("{}{own}", session.headers()));
+    let mut socket = Socket::open(&server, &client);
+    assert_eq!(socket.ask(json!({ "type": "ping" }))["type"], "pong");
+}
+
+#[test]
+fn a_client_that_is_logged_out_or_silent_is_let_go() {
+    let beats = json!({ "websocket": { "heartbeat_interval_ms": 50, "client_timeout_ms": 300 } });
+    let server = Server::with_config(&beats);
+    let session = crate::access::log_in(&server);
+    let mut socket = Socket::open(&server, &session);
+    assert_eq!(socket.ask(json!({ "type": "ping" }))["type"], "pong");
+    assert_eq!(session.post("/api/auth/logout", &json!({})).status, 204);
+    assert_eq!(socket.next()["code"], "AUTH_REQUIRED");
+    assert_eq!(socket.hear(), Heard::Closed(Some(1008)));
+    let (mut silent, _) = upgrade(&server, server.owner.headers());
+    let mut rest = vec![];
+    std::io::Read::read_to_end(&mut silent, &mut rest).expect("the server ends it");
+    assert!(
+        rest.windows(2).any(|code| code == 1001_u16.to_be_bytes()),
+        "{rest:?}"
+    );
+    // Whoever answers stays.
+    let mut alive = Socket::open(&server, &server.owner);
+    let began = std::time::Instant::now();
+    while began.elapsed() < std::time::Duration::from_millis(900) {
+        assert_eq!(alive.ask(json!({ "type": "ping" }))["type"], "pong");
+    }
+}
+
+#[test]
+fn hostile_frames_end_the_socket_and_hostile_messages_are_refused() {
+    let server = Server::start();
+    let mut socket = Socket::open(&server, &server.owner);
+    let rows = [
+        ("{", "WS_BAD_PAYLOAD"),
+        ("[]", "WS_BAD_PAYLOAD"),
+        (r#"{"type":"dance"}"#, "WS_UNKNOWN_MESSAGE"),
+        (
+            r#"{"type":"subscribe_note","note_id":"no id"}"#,
+            "WS_BAD_PAYLOAD",
+        ),
+        (
+            r#"{"type":"subscribe_note","note_id":"6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11"}"#,
+            "NOTE_NOT_FOUND",
+        ),
+        (
+            r#"{"type":"subscribe_workspace","workspace_id":"6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11"}"#,
+            "WORKSPACE_NOT_FOUND",
+        ),
+    ];
+    for (text, expected) in rows {
+        socket.send_frame(1, text.as_bytes());
+        assert_eq!(socket.next()["code"], expected, "{text}");
+    }
+    socket.send_frame(1, "[".repeat(1_000_000).as_bytes());
+    assert_eq!(socket.next()["code"], "WS_BAD_PAYLOAD");
+    let hostile: [&[u8]; 4] = [
+        &[0x81, 0x01, b'x'],
+        &[
+            0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4,
+        ],
+        &[0xf3, 0x80, 1, 2, 3, 4],
+        &[0x81, 0x81, 1, 2, 3, 4, 0xff],
+    ];
+    for bytes in hostile {
+        let mut socket = Socket::open(&server, &server.owner);
+        socket.send_raw(bytes);
+        assert!(matches!(socket.hear(), Heard::Closed(_)), "{bytes:?}");
+    }
+    assert_eq!(server.nobody().get("/healthz").status, 200);
+}
+
+#[test]
+fn many_who_come_back_again_and_again_all_hear_the_same() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    let note = server.note("One", "v1");
+    let (clients, writes) = (12, 30);
+    let last = {
+        let mut socket = Socket::open(&server, &server.owner);
+        socket.follow_workspace(&workspace, None)["current_version"]
+            .as_u64()
+            .expect("a number")
+            + writes
+    };
+    let readers: Vec<_> = (0..clients)
+        .map(|reader: u64| {
+            let (address, headers) = (server.address.clone(), server.owner.headers().to_owned());
+            let workspace = workspace.clone();
+            std::thread::spawn(move || {
+                hear_until(&address, &headers, &workspace, last, 1 + reader % 5)
+            })
+        })
+        .collect();
+    for version in 1..=writes {
+        write(&server, &note, version);
+    }
+    for reader in readers {
+        assert_eq!(
+            reader.join().expect("a reader does not panic"),
+            (1..=last).collect::<Vec<_>>()
+        );
+    }
+}
+
+/// Reads a few events, goes away, comes back, until the last one.
+fn hear_until(address: &str, headers: &str, workspace: &str, last: u64, at_once: u64) -> Vec<u64> {
+    let mut heard = vec![];
+    while heard.last() != Some(&last) {
+        let mut socket = Socket::open_at(address, headers);
+        let cursor = heard.last().copied().unwrap_or(0);
+        socket.follow_workspace(workspace, Some(cursor));
+        for _ in 0..at_once.min(last - cursor) {
+            heard.extend(socket.seqs(1));
+        }
+        socket.drop_hard();
+    }
+    heard
+}
+
+#[test]
+fn a_slow_client_holds_nobody_up() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    let note = server.note("One", "v1");
+    let mut slow = Socket::open(&server, &server.owner);
+    slow.follow_workspace(&workspace, Some(0));
+    let large = "x".repeat(1 << 20);
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    for version in 1..=12 {
+        let body = json!({ "base_version": version, "markdown": format!("{version}{large}") });
+        assert_eq!(server.owner.patch(&path, &body).status, 200);
+    }
+    let mut quick = Socket::open(&server, &server.owner);
+    let last = quick.follow_workspace(&workspace, Some(0))["current_version"]
+        .as_u64()
+        .expect("a number");
+    assert_eq!(quick.seqs(last as usize), (1..=last).collect::<Vec<_>>());
+    // It reads at last, and has missed nothing.
+    assert_eq!(slow.seqs(last as usize), (1..=last).collect::<Vec<_>>());
+}
+
+impl Socket {
+    pub(crate) fn open_at(address: &str, headers: &str) -> Self {
+        Self::opened(crate::socket::upgrade_at(address, headers))
+    }
+
+    /// Goes away as a machine does that lost its network.
+    pub(crate) fn drop_hard(self) {
+        let _gone = self.into_stream().shutdown(Shutdown::Both);
+    }
+}
