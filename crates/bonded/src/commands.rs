@@ -51,7 +51,12 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         Command::Work(args) => Some(Ground::enter(args)),
         _ => None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let mut runtime = match &cli.command {
+        // What one client searches for must not hold up the others.
+        Command::Serve(args) if args.data.is_some() => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Code::Internal, format!("cannot start: {error}")))?;

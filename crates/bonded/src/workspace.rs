@@ -14,6 +14,7 @@ mod diff;
 pub(crate) mod front_matter;
 pub(crate) mod ids;
 pub(crate) mod notebook;
+pub(crate) mod opened;
 mod password;
 mod query;
 mod rate;
@@ -23,7 +24,6 @@ mod routes;
 pub(crate) mod shown;
 pub(crate) mod site;
 mod socket;
-pub(crate) mod surroundings;
 pub(crate) mod times;
 
 use std::sync::Arc;

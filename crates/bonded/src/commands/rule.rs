@@ -91,7 +91,7 @@ async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
         fields.entry("workspace_id").or_insert(own);
     }
     let draft =
-        RuleDraft::check(&written, &book.surroundings).map_err(|faults| invalid(&faults))?;
+        RuleDraft::check(&written, &*book.surroundings).map_err(|faults| invalid(&faults))?;
     let change = Change::CreateRule {
         rule_id: ids::rule(),
         draft: Box::new(draft),

@@ -11,7 +11,6 @@ use axum::Router;
 use bonded_host::agent::{self, Agent, AgentTools, UnknownWindow, Workplace};
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
-use bonded_state::workspace::WorkspaceStore;
 use tokio::net::TcpListener;
 
 use crate::agents::Shown;
@@ -20,10 +19,9 @@ use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Settings, Tokens};
 use crate::signals::{Stopping, stop_on_signal};
-use crate::workspace::config_file::{self, LISTEN};
-use crate::workspace::data_dir::DataDir;
-use crate::workspace::surroundings::Surroundings;
-use crate::workspace::{self, Site};
+use crate::workspace;
+use crate::workspace::config_file::LISTEN;
+use crate::workspace::opened::Opened;
 use crate::{agents, output, settings};
 
 /// Runs under way are let go on for a while.
@@ -38,7 +36,10 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         return serve_agents(args, store, said, |_| Router::default()).await;
     };
     let opened = Opened::open(data).await?;
-    let said = args.listen.clone().unwrap_or_else(|| opened.listen.clone());
+    let said = args
+        .listen
+        .clone()
+        .unwrap_or_else(|| opened.configured.config.server.bind_addr.clone());
     if args.served.agent_files.is_empty() {
         let addresses = addresses(&said)?;
         let stop = stop_on_signal(STOPPING);
@@ -87,43 +88,6 @@ async fn serve_agents(
     serve::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A data directory that is ready to be served.
-struct Opened {
-    dir: DataDir,
-    store: Arc<WorkspaceStore>,
-    settings: workspace::site::Settings,
-    listen: String,
-}
-
-impl Opened {
-    /// Makes what is missing, checks what is there, and says where the owner's token is when it is new.
-    async fn open(path: &Path) -> Result<Self, CliError> {
-        let (dir, made) = DataDir::make(path)?;
-        for line in made {
-            output::stderr(&line);
-        }
-        let config = config_file::read(&dir.config_file())?;
-        for warning in config.warnings.into_iter().chain(dir.check_prompt()?) {
-            output::stderr(&format!("warning: {warning}"));
-        }
-        let store = dir.open_store()?;
-        if let Some(token) = dir.set_up(&store).await? {
-            output::stderr(&format!("the owner's token is in {}", token.display()));
-        }
-        Ok(Self {
-            dir,
-            store,
-            settings: config.settings,
-            listen: config.listen,
-        })
-    }
-
-    fn site(self, stop: CancellationToken) -> Arc<Site> {
-        let surroundings = Surroundings::new(self.dir.path());
-        Site::new(self.store, self.settings, surroundings, stop)
-    }
 }
 
 /// Agents that are ready to be served, by whatever protocol.

@@ -11,7 +11,6 @@ use super::refusal::Refusal;
 use super::site::Site;
 
 pub(super) const SESSION_COOKIE: &str = "bonded_session";
-const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ pub(super) async fn caller(
     };
     let (caller, csrf_token) = by_session(site, cookie).await?;
     if changes {
-        check_csrf(headers, &csrf_token)?;
+        check_csrf(headers, &site.settings.csrf_header, &csrf_token)?;
     }
     Ok(caller)
 }
@@ -109,14 +108,14 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
 }
 
-fn check_csrf(headers: &HeaderMap, csrf_token: &str) -> Result<(), Refusal> {
+fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Result<(), Refusal> {
     if !is_same_origin(headers) {
         return Err(Refusal::new(
             "CSRF_INVALID",
             "the request comes from a page of another origin",
         ));
     }
-    let said = headers.get(CSRF_TOKEN).map(|value| value.as_bytes());
+    let said = headers.get(name).map(|value| value.as_bytes());
     let fits = said.is_some_and(|said| bool::from(said.ct_eq(csrf_token.as_bytes())));
     if fits {
         return Ok(());
@@ -224,6 +223,7 @@ mod tests {
 
     #[test]
     fn a_cookie_changes_nothing_without_the_token_that_belongs_to_it() {
+        let name = HeaderName::from_static("x-csrf-token");
         let rows = [
             ("abc", true),
             ("", false),
@@ -232,9 +232,9 @@ mod tests {
             ("abd", false),
         ];
         for (said, expected) in rows {
-            let checked = check_csrf(&headers(&[(CSRF_TOKEN, said)]), "abc");
+            let checked = check_csrf(&headers(&[(name.clone(), said)]), &name, "abc");
             assert_eq!(checked.is_ok(), expected, "{said:?}");
         }
-        assert!(check_csrf(&HeaderMap::new(), "abc").is_err());
+        assert!(check_csrf(&HeaderMap::new(), &name, "abc").is_err());
     }
 }

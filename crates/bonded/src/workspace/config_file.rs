@@ -1,62 +1,72 @@
-//! The settings of `config.json` that the server itself needs.
+//! What the server itself goes by, out of `config.json`.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use axum::http::HeaderName;
+use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file};
 
+use super::data_dir::DataDir;
 use super::site::Settings;
 use crate::error::{CliError, Code};
 
-/// Where the server listens where nobody says otherwise: on this machine only.
+/// Where agents are served where nobody says otherwise: on this machine only.
 pub(crate) const LISTEN: &str = "127.0.0.1:8130";
 
-/// What was read, with what in it means nothing.
+/// A configuration that was read, with what in it means nothing.
 #[derive(Debug)]
-pub(crate) struct ConfigRead {
-    pub(crate) settings: Settings,
-    pub(crate) listen: String,
+pub(crate) struct Configured {
+    pub(crate) config: WorkspaceConfig,
+    pub(crate) surroundings: Arc<HostSurroundings>,
+    /// The agent's prompt.
+    pub(crate) prompt_file: PathBuf,
     pub(crate) warnings: Vec<String>,
 }
 
-/// The file that a new directory begins with.
-pub(crate) fn usual() -> String {
-    let usual = json!({});
-    format!("{usual:#}\n")
-}
-
-pub(crate) fn read(path: &Path) -> Result<ConfigRead, CliError> {
-    let at = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CliError::new(Code::Config, format!("{at}: {error}")))?;
-    let config: Value = serde_json::from_str(&text).map_err(|error| {
-        CliError::new(Code::Config, format!("CONFIG_JSON_INVALID: {at}: {error}"))
+pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
+    let read = WorkspaceConfig::load(&dir.config_file()).map_err(|error| {
+        CliError::new(Code::Config, error.to_string())
             .hint("correct the file, or remove it and start again: it is then made anew")
     })?;
-    let number = |pointer: &str, usual: u64| {
-        config
-            .pointer(pointer)
-            .and_then(Value::as_u64)
-            .unwrap_or(usual)
-    };
-    let millis = |pointer, usual| Duration::from_millis(number(pointer, usual));
-    let text = |pointer: &str, usual: &str| {
-        let said = config.pointer(pointer).and_then(Value::as_str);
-        said.unwrap_or(usual).to_owned()
-    };
-    Ok(ConfigRead {
-        settings: Settings {
-            request_timeout: millis("/server/request_timeout_ms", 15_000),
-            body_bytes_max: (number("/server/max_request_body_mb", 16) as usize) << 20,
-            writes_per_second_max: number("/server/writes_per_second_max", 500) as u32,
-            secure_cookies: config.pointer("/security/secure_cookies") == Some(&Value::Bool(true)),
-            search_mode: text("/search/default_mode", "hybrid"),
-            has_embeddings: false,
-            heartbeat: millis("/websocket/heartbeat_interval_ms", 10_000),
-            client_timeout: millis("/websocket/client_timeout_ms", 30_000),
-            replay_batch: number("/websocket/replay_batch_size", 200) as usize,
+    let mut warnings = read.warnings;
+    if !read.config.server.cors_allowed_origins.is_empty() {
+        let file = dir.config_file();
+        let file = file.display();
+        warnings.push(format!("{file}: server.cors_allowed_origins has no effect yet: pages of other origins are refused"));
+    }
+    Ok(Configured {
+        surroundings: Arc::new(read.config.surroundings(dir.path())),
+        prompt_file: data_file(dir.path(), &read.config.agent.prompt_path),
+        config: read.config,
+        warnings,
+    })
+}
+
+/// The settings that requests and sockets are answered by.
+pub(crate) fn settings(config: &WorkspaceConfig) -> Result<Settings, CliError> {
+    let (server, websocket, security) = (&config.server, &config.websocket, &config.security);
+    let csrf_header = HeaderName::from_bytes(security.csrf_header.as_bytes()).map_err(|_| {
+        let said = &security.csrf_header;
+        CliError::new(
+            Code::Config,
+            format!("security.csrf_header: {said:?} is no name of a header"),
+        )
+    })?;
+    Ok(Settings {
+        request_timeout: Duration::from_millis(server.request_timeout_ms),
+        body_bytes_max: (server.max_request_body_mb as usize).saturating_mul(1 << 20),
+        writes_per_second_max: server.writes_per_second_max,
+        secure_cookies: security.secure_cookies,
+        same_site: match security.same_site.as_str() {
+            "strict" => "Strict",
+            _ => "Lax",
         },
-        listen: text("/server/bind_addr", LISTEN),
-        warnings: vec![],
+        csrf_header,
+        search_mode: config.search.default_mode.clone(),
+        has_embeddings: config.search.semantic_enabled,
+        heartbeat: Duration::from_millis(websocket.heartbeat_interval_ms),
+        client_timeout: Duration::from_millis(websocket.client_timeout_ms),
+        replay_batch: websocket.replay_batch_size as usize,
     })
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change};
 use bonded_state::workspace::{WorkspaceStore, Write};
 
@@ -35,7 +36,7 @@ impl DataDir {
             .create(path)
             .map_err(|error| dir.fault(path, &error))?;
         let mut made = vec![];
-        let config = crate::workspace::config_file::usual();
+        let config = WorkspaceConfig::default().text();
         for (name, text) in [(CONFIG_FILE, config.as_str()), (PROMPT_FILE, PROMPT)] {
             if dir.write_new(name, text, 0o644)? {
                 made.push(format!("made {}", dir.file(name).display()));
@@ -81,9 +82,8 @@ impl DataDir {
     }
 
     /// Checks the agent's prompt and tells what in it means nothing.
-    pub(crate) fn check_prompt(&self) -> Result<Vec<String>, CliError> {
-        let path = self.file(PROMPT_FILE);
-        let bytes = fs::read(&path).map_err(|error| self.fault(&path, &error))?;
+    pub(crate) fn check_prompt(&self, path: &Path) -> Result<Vec<String>, CliError> {
+        let bytes = fs::read(path).map_err(|error| self.fault(path, &error))?;
         match AgentPrompt::read(&bytes) {
             Ok(read) => {
                 let warning = |fault| format!("{}: {fault}", path.display());

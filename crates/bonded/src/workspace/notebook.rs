@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use bonded_host::workspace::config::HostSurroundings;
 use bonded_kernel::workspace::{Actor, Chain, Change, Note, NoteId, Rule, Workspace};
 use bonded_state::workspace::{WorkspaceStore, Write, Written};
 
+use super::config_file;
 use super::data_dir::DataDir;
 use super::site::now;
 use super::store_error;
-use super::surroundings::Surroundings;
 use crate::args::PlaceArgs;
 use crate::error::{CliError, Code};
 
@@ -16,7 +17,7 @@ use crate::error::{CliError, Code};
 pub(crate) struct Notebook {
     pub(crate) store: Arc<WorkspaceStore>,
     pub(crate) workspace: Workspace,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: Arc<HostSurroundings>,
 }
 
 impl Notebook {
@@ -42,7 +43,7 @@ impl Notebook {
         Ok(Self {
             store,
             workspace,
-            surroundings: Surroundings::new(dir.path()),
+            surroundings: config_file::read(&dir)?.surroundings,
         })
     }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use axum::http::HeaderName;
 use bonded_host::CancellationToken;
+use bonded_host::workspace::config::HostSurroundings;
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::UserId;
 use bonded_kernel::workspace::{Actor, Chain, Change, Refused};
@@ -14,13 +16,14 @@ use tokio::sync::Semaphore;
 use super::ask::Ask;
 use super::rate::Rate;
 use super::refusal::Refusal;
-use super::surroundings::Surroundings;
+use super::socket::SOCKETS_MAX;
 use super::times;
 use crate::error::with_causes;
 
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
 const LOGINS_MAX: u32 = 10;
 const LOGINS_WINDOW: Duration = Duration::from_secs(15 * 60);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Passwords that are hashed at once.
 const HASHING_MAX: usize = 2;
 
@@ -31,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) body_bytes_max: usize,
     pub(crate) writes_per_second_max: u32,
     pub(crate) secure_cookies: bool,
+    pub(crate) same_site: &'static str,
+    pub(crate) csrf_header: HeaderName,
     pub(crate) search_mode: String,
     pub(crate) has_embeddings: bool,
     pub(crate) heartbeat: Duration,
@@ -48,14 +53,14 @@ pub(crate) struct Site {
     pub(super) logins: Rate<[u8; 32]>,
     pub(super) hashing: Semaphore,
     pub(super) sockets: Arc<Semaphore>,
-    pub(super) surroundings: Surroundings,
+    pub(super) surroundings: Arc<HostSurroundings>,
 }
 
 impl Site {
     pub(crate) fn new(
         store: Arc<WorkspaceStore>,
         settings: Settings,
-        surroundings: Surroundings,
+        surroundings: Arc<HostSurroundings>,
         stop: CancellationToken,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -63,12 +68,18 @@ impl Site {
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
             logins: Rate::new(LOGINS_MAX, LOGINS_WINDOW),
             hashing: Semaphore::new(HASHING_MAX),
-            sockets: Arc::new(Semaphore::new(super::socket::SOCKETS_MAX)),
+            sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             store,
             settings,
             surroundings,
             stop,
         })
+    }
+
+    /// Waits until all sockets have heard that the server stops; not for those that do not listen.
+    pub(crate) async fn sockets_closed(&self) {
+        let all = u32::try_from(SOCKETS_MAX).unwrap_or(u32::MAX);
+        let _unheard = tokio::time::timeout(LAST_WORDS, self.sockets.acquire_many(all)).await;
     }
 
     pub(super) fn now(&self) -> Millis {

@@ -15,6 +15,7 @@ mod cli;
 mod contract;
 mod notes;
 mod patches;
+mod reviews;
 mod search;
 mod server;
 mod socket;

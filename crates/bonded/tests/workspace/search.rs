@@ -131,3 +131,21 @@ fn more_than_ten_searches_a_second_are_too_many() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(server.owner.get(&path).status, 200);
 }
+
+#[test]
+fn a_hybrid_search_without_its_embeddings_says_that_it_is_less() {
+    let server = Server::with_config(&json!({ "search": { "semantic_enabled": true } }));
+    server.note("Walrus", "text");
+    let path = format!("/api/search?q=walrus&workspace_id={}", server.workspace());
+    let found = server.owner.get(&path).json();
+    assert_eq!(titles(&found), ["Walrus"]);
+    assert_eq!(
+        (&found["degraded"], &found["degraded_reason"]),
+        (&json!(true), &json!("EMBEDDING_UNAVAILABLE"))
+    );
+    let lexical = server.owner.get(&format!("{path}&mode=lexical")).json();
+    assert_eq!(lexical["degraded"], false, "nothing was lost");
+    let semantic = server.owner.get(&format!("{path}&mode=semantic"));
+    assert_eq!((semantic.status, code(&semantic).as_str()), (422, "SEARCH_MODE_INVALID"));
+    assert_eq!(semantic.json()["details"]["reason"], "EMBEDDING_UNAVAILABLE");
+}

@@ -124,8 +124,9 @@ fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refus
     } else {
         ""
     };
+    let same_site = site.settings.same_site;
     let text = format!(
-        "{SESSION_COOKIE}={session}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+        "{SESSION_COOKIE}={session}; Path=/; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
     );
     HeaderValue::from_str(&text)
         .map_err(|_| Refusal::internal("the session cannot be written as a cookie"))

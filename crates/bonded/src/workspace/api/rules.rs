@@ -48,7 +48,7 @@ fn invalid(faults: &[Fault]) -> Refusal {
 pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
     let written: Value = ask.body()?;
     let draft =
-        RuleDraft::check(&written, &ask.site.surroundings).map_err(|faults| invalid(&faults))?;
+        RuleDraft::check(&written, &*ask.site.surroundings).map_err(|faults| invalid(&faults))?;
     permit(&ask, draft.workspace_id, Permission::ManageRules).await?;
     let change = Change::CreateRule {
         rule_id: ids::rule(),
@@ -61,7 +61,7 @@ pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal
 pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
     let changes: Value = ask.body()?;
     let rule = found(&ask, Permission::ManageRules).await?;
-    let draft = rule.draft.patched(&changes, &ask.site.surroundings);
+    let draft = rule.draft.patched(&changes, &*ask.site.surroundings);
     let change = Change::UpdateRule {
         rule_id: rule.rule_id,
         draft: Box::new(draft.map_err(|faults| invalid(&faults))?),

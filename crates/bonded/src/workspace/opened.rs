@@ -1,0 +1,53 @@
+//! A data directory that is ready to be served: what was missing is made, what is there is checked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bonded_host::CancellationToken;
+use bonded_state::workspace::WorkspaceStore;
+
+use super::Site;
+use super::config_file::{self, Configured};
+use super::data_dir::DataDir;
+use super::site::Settings;
+use crate::error::CliError;
+use crate::output;
+
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) dir: DataDir,
+    pub(crate) store: Arc<WorkspaceStore>,
+    pub(crate) configured: Configured,
+    settings: Settings,
+}
+
+impl Opened {
+    /// Opens a directory, and says what it made and where the owner's token is when it is new.
+    pub(crate) async fn open(path: &Path) -> Result<Self, CliError> {
+        let (dir, made) = DataDir::make(path)?;
+        for line in made {
+            output::stderr(&line);
+        }
+        let configured = config_file::read(&dir)?;
+        let odd = dir.check_prompt(&configured.prompt_file)?;
+        for warning in configured.warnings.iter().chain(&odd) {
+            output::stderr(&format!("warning: {warning}"));
+        }
+        let settings = config_file::settings(&configured.config)?;
+        let store = dir.open_store()?;
+        if let Some(token) = dir.set_up(&store).await? {
+            output::stderr(&format!("the owner's token is in {}", token.display()));
+        }
+        Ok(Self {
+            dir,
+            store,
+            configured,
+            settings,
+        })
+    }
+
+    pub(crate) fn site(self, stop: CancellationToken) -> Arc<Site> {
+        let surroundings = self.configured.surroundings;
+        Site::new(self.store, self.settings, surroundings, stop)
+    }
+}
