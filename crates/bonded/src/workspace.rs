@@ -21,6 +21,7 @@ mod rate;
 mod refusal;
 mod request_id;
 mod routes;
+pub(crate) mod serving;
 pub(crate) mod shown;
 pub(crate) mod site;
 mod socket;

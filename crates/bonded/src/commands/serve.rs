@@ -22,6 +22,7 @@ use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace;
 use crate::workspace::config_file::LISTEN;
 use crate::workspace::opened::Opened;
+use crate::workspace::serving::Serving;
 use crate::{agents, output, settings};
 
 /// Runs under way are let go on for a while.
@@ -33,7 +34,7 @@ const STOPPING: Stopping = Stopping {
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let Some(data) = &args.data else {
         let said = args.listen.as_deref().unwrap_or(LISTEN);
-        return serve_agents(args, store, said, |_| Router::default()).await;
+        return serve_agents(args, store, said, |_| Ok(Router::default())).await;
     };
     let opened = Opened::open(data).await?;
     let said = args
@@ -41,20 +42,40 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         .clone()
         .unwrap_or_else(|| opened.configured.config.server.bind_addr.clone());
     if args.served.agent_files.is_empty() {
-        let addresses = addresses(&said)?;
-        let stop = stop_on_signal(STOPPING);
-        let listener = listen(&addresses, &said).await?;
-        let router = workspace::lone_router(opened.site(stop.clone()));
-        let stop_after = Duration::from_secs(args.stop_after);
-        serve::serve_router(listener, router, stop_after, stop).await;
-        return Ok(ExitCode::SUCCESS);
+        return serve_workspace(args, store, &said, opened).await;
     }
     let runs = opened.dir.runs_file();
-    let store = store.unwrap_or(&runs);
-    serve_agents(args, Some(store), &said, |stop| {
-        workspace::router(opened.site(stop))
-    })
-    .await
+    let mut serving = None;
+    let served = serve_agents(args, Some(store.unwrap_or(&runs)), &said, |stop| {
+        let begun = Serving::begin(opened, &args.served, store, stop)?;
+        let router = workspace::router(begun.site.clone());
+        serving = Some(begun);
+        Ok(router)
+    });
+    let code = Box::pin(served).await?;
+    if let Some(serving) = serving {
+        serving.ended().await;
+    }
+    Ok(code)
+}
+
+/// Serves a workspace and nothing else.
+async fn serve_workspace(
+    args: &ServeArgs,
+    store: Option<&Path>,
+    said: &str,
+    opened: Opened,
+) -> Result<ExitCode, CliError> {
+    let addresses = addresses(said)?;
+    let stop = stop_on_signal(STOPPING);
+    let listener = bind(&addresses, said).await?;
+    let serving = Serving::begin(opened, &args.served, store, stop.clone())?;
+    told_address(&listener, said)?;
+    let router = workspace::lone_router(serving.site.clone());
+    let stop_after = Duration::from_secs(args.stop_after);
+    serve::serve_router(listener, router, stop_after, stop).await;
+    serving.ended().await;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Serves agents, and what is `beside` them.
@@ -62,7 +83,7 @@ async fn serve_agents(
     args: &ServeArgs,
     store: Option<&Path>,
     said: &str,
-    beside: impl FnOnce(CancellationToken) -> Router,
+    beside: impl FnOnce(CancellationToken) -> Result<Router, CliError>,
 ) -> Result<ExitCode, CliError> {
     let prepared = Prepared::new(&args.served, store, || {
         let tokens = tokens(args)?;
@@ -84,7 +105,7 @@ async fn serve_agents(
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);
-    let beside = beside(stop.clone());
+    let beside = beside(stop.clone())?;
     serve::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
@@ -217,12 +238,26 @@ fn no_token(listen: &str) -> CliError {
 }
 
 async fn listen(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {
-    let failed = |error: std::io::Error| {
-        CliError::new(Code::Listen, format!("cannot listen on {said}: {error}"))
-            .hint("choose another port: --listen 127.0.0.1:0 takes any that is free")
-    };
-    let listener = TcpListener::bind(addresses).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    output::stderr(&format!("listening on http://{address}"));
+    let listener = bind(addresses, said).await?;
+    told_address(&listener, said)?;
     Ok(listener)
+}
+
+async fn bind(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {
+    let bound = TcpListener::bind(addresses).await;
+    bound.map_err(|error| no_listener(said, &error))
+}
+
+/// Says where the server is to be found.
+fn told_address(listener: &TcpListener, said: &str) -> Result<(), CliError> {
+    let address = listener
+        .local_addr()
+        .map_err(|error| no_listener(said, &error))?;
+    output::stderr(&format!("listening on http://{address}"));
+    Ok(())
+}
+
+fn no_listener(said: &str, error: &std::io::Error) -> CliError {
+    CliError::new(Code::Listen, format!("cannot listen on {said}: {error}"))
+        .hint("choose another port: --listen 127.0.0.1:0 takes any that is free")
 }

@@ -1,8 +1,8 @@
 //! What a run proposes, judged by a person.
 
 use bonded_kernel::workspace::{
-    Actor, Chain, Change, EventId, Fire, NewNote, NoteEdit, NoteWrite, OperationId, Proposal, RuleId,
-    RunEnd, RunMove, WorkspaceId, run_of_firing,
+    Actor, Chain, Change, EventId, Fire, NewNote, NoteEdit, NoteWrite, OperationId, Proposal,
+    RuleId, RunEnd, RunMove, WorkspaceId, run_of_firing,
 };
 use bonded_kernel::{Millis, RunId};
 use bonded_state::workspace::{WorkspaceStore, Write};
@@ -21,17 +21,26 @@ fn write(store: &WorkspaceStore, actor: Actor, change: Change) {
         chain: Chain::default(),
         change,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
-    runtime.block_on(store.write(write)).expect("the store takes it");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime can be made");
+    runtime
+        .block_on(store.write(write))
+        .expect("the store takes it");
 }
 
 /// A run of a rule that has proposed a new note and two changes of one, as an agent in reviewed mode does.
 fn proposed(server: &Server, note: &Value) -> RunId {
-    let store = WorkspaceStore::open_existing(&server.place.path("data/workspace.db")).expect("the store is there");
+    let store = WorkspaceStore::open_existing(&server.place.path("data/workspace.db"))
+        .expect("the store is there");
     let workspace_id: WorkspaceId = server.workspace().parse().expect("an id");
     let rule = json!({ "workspace_id": workspace_id, "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
     let rule = server.owner.post("/api/automation/rules", &rule).json();
-    let rule_id: RuleId = rule["rule_id"].as_str().expect("an id").parse().expect("an id");
+    let rule_id: RuleId = rule["rule_id"]
+        .as_str()
+        .expect("an id")
+        .parse()
+        .expect("an id");
     let event = EventId::from_bytes([9; 16]);
     let run_id = run_of_firing(rule_id, event);
     let fire = Fire {
@@ -42,10 +51,21 @@ fn proposed(server: &Server, note: &Value) -> RunId {
     };
     // The test is the engine of this run: it has ended before the server's looks for it.
     write(&store, Actor::System, Change::Fire(fire));
-    write(&store, Actor::System, Change::MoveRun { run_id: run_id.clone(), to: RunMove::Running });
+    write(
+        &store,
+        Actor::System,
+        Change::MoveRun {
+            run_id: run_id.clone(),
+            to: RunMove::Running,
+        },
+    );
     let edit = |text: &str| {
         Proposal::UpdateNote(NoteWrite {
-            note_id: note["note_id"].as_str().expect("an id").parse().expect("an id"),
+            note_id: note["note_id"]
+                .as_str()
+                .expect("an id")
+                .parse()
+                .expect("an id"),
             base_version: 1,
             edit: NoteEdit {
                 markdown: Some(text.into()),
@@ -67,7 +87,10 @@ fn proposed(server: &Server, note: &Value) -> RunId {
         run_id: run_id.clone(),
         rule_id,
     };
-    for (id, proposal) in OPERATIONS.into_iter().zip([new, edit("one\nTWO\nthree"), edit("other")]) {
+    for (id, proposal) in OPERATIONS
+        .into_iter()
+        .zip([new, edit("one\nTWO\nthree"), edit("other")])
+    {
         let change = Change::Propose {
             operation_id: OperationId::from_bytes(id),
             workspace_id,
@@ -76,7 +99,14 @@ fn proposed(server: &Server, note: &Value) -> RunId {
         write(&store, agent.clone(), change);
     }
     let end = RunMove::Succeeded(RunEnd::default());
-    write(&store, Actor::System, Change::MoveRun { run_id: run_id.clone(), to: end });
+    write(
+        &store,
+        Actor::System,
+        Change::MoveRun {
+            run_id: run_id.clone(),
+            to: end,
+        },
+    );
     run_id
 }
 
@@ -91,7 +121,10 @@ fn operations_are_shown_with_a_diff_and_applied_or_rejected() {
     let note = server.note("One", "one\ntwo\nthree");
     let run = format!("/api/automation/runs/{}", proposed(&server, &note));
     let shown = server.owner.get(&run).json();
-    let operations = shown["operations"].as_array().unwrap_or_else(|| panic!("{shown}")).clone();
+    let operations = shown["operations"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{shown}"))
+        .clone();
     let statuses: Vec<_> = operations.iter().map(|it| it["status"].clone()).collect();
     assert_eq!(statuses, ["pending", "pending", "pending"]);
     let diff = operations[1]["diff"].as_str().expect("a diff").to_owned();
@@ -100,25 +133,62 @@ fn operations_are_shown_with_a_diff_and_applied_or_rejected() {
     for wrong in ["maybe", ""] {
         let body = json!({ "decisions": [decision(0, "apply"), decision(1, wrong)] });
         let refused = server.owner.post(&review, &body);
-        assert_eq!((refused.status, code(&refused).as_str()), (400, "BAD_REQUEST"), "{wrong:?}");
+        assert_eq!(
+            (refused.status, code(&refused).as_str()),
+            (400, "BAD_REQUEST"),
+            "{wrong:?}"
+        );
     }
     let (_, viewer) = server.user("ada", Some("viewer"));
     let body = json!({ "decisions": [decision(0, "reject"), decision(1, "apply")] });
     assert_eq!(code(&viewer.post(&review, &body)), "ROLE_FORBIDDEN");
     let reviewed = server.owner.post(&review, &body);
-    assert_eq!((reviewed.status, reviewed.json()), (200, json!({ "status": "reviewed" })), "{reviewed:?}");
-    let changed = server.owner.get(&format!("/api/notes/{}", note["note_id"].as_str().expect("an id"))).json();
-    assert_eq!((&changed["markdown"], &changed["version"]), (&json!("one\nTWO\nthree"), &json!(2)));
+    assert_eq!(
+        (reviewed.status, reviewed.json()),
+        (200, json!({ "status": "reviewed" })),
+        "{reviewed:?}"
+    );
+    let changed = server
+        .owner
+        .get(&format!(
+            "/api/notes/{}",
+            note["note_id"].as_str().expect("an id")
+        ))
+        .json();
+    assert_eq!(
+        (&changed["markdown"], &changed["version"]),
+        (&json!("one\nTWO\nthree"), &json!(2))
+    );
     let after = server.owner.get(&run).json();
-    let statuses: Vec<_> = after["operations"].as_array().expect("a list").iter().map(|it| it["status"].clone()).collect();
+    let statuses: Vec<_> = after["operations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|it| it["status"].clone())
+        .collect();
     assert_eq!(statuses, ["rejected", "applied", "pending"]);
     assert_eq!(after["operations"][0]["reject_reason"], "not now");
-    let missing = server.owner.get("/api/notes/07070707-0707-0707-0707-070707070707");
+    let missing = server
+        .owner
+        .get("/api/notes/07070707-0707-0707-0707-070707070707");
     assert_eq!(missing.status, 404, "what was rejected was not made");
-    let stale = server.owner.post(&review, &json!({ "decisions": [decision(2, "apply")] }));
-    assert_eq!((stale.status, code(&stale).as_str()), (409, "VERSION_CONFLICT"), "{stale:?}");
-    let again = server.owner.post(&review, &json!({ "decisions": [decision(1, "apply")] }));
-    assert_eq!(again.status, 200, "a decision that was made is the same decision: {again:?}");
-    let other = server.owner.post(&review, &json!({ "decisions": [decision(1, "reject")] }));
+    let stale = server
+        .owner
+        .post(&review, &json!({ "decisions": [decision(2, "apply")] }));
+    assert_eq!(
+        (stale.status, code(&stale).as_str()),
+        (409, "VERSION_CONFLICT"),
+        "{stale:?}"
+    );
+    let again = server
+        .owner
+        .post(&review, &json!({ "decisions": [decision(1, "apply")] }));
+    assert_eq!(
+        again.status, 200,
+        "a decision that was made is the same decision: {again:?}"
+    );
+    let other = server
+        .owner
+        .post(&review, &json!({ "decisions": [decision(1, "reject")] }));
     assert_eq!(other.status, 400, "{other:?}");
 }

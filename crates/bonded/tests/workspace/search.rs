@@ -146,6 +146,12 @@ fn a_hybrid_search_without_its_embeddings_says_that_it_is_less() {
     let lexical = server.owner.get(&format!("{path}&mode=lexical")).json();
     assert_eq!(lexical["degraded"], false, "nothing was lost");
     let semantic = server.owner.get(&format!("{path}&mode=semantic"));
-    assert_eq!((semantic.status, code(&semantic).as_str()), (422, "SEARCH_MODE_INVALID"));
-    assert_eq!(semantic.json()["details"]["reason"], "EMBEDDING_UNAVAILABLE");
+    assert_eq!(
+        (semantic.status, code(&semantic).as_str()),
+        (422, "SEARCH_MODE_INVALID")
+    );
+    assert_eq!(
+        semantic.json()["details"]["reason"],
+        "EMBEDDING_UNAVAILABLE"
+    );
 }

@@ -1,0 +1,108 @@
+//! The workspace at work: what its requests share, and the engine that fires its rules and drives their runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bonded_host::agent::{AgentTools, Workplace};
+use bonded_host::workspace::config::environment;
+use bonded_host::workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
+use bonded_host::{CancellationToken, Host};
+use tokio::task::JoinHandle;
+
+use super::Site;
+use super::opened::Opened;
+use crate::agents::{self, Shown};
+use crate::args::ServedArgs;
+use crate::error::{CliError, Code};
+use crate::{output, settings};
+
+#[derive(Debug)]
+pub(crate) struct Serving {
+    pub(crate) site: Arc<Site>,
+    tools: Arc<AgentTools>,
+    engine: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Begins to fire rules; from now on requests can be answered.
+    pub(crate) fn begin(
+        opened: Opened,
+        args: &ServedArgs,
+        store: Option<&Path>,
+        stop: CancellationToken,
+    ) -> Result<Self, CliError> {
+        let store_file = store.map_or_else(|| opened.dir.runs_file(), Path::to_owned);
+        let workplace = workplace(&opened, args)?;
+        let store = settings::open_store(Some(&store_file))?;
+        let (host, tools) = agents::host(store, workplace.clone(), Shown::default());
+        let surroundings = opened.configured.surroundings.clone();
+        let actions = Actions {
+            loops: None,
+            runs: Some(Arc::new(AgentRuns {
+                host: Arc::<Host>::new(host),
+                limits: settings::own_limits(&args.limits, 0)?,
+                surroundings: surroundings.clone(),
+                moment: agents::moment,
+                workplace,
+            })),
+            work: Some(Arc::new(WorkProcess {
+                program: own_program()?,
+                variables: vec![],
+                surroundings: surroundings.clone(),
+                store_file,
+            })),
+        };
+        let engine = Engine::new(EngineSettings {
+            store: opened.store.clone(),
+            clock: Arc::new(WallClock),
+            concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
+            tell: Arc::new(|message| output::stderr(&format!("rules: {message}"))),
+            surroundings,
+            actions,
+        });
+        let stopped = stop.clone();
+        Ok(Self {
+            engine: tokio::spawn(async move { engine.run(stopped).await }),
+            site: opened.site(stop),
+            tools,
+        })
+    }
+
+    /// Waits, after the stop, for the engine and for the sockets.
+    pub(crate) async fn ended(self) {
+        // An engine that panicked has told so, and is as much at its end.
+        let _ended = self.engine.await;
+        self.site.sockets_closed().await;
+        self.tools.stop().await;
+    }
+}
+
+/// The place of the runs of rules: the data directory, with the variables of its `.env`.
+fn workplace(opened: &Opened, args: &ServedArgs) -> Result<Workplace, CliError> {
+    let dir = std::path::absolute(opened.dir.path()).map_err(|error| {
+        CliError::new(
+            Code::DataDir,
+            format!("{}: {error}", opened.dir.path().display()),
+        )
+    })?;
+    let process = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let environment = environment(&dir, process)
+        .map_err(|error| CliError::new(Code::Config, error.to_string()))?;
+    // Before anything else can be told: the first to speak of secrets decides what is masked.
+    output::mask_with(environment.secrets());
+    Ok(Workplace {
+        environment,
+        ..agents::workplace(&args.agent, &dir)?
+    })
+}
+
+/// This program, for plans that are worked off in a process of their own.
+fn own_program() -> Result<std::path::PathBuf, CliError> {
+    std::env::current_exe().map_err(|error| {
+        CliError::new(
+            Code::Internal,
+            format!("this program cannot be found: {error}"),
+        )
+    })
+}
