@@ -41,6 +41,7 @@ cargo xtask COMMAND
   crash [--kills N]             kill a running process again and again, in release
   work-crash [--kills N] [--trees N]
                                 kill plans of work items at every boundary and at random, in release
+  schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
                                 N = 10 plays one in ten
   bench [--only SECTION] [--rounds N]
@@ -76,6 +77,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),
+        "schemathesis" => soak::schemathesis(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),

@@ -2,12 +2,14 @@
 
 use crate::fault::Fault;
 use crate::options::Options;
+use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
 const SEEDS_DEFAULT: u64 = 100_000;
 const KILLS_DEFAULT: u64 = 500;
 const WORK_KILLS_DEFAULT: u64 = 300;
 const TREES_DEFAULT: u64 = 100;
+const EXAMPLES_DEFAULT: u64 = 200;
 
 pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
     let options = Options::parse(words, &["--seeds", "--from"])?;
@@ -45,6 +47,24 @@ pub(crate) fn work_crash(words: &[String]) -> Result<(), Fault> {
         ),
         || run(command),
     )
+}
+
+pub(crate) fn schemathesis(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--examples"])?;
+    let examples = options.number("--examples")?.unwrap_or(EXAMPLES_DEFAULT);
+    let mut command = cargo([
+        "test",
+        "--package",
+        "bonded",
+        "--test",
+        "workspace",
+        "schemathesis",
+    ]);
+    sdk::install()?.tell(&mut command);
+    command.env("BONDED_SCHEMATHESIS_EXAMPLES", examples.to_string());
+    stage(&format!("{examples} requests for each route"), || {
+        run(command)
+    })
 }
 
 fn release_test(package: &str, test: &str) -> std::process::Command {

@@ -16,6 +16,7 @@ mod contract;
 mod notes;
 mod patches;
 mod reviews;
+mod schemathesis;
 mod search;
 mod server;
 mod socket;
