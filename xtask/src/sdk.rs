@@ -1,5 +1,5 @@
-//! The official client SDKs that the server's tests use, and the verifier that receipts are shown to: exact versions,
-//! installed once below `target`.
+//! The official client SDKs that the server's tests use, the verifier that receipts are shown to, and the tool that makes up
+//! requests from an OpenAPI document: exact versions, installed once below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,13 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
     /// The data directory, as `bonded init` made it
-    #[arg(long, env = "BONDED_DATA", value_name = "DIR", default_value = "data")]
+    #[arg(
+        long,
+        global = true,
+        env = "BONDED_DATA",
+        value_name = "DIR",
+        default_value = "data"
+    )]
     pub(crate) data: PathBuf,
 }
 
@@ -19,7 +25,7 @@ pub(crate) struct PlaceArgs {
     pub(crate) data: DataArgs,
 
     /// The workspace: its id or its name [default: the oldest]
-    #[arg(long, short, value_name = "WORKSPACE")]
+    #[arg(long, short, global = true, value_name = "WORKSPACE")]
     pub(crate) workspace: Option<String>,
 }
 

@@ -117,16 +117,28 @@ impl DataDir {
         if is_new {
             self.write_private(TOKEN_FILE, &token)?;
         }
-        self.make_owner(store, &token).await?;
+        self.make_owner(store, &token, is_new).await?;
         Ok(is_new.then_some(path))
     }
 
-    async fn make_owner(&self, store: &WorkspaceStore, token: &str) -> Result<(), CliError> {
+    async fn make_owner(
+        &self,
+        store: &WorkspaceStore,
+        token: &str,
+        is_new: bool,
+    ) -> Result<(), CliError> {
         let owner = store
             .owner(ids::user(), now())
             .await
             .map_err(super::store_error)?;
         let owner = owner.user_id;
+        // Who removes the file wants the old token to open nothing any more.
+        if is_new {
+            store
+                .revoke_access(owner)
+                .await
+                .map_err(super::store_error)?;
+        }
         let label = TOKEN_FILE.to_owned();
         store
             .add_token(owner, token, label, now())

@@ -1,10 +1,12 @@
 //! The workspace at work: what its requests share, and the engine that fires its rules and drives their runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::agent::{AgentTools, Workplace};
 use bonded_host::workspace::config::environment;
+use bonded_host::workspace::keeper::Keeper;
+use bonded_host::workspace::records::LoopTools;
 use bonded_host::workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
 use bonded_host::{CancellationToken, Host};
 use tokio::task::JoinHandle;
@@ -32,32 +34,13 @@ impl Serving {
         stop: CancellationToken,
     ) -> Result<Self, CliError> {
         let store_file = store.map_or_else(|| opened.dir.runs_file(), Path::to_owned);
-        let workplace = workplace(&opened, args)?;
-        let store = settings::open_store(Some(&store_file))?;
-        let (host, tools) = agents::host(store, workplace.clone(), Shown::default());
-        let surroundings = opened.configured.surroundings.clone();
-        let actions = Actions {
-            loops: None,
-            runs: Some(Arc::new(AgentRuns {
-                host: Arc::<Host>::new(host),
-                limits: settings::own_limits(&args.limits, 0)?,
-                surroundings: surroundings.clone(),
-                moment: agents::moment,
-                workplace,
-            })),
-            work: Some(Arc::new(WorkProcess {
-                program: own_program()?,
-                variables: vec![],
-                surroundings: surroundings.clone(),
-                store_file,
-            })),
-        };
+        let (actions, tools) = actions(&opened, args, store_file)?;
         let engine = Engine::new(EngineSettings {
             store: opened.store.clone(),
             clock: Arc::new(WallClock),
+            surroundings: opened.configured.surroundings.clone(),
             concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
             tell: Arc::new(|message| output::stderr(&format!("rules: {message}"))),
-            surroundings,
             actions,
         });
         let stopped = stop.clone();
@@ -75,6 +58,43 @@ impl Serving {
         self.site.sockets_closed().await;
         self.tools.stop().await;
     }
+}
+
+/// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
+fn actions(
+    opened: &Opened,
+    args: &ServedArgs,
+    store_file: PathBuf,
+) -> Result<(Actions, Arc<AgentTools>), CliError> {
+    let workplace = workplace(opened, args)?;
+    let store = settings::open_store(Some(&store_file))?;
+    let (host, tools) = agents::host(store, workplace.clone(), Shown::default());
+    let host = Arc::new(Host {
+        tools: Arc::new(LoopTools {
+            store: opened.store.clone(),
+            clock: Arc::new(WallClock),
+            others: tools.clone(),
+        }),
+        ..host
+    });
+    let surroundings = opened.configured.surroundings.clone();
+    let actions = Actions {
+        loops: Some(Arc::new(Keeper::new(host.clone(), workplace.dir.clone()))),
+        runs: Some(Arc::new(AgentRuns {
+            host,
+            limits: settings::own_limits(&args.limits, 0)?,
+            surroundings: surroundings.clone(),
+            moment: agents::moment,
+            workplace,
+        })),
+        work: Some(Arc::new(WorkProcess {
+            program: own_program()?,
+            variables: vec![],
+            surroundings,
+            store_file,
+        })),
+    };
+    Ok((actions, tools))
 }
 
 /// The place of the runs of rules: the data directory, with the variables of its `.env`.
@@ -98,7 +118,7 @@ fn workplace(opened: &Opened, args: &ServedArgs) -> Result<Workplace, CliError> 
 }
 
 /// This program, for plans that are worked off in a process of their own.
-fn own_program() -> Result<std::path::PathBuf, CliError> {
+fn own_program() -> Result<PathBuf, CliError> {
     std::env::current_exe().map_err(|error| {
         CliError::new(
             Code::Internal,

@@ -9,6 +9,7 @@ mod place;
 mod http;
 
 mod access;
+mod agents;
 mod automation;
 mod bad_input;
 mod cli;

@@ -40,6 +40,24 @@ fn a_first_start_makes_the_directory_and_says_where_the_token_is() {
 }
 
 #[test]
+fn a_token_whose_file_was_removed_opens_nothing_any_more() {
+    let server = Server::start();
+    let old = server.owner.clone();
+    assert_eq!(old.get("/api/workspaces").status, 200);
+    let (place, _) = server.stop();
+    std::fs::remove_file(place.path("data/owner-token")).expect("a file can be removed");
+    let server = Server::start_in(place);
+    let old = crate::server::Client::with(&server.address, old.headers());
+    assert_eq!(code(&old.get("/api/workspaces")), "INVALID_CREDENTIALS");
+    assert_eq!(server.owner.get("/api/workspaces").status, 200);
+    assert_eq!(
+        server.workspace().len(),
+        36,
+        "the workspace is the same owner's"
+    );
+}
+
+#[test]
 fn a_broken_configuration_or_prompt_stops_the_start_with_its_code() {
     let prompt = |segments: serde_json::Value| {
         json!({ "agent_name": "kjxlkj-agent", "version": "1", "segments": segments }).to_string()
