@@ -182,6 +182,15 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
         &["export", &second.display().to_string()],
     ));
     let exported = files(&first);
+    let listed = ok(on(&place, "data", &["note", "list", "--json"]));
+    for note in listed.lines().map(crate::place::parse) {
+        for field in ["note_id", "title", "created_at", "updated_at"] {
+            let is_there = exported
+                .values()
+                .any(|text| text.contains(&note[field].to_string()));
+            assert!(is_there, "{field} of {note} is not exported");
+        }
+    }
     assert_eq!(exported.len(), texts.len());
     assert_eq!(files(&second), exported);
     let again = on(&place, "other", &["import", &first.display().to_string()]);
