@@ -28,7 +28,7 @@ pub(crate) async fn rule(args: &RuleArgs) -> Result<ExitCode, CliError> {
         RuleCommand::Disable { rule } => switch(&book, rule, false).await?,
         RuleCommand::Launch { rule, event } => launch(&book, rule, event.as_deref()).await?,
         RuleCommand::Runs { rule, limit, json } => {
-            runs(&book, rule.as_deref(), *limit, *json).await?
+            runs(&book, rule.as_deref(), *limit, *json).await?;
         }
     }
     Ok(ExitCode::SUCCESS)

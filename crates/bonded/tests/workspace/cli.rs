@@ -30,7 +30,7 @@ fn on(place: &Place, data: &str, words: &[&str]) -> Done {
     place.bonded(&all)
 }
 
-fn ok(done: Done) -> String {
+fn ok(done: &Done) -> String {
     assert_eq!(done.code, Some(0), "{done:?}");
     done.stdout.trim_end().to_owned()
 }
@@ -38,7 +38,7 @@ fn ok(done: Done) -> String {
 #[test]
 fn a_note_is_written_shown_changed_searched_and_deleted() {
     let place = place_with(&["data"]);
-    let id = ok(on(
+    let id = ok(&on(
         &place,
         "data",
         &[
@@ -51,32 +51,32 @@ fn a_note_is_written_shown_changed_searched_and_deleted() {
         ],
     ));
     assert_eq!(
-        ok(on(&place, "data", &["note", "show", "Shopping"])),
+        ok(&on(&place, "data", &["note", "show", "Shopping"])),
         "- milk"
     );
-    ok(on(
+    ok(&on(
         &place,
         "data",
         &["note", "edit", "shopping", "- milk and bread"],
     ));
     assert_eq!(
-        ok(on(&place, "data", &["note", "show", &id])),
+        ok(&on(&place, "data", &["note", "show", &id])),
         "- milk and bread"
     );
     assert_eq!(
-        ok(on(&place, "data", &["note", "show", &id, "--at", "1"])),
+        ok(&on(&place, "data", &["note", "show", &id, "--at", "1"])),
         "- milk"
     );
     let whole: Value =
-        serde_json::from_str(&ok(on(&place, "data", &["note", "show", &id, "--json"])))
+        serde_json::from_str(&ok(&on(&place, "data", &["note", "show", &id, "--json"])))
             .expect("JSON");
     assert_eq!(
         (&whole["version"], &whole["keywords"]),
         (&json!(2), &json!(["home", "food"]))
     );
-    assert!(ok(on(&place, "data", &["note", "list"])).contains("Shopping"));
-    assert!(ok(on(&place, "data", &["note", "search", "bread"])).contains(&id));
-    let history = ok(on(&place, "data", &["note", "history", &id]));
+    assert!(ok(&on(&place, "data", &["note", "list"])).contains("Shopping"));
+    assert!(ok(&on(&place, "data", &["note", "search", "bread"])).contains(&id));
+    let history = ok(&on(&place, "data", &["note", "history", &id]));
     assert!(
         history.contains("note.created") && history.contains("note.updated"),
         "{history}"
@@ -88,9 +88,9 @@ fn a_note_is_written_shown_changed_searched_and_deleted() {
     );
     assert_eq!(stale.code, Some(4), "{stale:?}");
     assert!(stale.stderr.contains("VERSION_CONFLICT"), "{stale:?}");
-    ok(on(&place, "data", &["note", "delete", &id]));
-    assert!(!ok(on(&place, "data", &["note", "list"])).contains("Shopping"));
-    ok(on(&place, "data", &["note", "undelete", &id]));
+    ok(&on(&place, "data", &["note", "delete", &id]));
+    assert!(!ok(&on(&place, "data", &["note", "list"])).contains("Shopping"));
+    ok(&on(&place, "data", &["note", "undelete", &id]));
     let missing = on(&place, "data", &["note", "show", "Nothing"]);
     assert_eq!(missing.code, Some(4));
     assert!(missing.stderr.contains("NOTE_NOT_FOUND"), "{missing:?}");
@@ -106,15 +106,15 @@ fn a_rule_is_added_listed_switched_and_launched() {
     let rule = json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
     std::fs::write(&file, rule.to_string()).expect("a file can be written");
     let file = file.display().to_string();
-    let id = ok(on(&place, "data", &["rule", "add", &file]));
-    assert!(ok(on(&place, "data", &["rule", "list"])).contains("kjxlkj_agent"));
-    ok(on(&place, "data", &["rule", "disable", &id]));
+    let id = ok(&on(&place, "data", &["rule", "add", &file]));
+    assert!(ok(&on(&place, "data", &["rule", "list"])).contains("kjxlkj_agent"));
+    ok(&on(&place, "data", &["rule", "disable", &id]));
     let shown: Value =
-        serde_json::from_str(&ok(on(&place, "data", &["rule", "show", &id]))).expect("JSON");
+        serde_json::from_str(&ok(&on(&place, "data", &["rule", "show", &id]))).expect("JSON");
     assert_eq!(shown["enabled"], false);
-    ok(on(&place, "data", &["rule", "enable", &id]));
-    let run = ok(on(&place, "data", &["rule", "launch", &id]));
-    assert!(ok(on(&place, "data", &["rule", "runs"])).contains(&run));
+    ok(&on(&place, "data", &["rule", "enable", &id]));
+    let run = ok(&on(&place, "data", &["rule", "launch", &id]));
+    assert!(ok(&on(&place, "data", &["rule", "runs"])).contains(&run));
     std::fs::write(place.path("rule.json"), r#"{"trigger":"never"}"#)
         .expect("a file can be written");
     let refused = on(&place, "data", &["rule", "add", &file]);
@@ -154,19 +154,19 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
     ];
     for (index, text) in texts.iter().enumerate() {
         let title = format!("Note: \"{index}\" — [x] #y");
-        ok(on(
+        ok(&on(
             &place,
             "data",
             &["note", "add", "--keywords", "a b,c", &title, text],
         ));
-        ok(on(
+        ok(&on(
             &place,
             "data",
             &["note", "edit", &title, "--keywords", "x"],
         ));
     }
     let (first, second) = (place.path("first"), place.path("second"));
-    ok(on(
+    ok(&on(
         &place,
         "data",
         &["export", &first.display().to_string()],
@@ -176,13 +176,13 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
         done.stderr.contains("5 new, 0 changed, 0 as they were"),
         "{done:?}"
     );
-    ok(on(
+    ok(&on(
         &place,
         "other",
         &["export", &second.display().to_string()],
     ));
     let exported = files(&first);
-    let listed = ok(on(&place, "data", &["note", "list", "--json"]));
+    let listed = ok(&on(&place, "data", &["note", "list", "--json"]));
     for note in listed.lines().map(crate::place::parse) {
         for field in ["note_id", "title", "created_at", "updated_at"] {
             let is_there = exported
@@ -216,11 +216,11 @@ fn a_broken_file_stops_the_import_before_anything_is_taken_in() {
     let done = on(&place, "data", &["import", &dir.display().to_string()]);
     assert_eq!(done.code, Some(4), "{done:?}");
     assert!(done.stderr.contains("b.md"), "{done:?}");
-    assert_eq!(ok(on(&place, "data", &["note", "list"])), "");
+    assert_eq!(ok(&on(&place, "data", &["note", "list"])), "");
     std::fs::remove_file(dir.join("b.md")).expect("a file can be removed");
-    ok(on(&place, "data", &["import", &dir.display().to_string()]));
+    ok(&on(&place, "data", &["import", &dir.display().to_string()]));
     assert_eq!(
-        ok(on(&place, "data", &["note", "show", "a"])),
+        ok(&on(&place, "data", &["note", "show", "a"])),
         "# Good",
         "a plain file is named by its name"
     );
@@ -240,6 +240,6 @@ fn the_terminal_and_the_server_share_one_store() {
         (200, &json!("From the terminal"))
     );
     server.note("From the server", "text");
-    let list = ok(server.place.bonded(&["note", "--data", &data, "list"]));
+    let list = ok(&server.place.bonded(&["note", "--data", &data, "list"]));
     assert!(list.contains("From the server"), "{list}");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::server::Server;
 use crate::socket::Socket;
 
-fn patch(note: &Value, base: u64, ops: Value, key: &str) -> Value {
+fn patch(note: &Value, base: u64, ops: &Value, key: &str) -> Value {
     json!({
         "type": "apply_patch",
         "note_id": note["note_id"],
@@ -25,7 +25,7 @@ fn a_patch_is_committed_once_for_each_key() {
     let message = patch(
         &note,
         1,
-        json!([{ "retain": 2 }, { "delete": 3 }, { "insert": "y" }]),
+        &json!([{ "retain": 2 }, { "delete": 3 }, { "insert": "y" }]),
         "k1",
     );
     let committed = socket.ask(message.clone());
@@ -53,10 +53,10 @@ fn a_patch_for_another_version_is_rejected_with_both() {
     let note = server.note("One", "text");
     let mut socket = Socket::open(&server, &server.owner);
     assert_eq!(
-        socket.ask(patch(&note, 1, json!([{ "insert": "a" }]), "k1"))["version"],
+        socket.ask(patch(&note, 1, &json!([{ "insert": "a" }]), "k1"))["version"],
         2
     );
-    let rejected = socket.ask(patch(&note, 1, json!([{ "insert": "b" }]), "k2"));
+    let rejected = socket.ask(patch(&note, 1, &json!([{ "insert": "b" }]), "k2"));
     assert_eq!(rejected["type"], "patch_rejected", "{rejected}");
     assert_eq!(
         (&rejected["expected_version"], &rejected["current_version"]),
@@ -74,7 +74,7 @@ fn a_patch_that_does_not_fit_or_is_not_allowed_changes_nothing() {
     let mut reader = Socket::open(&server, &viewer);
     let rows = [(&mut owner, json!([{ "retain": 5 }]), "k1", "INVALID_PATCH")];
     for (socket, ops, key, expected) in rows {
-        assert_eq!(socket.ask(patch(&note, 1, ops, key))["code"], expected);
+        assert_eq!(socket.ask(patch(&note, 1, &ops, key))["code"], expected);
     }
     let bad = [
         json!([{ "keep": 1 }]),
@@ -84,16 +84,16 @@ fn a_patch_that_does_not_fit_or_is_not_allowed_changes_nothing() {
     ];
     for ops in bad {
         assert_eq!(
-            owner.ask(patch(&note, 1, ops.clone(), "k2"))["code"],
+            owner.ask(patch(&note, 1, &ops, "k2"))["code"],
             "WS_BAD_PAYLOAD",
             "{ops}"
         );
     }
     assert_eq!(
-        owner.ask(patch(&note, 1, json!([]), ""))["code"],
+        owner.ask(patch(&note, 1, &json!([]), ""))["code"],
         "WS_BAD_PAYLOAD"
     );
-    let refused = reader.ask(patch(&note, 1, json!([{ "insert": "x" }]), "k3"));
+    let refused = reader.ask(patch(&note, 1, &json!([{ "insert": "x" }]), "k3"));
     assert_eq!(refused["code"], "WS_FORBIDDEN", "{refused}");
     let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
     assert_eq!(server.owner.get(&path).json()["version"], 1);
@@ -112,7 +112,8 @@ fn several_clients_that_patch_converge_on_one_text() {
                 let (mut version, mut done) = (1, 0);
                 while done < 10 {
                     let key = format!("{writer}-{done}-{version}");
-                    let reply = socket.ask(patch(&note, version, json!([{ "insert": "x" }]), &key));
+                    let reply =
+                        socket.ask(patch(&note, version, &json!([{ "insert": "x" }]), &key));
                     match reply["type"].as_str() {
                         Some("patch_committed") => {
                             done += 1;
@@ -121,7 +122,7 @@ fn several_clients_that_patch_converge_on_one_text() {
                         _ => {
                             version = reply["current_version"]
                                 .as_u64()
-                                .unwrap_or_else(|| panic!("{reply}"))
+                                .unwrap_or_else(|| panic!("{reply}"));
                         }
                     }
                 }
