@@ -2,7 +2,7 @@
 
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName};
-use bonded_kernel::workspace::{Permission, Role, UserId, WorkspaceId};
+use bonded_kernel::workspace::{Permission, Role, UserId, WorkspaceId, WorkspaceState};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
@@ -151,9 +151,19 @@ pub(super) async fn role(
     workspace_id: WorkspaceId,
     permission: Permission,
 ) -> Result<Role, Refusal> {
-    let Some(role) = site.store.role(workspace_id, user).await? else {
-        return Err(not_a_member(site, workspace_id).await?);
-    };
+    let (role, workspace) = tokio::join!(
+        site.store.role(workspace_id, user),
+        site.store.workspace(workspace_id)
+    );
+    let is_there = workspace?.is_some_and(|it| it.state != WorkspaceState::Deleted);
+    if !is_there {
+        let message = format!("there is no workspace {workspace_id}");
+        return Err(Refusal::new("WORKSPACE_NOT_FOUND", message));
+    }
+    let role = role?.ok_or_else(|| {
+        let message = format!("you are no member of workspace {workspace_id}; ask an admin of it");
+        Refusal::new("WORKSPACE_FORBIDDEN", message)
+    })?;
     if role.may(permission) {
         return Ok(role);
     }
@@ -162,20 +172,6 @@ pub(super) async fn role(
         "this needs the role {needs} in the workspace, yours is {role}; ask an admin of it"
     );
     Err(Refusal::new("ROLE_FORBIDDEN", message).details(json!({ "role_needed": needs })))
-}
-
-async fn not_a_member(site: &Site, workspace_id: WorkspaceId) -> Result<Refusal, Refusal> {
-    Ok(match site.store.workspace(workspace_id).await? {
-        None => {
-            let message = format!("there is no workspace {workspace_id}");
-            Refusal::new("WORKSPACE_NOT_FOUND", message)
-        }
-        Some(_) => {
-            let message =
-                format!("you are no member of workspace {workspace_id}; ask an admin of it");
-            Refusal::new("WORKSPACE_FORBIDDEN", message)
-        }
-    })
 }
 
 #[cfg(test)]

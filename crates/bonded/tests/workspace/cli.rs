@@ -231,7 +231,7 @@ fn the_terminal_and_the_server_share_one_store() {
     let server = Server::start();
     let data = server.place.path("data").display().to_string();
     let id =
-        ok(server
+        ok(&server
             .place
             .bonded(&["note", "--data", &data, "add", "From the terminal", "text"]));
     let read = server.owner.get(&format!("/api/notes/{id}"));

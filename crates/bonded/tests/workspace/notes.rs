@@ -277,7 +277,7 @@ fn what_changes_things_needs_a_key() {
 }
 
 #[test]
-fn an_archived_workspace_can_only_be_read() {
+fn an_archived_workspace_can_only_be_read_and_a_deleted_one_not_even_that() {
     let server = Server::start();
     let note = server.note("One", "text");
     let workspace = format!("/api/workspaces/{}", server.workspace());
@@ -300,6 +300,15 @@ fn an_archived_workspace_can_only_be_read() {
         .patch(&workspace, &json!({ "state": "active" }));
     assert_eq!(active.status, 200);
     assert_eq!(server.owner.patch(&path(&note), &body).status, 200);
+    let deleted = server
+        .owner
+        .patch(&workspace, &json!({ "state": "deleted" }));
+    assert_eq!(deleted.status, 200, "{deleted:?}");
+    let gone = server.owner.get(&path(&note));
+    assert_eq!(
+        (gone.status, code(&gone).as_str()),
+        (404, "WORKSPACE_NOT_FOUND")
+    );
 }
 
 #[test]
