@@ -16,6 +16,7 @@ mod fault;
 mod fields;
 mod firing;
 mod fold;
+mod fuse;
 mod id;
 mod links;
 mod metadata;
@@ -48,6 +49,7 @@ pub use event::{Chain, MemberSet, NoteCreated, NoteUpdated, StoredEvent, Workspa
 pub use fault::{Fault, FaultKind};
 pub use firing::{firing_event_id, run_of_firing};
 pub use fold::apply;
+pub use fuse::{Fused, Scored, Standing, fuse, later_first};
 pub use id::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 pub use links::{LINKS_MAX, links};
 pub use metadata::{METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, check_metadata};
@@ -68,4 +70,6 @@ pub use schedule::{
     due,
 };
 pub use scope::{Scope, ScopeCode, ScopeViolation};
-pub use text::{SNIPPET_CHARS_MAX, headings_and_body, index_text, search_terms, snippet};
+pub use text::{
+    SNIPPET_CHARS_MAX, headings_and_body, index_text, meaning_text, search_terms, snippet,
+};

@@ -51,7 +51,7 @@ pub use rows::StoredRule;
 pub use search::{Found, Hit, SearchQuery, SearchSort};
 use streams::Stream;
 use transact::Transaction;
-pub use vectors::{Nearest, NoteVector};
+pub use vectors::{Nearest, NoteVector, UnseenNote};
 use writer::{Asked, Job, Writer};
 
 /// "bnws".

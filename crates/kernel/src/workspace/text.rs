@@ -15,6 +15,9 @@ const SNIPPET_SEARCH_BYTES: usize = 256 << 10;
 /// More words than this make no search better.
 const TERMS_MAX: usize = 32;
 
+/// How much of a note's text stands for what the note means.
+const MEANING_CHARS: usize = 2000;
+
 const MARK: (&str, &str) = ("<mark>", "</mark>");
 
 /// The parts of a text that are no code: neither fenced blocks nor code spans. A span ends on its line.
@@ -112,6 +115,13 @@ fn heading(line: &str) -> Option<&str> {
     let rest = &line[level..];
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
     is_heading.then(|| rest.trim().trim_end_matches('#').trim_end())
+}
+
+/// What an embedding model is shown of a note: its title and the beginning of its text.
+pub fn meaning_text(title: &str, markdown: &str) -> String {
+    let end = markdown.char_indices().nth(MEANING_CHARS);
+    let beginning = end.map_or(markdown, |(end, _)| &markdown[..end]);
+    format!("{title}\n{beginning}").trim().to_owned()
 }
 
 /// The words of a query, those that hold a letter or a digit.

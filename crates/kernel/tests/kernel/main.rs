@@ -52,6 +52,7 @@ mod work_state;
 mod work_statement;
 mod work_tree;
 mod work_verdict;
+mod workspace_fuse;
 mod workspace_notes;
 mod workspace_notes_decide;
 mod workspace_rules;

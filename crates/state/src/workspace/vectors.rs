@@ -3,7 +3,7 @@
 //! A vector is kept as one byte for each number and a factor, a quarter of what it would be in full, because a search
 //! reads all vectors of a workspace.
 
-use bonded_kernel::workspace::{Note, NoteId, WorkspaceId};
+use bonded_kernel::workspace::{NoteId, WorkspaceId, meaning_text};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::codes::{count, number};
@@ -19,6 +19,16 @@ pub struct NoteVector {
     pub numbers: Vec<f32>,
 }
 
+/// A note that a model has not seen yet as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnseenNote {
+    pub note_id: NoteId,
+    pub version: u64,
+    pub title: String,
+    /// What the model is to be shown.
+    pub text: String,
+}
+
 /// A note that is near to what was asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
@@ -28,12 +38,12 @@ pub struct Nearest {
 }
 
 impl WorkspaceStore {
-    /// Notes whose text a model has not seen yet, with their texts.
+    /// Notes that a model has not seen yet as they are now.
     pub async fn notes_without_vector(
         &self,
         model: String,
         limit: u64,
-    ) -> Result<Vec<Note>, WorkspaceError> {
+    ) -> Result<Vec<UnseenNote>, WorkspaceError> {
         let name = model.clone();
         let known = self
             .read(move |connection| model_key(connection, &name))
@@ -101,18 +111,22 @@ fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, Fault> {
     Ok(key)
 }
 
-fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<Note>, Fault> {
+fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenNote>, Fault> {
     let sql = format!(
         "{} WHERE note.key IN (SELECT note FROM wanted WHERE model = ?1 ORDER BY note LIMIT ?2) ORDER BY note.key",
         rows::NOTE
     );
-    let mut notes = rows::all(connection, &sql, params![model, number(limit)], |row| {
-        Ok(rows::note(row)?.1)
-    })?;
-    for note in &mut notes {
+    // Long texts are let go of one by one, so that many of them are no burden.
+    rows::all(connection, &sql, params![model, number(limit)], |row| {
+        let (_, mut note) = rows::note(row)?;
         blobs::resolve(connection, &mut note.markdown)?;
-    }
-    Ok(notes)
+        Ok(UnseenNote {
+            note_id: note.note_id,
+            version: note.version,
+            text: meaning_text(&note.title, &note.markdown),
+            title: note.title,
+        })
+    })
 }
 
 fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), Fault> {
