@@ -5,13 +5,15 @@
 //! key into a message. Whether a failure is tried again is the kernel's decision alone.
 //!
 //! [`Providers`] is what a host uses. The wire formats lie under [`dialect`] as pure functions, and
-//! [`Script`] plays replies from a file, so that a run can be tried without any model.
+//! [`Script`] plays replies from a file, so that a run can be tried without any model. [`Embeddings`] asks what texts
+//! mean.
 
 mod address;
 mod body;
 mod clients;
 mod credentials;
 pub mod dialect;
+mod embeddings;
 mod exchange;
 mod failure;
 mod http;
@@ -31,6 +33,7 @@ use bonded_kernel::{Failure, Reply, Request};
 
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
+pub use embeddings::Embeddings;
 pub use live::Live;
 pub use probe::probe;
 pub use providers::Providers;

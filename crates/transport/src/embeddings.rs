@@ -1,0 +1,303 @@
+//! Asks a model what texts mean: one vector for each, from `POST /embeddings` as OpenAI-compatible servers have it.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Failure, Target};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::BoxFuture;
+use crate::address::{unusable, url_under};
+use crate::body::{self, Cut, IDLE_MAX};
+use crate::clients::Clients;
+use crate::credentials::Credentials;
+use crate::exchange::{Clock, Peer, Timed};
+use crate::failure::{ServerError, malformed};
+
+/// Sends texts to embedding models. Connections are kept for the next request.
+#[derive(Clone, Debug, Default)]
+pub struct Embeddings {
+    clients: Arc<Clients>,
+}
+
+impl Embeddings {
+    /// The vectors of these texts, in their order, all of one length and each with a direction; anything else is a
+    /// failure. The target's timeout holds for all of it. Each future sends at most one request.
+    pub fn send(
+        &self,
+        target: &Target,
+        credentials: Credentials,
+        texts: &[String],
+    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, Failure>> {
+        let ask = Ask {
+            endpoint: target.endpoint.clone(),
+            body: encode(&target.model, texts),
+            count: texts.len(),
+        };
+        let peer = Peer {
+            provider: target.provider.clone(),
+            dialect: target.dialect,
+            credentials,
+            timeout_ms: target.timeout_ms,
+        };
+        let clients = Arc::clone(&self.clients);
+        Box::pin(async move {
+            let clock = Clock::start(peer.timeout_ms);
+            let outcome = embed(&clients, &peer, ask, &clock).await;
+            peer.finish(outcome, &clock)
+        })
+    }
+}
+
+/// A request that is ready to be sent.
+struct Ask {
+    endpoint: String,
+    body: Vec<u8>,
+    /// How many vectors must come back.
+    count: usize,
+}
+
+async fn embed(
+    clients: &Clients,
+    peer: &Peer,
+    ask: Ask,
+    clock: &Clock,
+) -> Result<Vec<Vec<f32>>, Failure> {
+    let url = url_under(&ask.endpoint, &["embeddings"])?;
+    let client = clients.for_url(&url).map_err(|why| unusable(&why))?;
+    let request = client
+        .post(url)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json")
+        .body(ask.body);
+    let response = peer.exchange(request, clock).await?;
+    let read = body::read_whole(body::pieces(response, IDLE_MAX));
+    let body = match timeout(clock.left(), read).await {
+        Ok(body) => body.map_err(Cut::into_failure)?,
+        Err(_) => return Err(peer.too_late(clock)),
+    };
+    decode(&body, ask.count)
+}
+
+impl Timed for Vec<Vec<f32>> {
+    fn set_latency_ms(&mut self, _: u64) {}
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    model: &'a str,
+    input: &'a [String],
+    encoding_format: &'static str,
+}
+
+fn encode(model: &str, texts: &[String]) -> Vec<u8> {
+    let wire = Wire {
+        model,
+        input: texts,
+        encoding_format: "float",
+    };
+    serde_json::to_vec(&wire).expect("texts can always be written as JSON")
+}
+
+#[derive(Deserialize)]
+struct Listing {
+    data: Option<Vec<Listed>>,
+    /// Some servers send errors with a good status.
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+/// Reads `count` vectors out of an answer.
+fn decode(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, Failure> {
+    let not_vectors = "the answer is not a list of embeddings";
+    let listing: Listing = serde_json::from_slice(body)
+        .map_err(|error| malformed(&format!("{not_vectors}: {error}"), body))?;
+    let listed = match (listing.data, listing.error) {
+        (Some(listed), None | Some(Value::Null)) => listed,
+        (_, Some(error)) if !error.is_null() => {
+            return Err(ServerError::from_value(&error).into_failure(true));
+        }
+        _ => return Err(malformed(not_vectors, body)),
+    };
+    let vectors = in_order(listed, count).map_err(|why| malformed(&why, body))?;
+    match vectors
+        .iter()
+        .find_map(|vector| fault(vector, vectors[0].len()))
+    {
+        Some(why) => Err(malformed(&why, body)),
+        None => Ok(vectors),
+    }
+}
+
+/// The vectors in the order of their texts. A server that gives no places keeps the order.
+fn in_order(listed: Vec<Listed>, count: usize) -> Result<Vec<Vec<f32>>, String> {
+    if listed.len() != count {
+        return Err(format!(
+            "{} embeddings came for {count} texts",
+            listed.len()
+        ));
+    }
+    let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
+    for (at, it) in listed.into_iter().enumerate() {
+        let place = it.index.unwrap_or(at);
+        match vectors.get_mut(place) {
+            Some(vector @ None) => *vector = Some(it.embedding),
+            Some(_) => return Err(format!("two embeddings came for text {place}")),
+            None => return Err(format!("an embedding came for text {place} of {count}")),
+        }
+    }
+    // As many as there are places, none taken twice: all are taken.
+    Ok(vectors.into_iter().flatten().collect())
+}
+
+/// What is wrong with a vector.
+fn fault(vector: &[f32], numbers: usize) -> Option<String> {
+    if vector.len() != numbers {
+        return Some("the embeddings differ in length".into());
+    }
+    let length = vector.iter().map(|n| n * n).sum::<f32>();
+    match length.is_finite() && length > 0.0 {
+        true => None,
+        false => Some("an embedding has no direction".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bonded_kernel::FailureClass;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn vectors_come_in_the_order_of_their_texts() {
+        let rows = [
+            r#"{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[3,4]}]}"#,
+            r#"{"data":[{"index":1,"embedding":[3,4]},{"index":0,"embedding":[1,2]}],"error":null}"#,
+            r#"{"object":"list","data":[{"embedding":[1.0,2e0]},{"embedding":[3,4]}],"usage":{}}"#,
+        ];
+        for body in rows {
+            let vectors = decode(body.as_bytes(), 2);
+            assert_eq!(vectors, Ok(vec![vec![1.0, 2.0], vec![3.0, 4.0]]), "{body}");
+        }
+        assert_eq!(decode(br#"{"data":[]}"#, 0), Ok(vec![]));
+    }
+
+    #[test]
+    fn answers_that_are_wrong_are_failures_with_a_class_and_a_reason() {
+        use FailureClass::*;
+        let rows = [
+            ("", Malformed, "not a list"),
+            ("<html>", Malformed, "not a list"),
+            ("[]", Malformed, "not a list"),
+            ("{}", Malformed, "not a list"),
+            (r#"{"data":null,"error":null}"#, Malformed, "not a list"),
+            (
+                r#"{"data":[{"embedding":"AAAA"}]}"#,
+                Malformed,
+                "not a list",
+            ),
+            (
+                r#"{"data":[{"embedding":[null,1]}]}"#,
+                Malformed,
+                "not a list",
+            ),
+            (
+                r#"{"data":[{"index":-1,"embedding":[1]}]}"#,
+                Malformed,
+                "not a list",
+            ),
+            (
+                r#"{"data":[{"embedding":[1]}]}"#,
+                Malformed,
+                "1 embeddings came for 2 texts",
+            ),
+            (
+                r#"{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}"#,
+                Malformed,
+                "3 embeddings came for 2 texts",
+            ),
+            (
+                r#"{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}"#,
+                Malformed,
+                "two embeddings came for text 1",
+            ),
+            (
+                r#"{"data":[{"index":7,"embedding":[1]},{"index":1,"embedding":[1]}]}"#,
+                Malformed,
+                "text 7 of 2",
+            ),
+            (
+                r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#,
+                Malformed,
+                "differ in length",
+            ),
+            (
+                r#"{"data":[{"embedding":[1,1]},{"embedding":[0,0]}]}"#,
+                Malformed,
+                "no direction",
+            ),
+            (
+                r#"{"data":[{"embedding":[]},{"embedding":[]}]}"#,
+                Malformed,
+                "no direction",
+            ),
+            (
+                r#"{"data":[{"embedding":[1e38]},{"embedding":[1e300]}]}"#,
+                Malformed,
+                "no direction",
+            ),
+            (
+                r#"{"error":{"message":"slow down","code":429}}"#,
+                RateLimit,
+                "slow down",
+            ),
+            (
+                r#"{"data":[],"error":"no such model"}"#,
+                Model,
+                "no such model",
+            ),
+        ];
+        for (body, class, reason) in rows {
+            let failure = decode(body.as_bytes(), 2).expect_err(body);
+            assert_eq!(failure.class, class, "{body}: {failure:?}");
+            assert!(failure.message.contains(reason), "{body}: {failure:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_names_the_model_and_asks_for_plain_numbers() {
+        let body = encode("m-1", &["a \"b\"".to_owned(), String::new()]);
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        let expected = serde_json::json!({
+            "model": "m-1", "input": ["a \"b\"", ""], "encoding_format": "float",
+        });
+        assert_eq!(body, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic_and_what_passes_fits(
+            body in r#"\{"data":\[(\{"index":[0-3],"embedding":\[(-?[0-9]{1,3}(e[0-9]{1,3})?,){0,3}1\]\},){0,3}\{"embedding":\[1,0\]\}\]\}"#,
+            count in 0..5_usize,
+        ) {
+            if let Ok(vectors) = decode(body.as_bytes(), count) {
+                prop_assert_eq!(vectors.len(), count);
+                prop_assert!(vectors.iter().all(|it| it.len() == vectors[0].len()));
+                prop_assert!(vectors.iter().flatten().all(|n| n.is_finite()));
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _whatever = decode(&body, 1);
+        }
+    }
+}
