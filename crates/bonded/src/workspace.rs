@@ -13,6 +13,7 @@ pub(crate) mod data_dir;
 mod diff;
 pub(crate) mod front_matter;
 pub(crate) mod ids;
+mod meaning;
 pub(crate) mod notebook;
 pub(crate) mod opened;
 mod password;

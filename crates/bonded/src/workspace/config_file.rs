@@ -64,7 +64,6 @@ pub(crate) fn settings(config: &WorkspaceConfig) -> Result<Settings, CliError> {
         },
         csrf_header,
         search_mode: config.search.default_mode.clone(),
-        has_embeddings: config.search.semantic_enabled,
         heartbeat: Duration::from_millis(websocket.heartbeat_interval_ms),
         client_timeout: Duration::from_millis(websocket.client_timeout_ms),
         replay_batch: websocket.replay_batch_size as usize,

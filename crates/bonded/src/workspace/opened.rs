@@ -4,11 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
+use bonded_host::workspace::Embedder;
 use bonded_state::workspace::WorkspaceStore;
 
 use super::Site;
 use super::config_file::{self, Configured};
 use super::data_dir::DataDir;
+use super::meaning;
 use super::site::Settings;
 use crate::error::CliError;
 use crate::output;
@@ -19,6 +21,7 @@ pub(crate) struct Opened {
     pub(crate) store: Arc<WorkspaceStore>,
     pub(crate) configured: Configured,
     settings: Settings,
+    embedder: Option<Arc<Embedder>>,
 }
 
 impl Opened {
@@ -34,6 +37,7 @@ impl Opened {
             output::stderr(&format!("warning: {warning}"));
         }
         let settings = config_file::settings(&configured.config)?;
+        let embedder = meaning::embedder(&dir, &configured.config.search)?;
         let store = dir.open_store()?;
         if let Some(token) = dir.set_up(&store).await? {
             output::stderr(&format!("the owner's token is in {}", token.display()));
@@ -43,11 +47,16 @@ impl Opened {
             store,
             configured,
             settings,
+            embedder,
         })
     }
 
+    /// What requests share. From now on notes are indexed, if they are to be found by meaning.
     pub(crate) fn site(self, stop: CancellationToken) -> Arc<Site> {
         let surroundings = self.configured.surroundings;
-        Site::new(self.store, self.settings, surroundings, stop)
+        if let Some(embedder) = &self.embedder {
+            meaning::index(self.store.clone(), embedder.clone(), stop.clone());
+        }
+        Site::new(self.store, self.settings, surroundings, self.embedder, stop)
     }
 }

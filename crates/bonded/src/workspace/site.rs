@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
+use bonded_host::workspace::Embedder;
 use bonded_host::workspace::config::HostSurroundings;
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::UserId;
@@ -37,7 +38,6 @@ pub(crate) struct Settings {
     pub(crate) same_site: &'static str,
     pub(crate) csrf_header: HeaderName,
     pub(crate) search_mode: String,
-    pub(crate) has_embeddings: bool,
     pub(crate) heartbeat: Duration,
     pub(crate) client_timeout: Duration,
     pub(crate) replay_batch: usize,
@@ -54,6 +54,8 @@ pub(crate) struct Site {
     pub(super) hashing: Semaphore,
     pub(super) sockets: Arc<Semaphore>,
     pub(super) surroundings: Arc<HostSurroundings>,
+    /// `None` where search goes by words alone.
+    pub(super) embedder: Option<Arc<Embedder>>,
 }
 
 impl Site {
@@ -61,6 +63,7 @@ impl Site {
         store: Arc<WorkspaceStore>,
         settings: Settings,
         surroundings: Arc<HostSurroundings>,
+        embedder: Option<Arc<Embedder>>,
         stop: CancellationToken,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -72,6 +75,7 @@ impl Site {
             store,
             settings,
             surroundings,
+            embedder,
             stop,
         })
     }

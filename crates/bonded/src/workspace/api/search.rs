@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use bonded_host::workspace::{self, Embedder, ScoredHit, SearchError, SearchMode};
+use bonded_kernel::Failure;
 use bonded_kernel::workspace::Permission;
 use bonded_state::workspace::{Page, SearchQuery, SearchSort};
 use serde_json::{Value, json};
@@ -15,44 +17,13 @@ use crate::workspace::shown;
 
 const QUERY_CHARS_MAX: usize = 500;
 
-/// How a search is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Hybrid,
-    Lexical,
-    Semantic,
-}
-
-impl Mode {
-    fn named(name: &str) -> Result<Self, Refusal> {
-        match name {
-            "hybrid" => Ok(Self::Hybrid),
-            "lexical" => Ok(Self::Lexical),
-            "semantic" => Ok(Self::Semantic),
-            _ => {
-                let message = "mode in the query: hybrid, lexical or semantic";
-                Err(Refusal::new("SEARCH_MODE_INVALID", message))
-            }
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Hybrid => "hybrid",
-            Self::Lexical => "lexical",
-            Self::Semantic => "semantic",
-        }
-    }
-}
+/// Why a search goes by words alone.
+const UNAVAILABLE: &str = "EMBEDDING_UNAVAILABLE";
 
 pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     let began = Instant::now();
     let workspace_id = workspace_asked(&ask)?;
-    let mode = Mode::named(
-        ask.query
-            .text("mode")
-            .unwrap_or(&ask.site.settings.search_mode),
-    )?;
+    let mode = mode(&ask)?;
     let query = SearchQuery {
         workspace: workspace_id,
         query: normalised(ask.query.text("q").unwrap_or_default())?,
@@ -65,20 +36,18 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     };
     ask.site.searches.take(ask.caller()?.user_id)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
-    if mode == Mode::Semantic {
-        return Err(no_embeddings(&ask));
-    }
-    // Without vectors the words alone decide. That is a loss only where somebody set up more.
-    let degraded = mode == Mode::Hybrid && ask.site.settings.has_embeddings;
     let text = query.query.clone();
-    let found = ask.site.store.search_text(query).await?;
-    let results: Vec<Value> = found.hits.iter().map(shown::hit).collect();
+    let embedder = ask.site.embedder.as_deref();
+    let searched = workspace::search(&ask.site.store, embedder, query, mode).await;
+    let found = searched.map_err(|error| refused(&ask, error))?;
+    let results: Vec<Value> = found.hits.iter().map(shown).collect();
     let body = json!({
         "results": results,
         "total": found.total,
-        "mode": mode.as_str(),
-        "degraded": degraded,
-        "degraded_reason": degraded.then_some("EMBEDDING_UNAVAILABLE"),
+        "mode": found.mode.as_str(),
+        "degraded": found.degraded.is_some(),
+        "degraded_reason": found.degraded.is_some().then_some(UNAVAILABLE),
+        "details": found.degraded.as_ref().map(|failure| details(&ask, mode, Some(found.mode), failure)),
         "query_normalized": text,
         "query_expanded": Value::Null,
         "timing_ms": began.elapsed().as_millis() as u64,
@@ -86,18 +55,54 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     Ok(Answer::ok(&body))
 }
 
-fn no_embeddings(ask: &Ask) -> Refusal {
-    let reason = match ask.site.settings.has_embeddings {
-        true => "the embedding provider does not answer",
-        false => "no embedding provider is configured",
+fn shown(found: &ScoredHit) -> Value {
+    let mut shown = shown::hit(&found.hit);
+    shown["score_lexical"] = json!(found.score_lexical);
+    shown["score_semantic"] = json!(found.score_semantic);
+    shown["score_rrf"] = json!(found.score_rrf);
+    shown["score_final"] = json!(found.score_final);
+    shown
+}
+
+fn refused(ask: &Ask, error: SearchError) -> Refusal {
+    let details = match &error {
+        SearchError::Store(error) => return error.clone().into(),
+        SearchError::NoEmbeddings => json!({
+            "mode_requested": "semantic",
+            "mode_effective": Value::Null,
+            "provider": Value::Null,
+            "reason": UNAVAILABLE,
+        }),
+        SearchError::Unavailable { failure } => details(ask, SearchMode::Semantic, None, failure),
     };
     let message =
-        format!("semantic search is not to be had: {reason}; use mode=hybrid or mode=lexical");
-    Refusal::new("SEARCH_MODE_INVALID", message).details(json!({
-        "mode_requested": "semantic",
-        "mode_effective": Value::Null,
-        "reason": "EMBEDDING_UNAVAILABLE",
-    }))
+        format!("semantic search is not to be had: {error}; use mode=hybrid or mode=lexical");
+    Refusal::new("SEARCH_MODE_INVALID", message).details(details)
+}
+
+/// What a client may know of a provider that fails; its words are for whoever runs the server.
+fn details(
+    ask: &Ask,
+    requested: SearchMode,
+    effective: Option<SearchMode>,
+    failure: &Failure,
+) -> Value {
+    json!({
+        "mode_requested": requested.as_str(),
+        "mode_effective": effective.map(SearchMode::as_str),
+        "provider": ask.site.embedder.as_deref().map(Embedder::provider),
+        "reason": UNAVAILABLE,
+        "failure": failure.class.as_str(),
+    })
+}
+
+fn mode(ask: &Ask) -> Result<SearchMode, Refusal> {
+    let usual = &ask.site.settings.search_mode;
+    let name = ask.query.text("mode").unwrap_or(usual);
+    name.parse().map_err(|_| {
+        let message = "mode in the query: hybrid, lexical or semantic";
+        Refusal::new("SEARCH_MODE_INVALID", message)
+    })
 }
 
 /// The query with single blanks between its words.

@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::WorkspaceConfig;
 use super::place::line_of;
-use super::sections::WITHOUT_EFFECT;
+use super::sections::{SearchSection, WITHOUT_EFFECT};
 use crate::config::nearest::{did_you_mean, nearest};
-use crate::provider::KNOWN_PROVIDERS;
+use crate::provider::{KNOWN_PROVIDERS, checked_url};
+use crate::workspace::embeddings::provider_kinds;
 
 /// The configuration with what was written in the place of what is usual, and warnings; or all that is wrong.
 pub(super) fn checked(
@@ -163,6 +164,7 @@ impl Checking<'_> {
             let message = "must be an address and a port such as 127.0.0.1:8130";
             self.fault(&["server", "bind_addr"], message);
         }
+        self.embeddings(search);
         self.at_least_one(config);
         let temperature = config.automation.temperature;
         if !(0.0..=2.0).contains(&temperature) {
@@ -170,6 +172,21 @@ impl Checking<'_> {
                 &["automation", "temperature"],
                 "must be a number from 0 to 2",
             );
+        }
+    }
+
+    fn embeddings(&mut self, search: &SearchSection) {
+        let (kind, kinds) = (search.embedding_provider.as_str(), provider_kinds());
+        if !kinds.contains(&kind) {
+            let message = format!("must be one of {}, not {kind:?}", kinds.join(", "));
+            self.fault(&["search", "embedding_provider"], &message);
+        }
+        let place = search.embedding_base_url.as_str();
+        match checked_url(place) {
+            Err(error) if !place.is_empty() => {
+                self.fault(&["search", "embedding_base_url"], &error.to_string());
+            }
+            _ => {}
         }
     }
 
@@ -202,6 +219,10 @@ impl Checking<'_> {
             (
                 ["search", "vector_dimensions"],
                 config.search.vector_dimensions.into(),
+            ),
+            (
+                ["search", "reindex_batch_size"],
+                config.search.reindex_batch_size.into(),
             ),
             (["automation", "timeout_ms"], config.automation.timeout_ms),
             (

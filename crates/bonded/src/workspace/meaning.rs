@@ -1,0 +1,35 @@
+//! Search by meaning: the embedding model of a data directory, and the task that shows it the notes.
+
+use std::sync::Arc;
+
+use bonded_host::CancellationToken;
+use bonded_host::workspace::config::{SearchSection, environment};
+use bonded_host::workspace::{Embedder, Indexer};
+use bonded_state::workspace::WorkspaceStore;
+
+use super::data_dir::DataDir;
+use crate::error::{CliError, Code};
+use crate::output;
+
+/// The model that the configuration names, if it names one.
+pub(super) fn embedder(
+    dir: &DataDir,
+    search: &SearchSection,
+) -> Result<Option<Arc<Embedder>>, CliError> {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let environment = environment(dir.path(), variables)
+        .map_err(|error| CliError::new(Code::Config, error.to_string()))?;
+    let embedder = Embedder::new(search, &environment).map_err(|error| {
+        let file = dir.config_file();
+        CliError::new(Code::Config, format!("{}: {error}", file.display()))
+    })?;
+    Ok(embedder.map(Arc::new))
+}
+
+/// Begins to index. Nothing is lost when it is let go of: what was not kept is shown to the model again.
+pub(super) fn index(store: Arc<WorkspaceStore>, embedder: Arc<Embedder>, stop: CancellationToken) {
+    let tell = Arc::new(|message: &str| output::stderr(&format!("embeddings: {message}")));
+    let indexer = Indexer::new(store, embedder, tell);
+    tokio::spawn(indexer.run(stop));
+}
