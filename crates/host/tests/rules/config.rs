@@ -137,6 +137,22 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "{ \"search\": { \"default_mode\": \"best\" } }",
             "search.default_mode: must be one of hybrid, lexical, semantic",
         ),
+        (
+            "{ \"search\": {\n \"embedding_provider\": \"anthropic\" } }",
+            "line 2: search.embedding_provider: must be one of openai, openrouter, lmstudio, ollama,",
+        ),
+        (
+            "{ \"search\": { \"embedding_base_url\": \"ftp://x\" } }",
+            "search.embedding_base_url: the base URL \"ftp://x\" does not begin with http",
+        ),
+        (
+            "{ \"search\": { \"embedding_base_url\": \"http://me:pw@x/v1\" } }",
+            "search.embedding_base_url: the base URL holds a user name or password",
+        ),
+        (
+            "{ \"search\": { \"reindex_batch_size\": 0 } }",
+            "search.reindex_batch_size: must be at least 1",
+        ),
     ];
     for (text, expected) in rows {
         let error = parse(text).expect_err("it is refused").to_string();

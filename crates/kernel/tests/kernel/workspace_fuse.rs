@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Fused, NoteId, Scored, Standing, fuse};
+use bonded_kernel::workspace::{Fused, NoteId, Scored, Standing, fuse, meaning_text};
 use proptest::prelude::*;
 
 fn note(number: u8) -> NoteId {
@@ -90,6 +90,19 @@ fn what_is_gone_and_what_has_no_score_is_left_out() {
         (fused[0].score_rrf - 1.0 / 61.0).abs() < 1e-12,
         "what is left out takes no place: {fused:?}"
     );
+}
+
+#[test]
+fn a_model_is_shown_the_title_and_the_first_two_thousand_characters() {
+    let rows = [
+        ("Title", String::new(), "Title".to_owned()),
+        ("Title", "text\n".to_owned(), "Title\ntext".to_owned()),
+        ("é", "ü".repeat(2001), format!("é\n{}", "ü".repeat(2000))),
+        ("T", "x".repeat(2000), format!("T\n{}", "x".repeat(2000))),
+    ];
+    for (title, markdown, expected) in rows {
+        assert_eq!(meaning_text(title, &markdown), expected);
+    }
 }
 
 fn any_list() -> impl Strategy<Value = Vec<(u8, f64)>> {
