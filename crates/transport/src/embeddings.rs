@@ -250,9 +250,14 @@ mod tests {
                 "no direction",
             ),
             (
-                r#"{"data":[{"embedding":[1e38]},{"embedding":[1e300]}]}"#,
+                r#"{"data":[{"embedding":[1e38]},{"embedding":[1e38]}]}"#,
                 Malformed,
                 "no direction",
+            ),
+            (
+                r#"{"data":[{"embedding":[1]},{"embedding":[1e300]}]}"#,
+                Malformed,
+                "out of range",
             ),
             (
                 r#"{"error":{"message":"slow down","code":429}}"#,
