@@ -102,6 +102,7 @@ impl Indexer {
         loop {
             let notes = self.unseen().await?;
             if notes.is_empty() {
+                *pause = None;
                 return Ok(());
             }
             self.show(notes).await?;
