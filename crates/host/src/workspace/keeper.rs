@@ -92,7 +92,9 @@ impl Keeper {
         let id = order.run_id.clone();
         let head = self.host.store.head(&id).await.map_err(HostError::from)?;
         if head.is_some() {
-            return Ok(self.host.resume(&id, cancel).await?);
+            let run = self.host.resume(&id, cancel).await?;
+            settle_memory(&run);
+            return Ok(run);
         }
         let goal = self.goal(&order).await?;
         Ok(self.host.run(id, goal, cancel).await?)
@@ -176,6 +178,22 @@ impl Keeper {
             Look::Missing | Look::Unchanged => {}
         }
         Ok(memory)
+    }
+}
+
+/// Writes what a run that has ended remembers, where nobody came to it because a process died, or because nobody drove
+/// the run. A file that another run has written since stays, and so does what a person changed.
+pub(super) fn settle_memory(run: &Run) {
+    let looping = run.config().looping.as_ref();
+    let path = looping.and_then(|looping| looping.memory_file.as_ref());
+    let (Some(path), Some(memory), Some(_)) = (path, run.memory(), run.termination()) else {
+        return;
+    };
+    let (file, id) = (MemoryFile::new(path), run.id().to_string());
+    let is_own = file.run().is_ok_and(|last| last.as_deref() == Some(&*id));
+    if is_own {
+        // As in a run that ends: the log has the memory, and the next run begins with it.
+        let _unwritten = file.write(memory, &id, None);
     }
 }
 

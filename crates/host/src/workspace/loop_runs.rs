@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::firing::{Firing, Performed, StartsLoops};
-use super::keeper::{Keeper, KeeperError, LoopOrder};
+use super::keeper::{Keeper, KeeperError, LoopOrder, settle_memory};
 use crate::error::HostError;
 use crate::result::RunResult;
 
@@ -41,7 +41,9 @@ impl StartsLoops for Keeper {
         Box::pin(async move {
             let reason = "the run of the rule was cancelled";
             // It may not have begun, or have ended by itself.
-            let _ = self.host().cancel(run, reason).await;
+            if let Ok(run) = self.host().cancel(run, reason).await {
+                settle_memory(&run);
+            }
         })
     }
 }

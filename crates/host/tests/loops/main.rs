@@ -3,4 +3,5 @@
 mod again;
 mod memory_file;
 mod records;
+mod taken_up;
 mod world;
