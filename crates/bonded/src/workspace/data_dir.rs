@@ -1,8 +1,8 @@
 //! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -173,15 +173,14 @@ impl DataDir {
     /// Writes a file that is not there yet; says whether it did.
     fn write_new(&self, name: &str, text: &str, mode: u32) -> Result<bool, CliError> {
         let path = self.file(name);
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(mode).open(&path) {
-            Ok(mut file) => {
-                let written = file
-                    .write_all(text.as_bytes())
-                    .and_then(|()| file.sync_all());
-                written.map_err(|error| self.fault(&path, &error))?;
-                Ok(true)
-            }
+        if path.symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        let placed = self
+            .beside(text, mode)
+            .and_then(|file| Ok(file.persist_noclobber(&path)?));
+        match placed {
+            Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(self.fault(&path, &error)),
         }
@@ -190,15 +189,23 @@ impl DataDir {
     /// Writes a file whole, for nobody else's eyes.
     fn write_private(&self, name: &str, text: &str) -> Result<(), CliError> {
         let path = self.file(name);
-        let written = tempfile::NamedTempFile::new_in(&self.0).and_then(|mut file| {
-            file.as_file()
-                .set_permissions(fs::Permissions::from_mode(0o600))?;
-            file.write_all(format!("{text}\n").as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            Ok(())
-        });
-        written.map_err(|error| self.fault(&path, &error))
+        let placed = self
+            .beside(&format!("{text}\n"), 0o600)
+            .and_then(|file| Ok(file.persist(&path)?));
+        match placed {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.fault(&path, &error)),
+        }
+    }
+
+    /// A file without its name yet: a process that dies leaves a file whole or not at all.
+    fn beside(&self, text: &str, mode: u32) -> std::io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        file.as_file()
+            .set_permissions(fs::Permissions::from_mode(mode))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        Ok(file)
     }
 
     fn fault(&self, path: &Path, error: &std::io::Error) -> CliError {
