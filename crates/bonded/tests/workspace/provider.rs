@@ -137,7 +137,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             return;
         }
         Manner::Says(status, body) => (status, body.to_owned()),
-        Manner::TellsTheKey => (401, asked.head.clone()),
+        Manner::TellsTheKey => (401, asked.head),
         Manner::Refuses(word) if asked.texts.iter().any(|text| text.contains(word)) => (
             400,
             r#"{"error":{"message":"this text is too long"}}"#.into(),

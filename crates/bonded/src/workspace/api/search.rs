@@ -39,7 +39,7 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     let text = query.query.clone();
     let embedder = ask.site.embedder.as_deref();
     let searched = workspace::search(&ask.site.store, embedder, query, mode).await;
-    let found = searched.map_err(|error| refused(&ask, error))?;
+    let found = searched.map_err(|error| refused(&ask, &error))?;
     let results: Vec<Value> = found.hits.iter().map(shown).collect();
     let body = json!({
         "results": results,
@@ -64,8 +64,8 @@ fn shown(found: &ScoredHit) -> Value {
     shown
 }
 
-fn refused(ask: &Ask, error: SearchError) -> Refusal {
-    let details = match &error {
+fn refused(ask: &Ask, error: &SearchError) -> Refusal {
+    let details = match error {
         SearchError::Store(error) => return error.clone().into(),
         SearchError::NoEmbeddings => json!({
             "mode_requested": "semantic",
