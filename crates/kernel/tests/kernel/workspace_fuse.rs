@@ -59,6 +59,7 @@ fn equal_notes_share_a_place_and_stand_by_time_then_by_id() {
     let semantic = list(&[(4, 0.5), (3, 0.5), (2, 0.5), (1, 0.5)]);
     let fused = fuse(&[], &semantic, &known);
     assert_eq!(order(&fused), [2, 4, 1, 3]);
+    assert!((fused[0].score_rrf - 1.0 / 61.0).abs() < 1e-12, "{fused:?}");
     assert!(
         fused
             .iter()
