@@ -41,6 +41,8 @@ cargo xtask COMMAND
   crash [--kills N]             kill a running process again and again, in release
   work-crash [--kills N] [--trees N]
                                 kill plans of work items at every boundary and at random, in release
+  workspace-crash [--kills N] [--seed S]
+                                kill a workspace server under load and start it again, in release
   schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
                                 N = 10 plays one in ten
@@ -77,6 +79,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),
+        "workspace-crash" => soak::workspace_crash(rest),
         "schemathesis" => soak::schemathesis(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),

@@ -8,6 +8,7 @@ use crate::stage::{cargo, run, stage};
 const SEEDS_DEFAULT: u64 = 100_000;
 const KILLS_DEFAULT: u64 = 500;
 const WORK_KILLS_DEFAULT: u64 = 300;
+const WORKSPACE_KILLS_DEFAULT: u64 = 200;
 const TREES_DEFAULT: u64 = 100;
 const EXAMPLES_DEFAULT: u64 = 200;
 
@@ -47,6 +48,22 @@ pub(crate) fn work_crash(words: &[String]) -> Result<(), Fault> {
         ),
         || run(command),
     )
+}
+
+pub(crate) fn workspace_crash(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--kills", "--seed"])?;
+    let kills = options
+        .number("--kills")?
+        .unwrap_or(WORKSPACE_KILLS_DEFAULT);
+    let seed: Option<u64> = options.number("--seed")?;
+    let mut command = release_test("bonded", "workspace_crash");
+    command.env("BONDED_WORKSPACE_CRASH_KILLS", kills.to_string());
+    if let Some(seed) = seed {
+        command.env("BONDED_WORKSPACE_CRASH_SEED", seed.to_string());
+    }
+    stage(&format!("a workspace server killed {kills} times"), || {
+        run(command)
+    })
 }
 
 pub(crate) fn schemathesis(words: &[String]) -> Result<(), Fault> {

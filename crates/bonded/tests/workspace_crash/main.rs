@@ -1,0 +1,59 @@
+//! The crash test of the workspace: the real server, killed by SIGKILL again and again while people write, rules fire
+//! and loops run, and started again on what is left. Nothing that was acknowledged is lost, nothing happens twice, every
+//! event that qualifies has its one run, and the memory of the agent is the fold of its log.
+//!
+//! `BONDED_WORKSPACE_CRASH_KILLS` says how often to kill, `BONDED_WORKSPACE_CRASH_SEED` which moments and writes to
+//! choose.
+
+#[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "scripts and logs are for runs")]
+mod place;
+#[path = "../work_crash/rng.rs"]
+#[expect(dead_code, reason = "only numbers are drawn here")]
+mod rng;
+
+mod checks;
+mod client;
+mod first_start;
+mod killer;
+mod model;
+mod notes;
+mod remains;
+mod rules;
+mod server;
+mod writer;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use rng::{number, seed};
+
+const KILLS_DEFAULT: u64 = 12;
+
+/// Which random moments and writes are chosen.
+const SEED: &str = "BONDED_WORKSPACE_CRASH_SEED";
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the seed must be known to repeat what was found"
+)]
+fn tell(line: &str) {
+    eprintln!("{line}");
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
+    let kills = number("BONDED_WORKSPACE_CRASH_KILLS").unwrap_or(KILLS_DEFAULT);
+    let seed = seed(SEED);
+    tell(&format!("{SEED}={seed}"));
+    let storm = AssertUnwindSafe(|| {
+        let remains = killer::storm(kills, seed);
+        checks::all(&remains)
+    });
+    match catch_unwind(storm) {
+        Ok(told) => tell(&format!("{kills} kills: {told}")),
+        Err(panic) => {
+            tell(&format!("{SEED}={seed}"));
+            resume_unwind(panic);
+        }
+    }
+}
