@@ -67,9 +67,8 @@ impl Refused {
     /// The name that programs know the refusal by. It never changes.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::BadRequest { .. } | Self::RunCannotMove { .. } | Self::CursorMoved { .. } => {
-                "BAD_REQUEST"
-            }
+            Self::BadRequest { .. } | Self::CursorMoved { .. } => "BAD_REQUEST",
+            Self::RunCannotMove { .. } => "CONFLICT",
             Self::InvalidPatch { .. } => "INVALID_PATCH",
             Self::NoteTooLarge { .. } => "NOTE_TOO_LARGE",
             Self::NoteNotFound { .. } => "NOTE_NOT_FOUND",

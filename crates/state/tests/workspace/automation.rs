@@ -140,6 +140,12 @@ async fn a_run_moves_only_forward() {
     for (step, is_made, status) in table {
         let result = world.send(to(step.clone())).await;
         assert_eq!(result.is_ok(), is_made, "{step:?}");
+        // Somebody else was faster, and what was asked was not wrong.
+        let code = result.err().map(|refused| refused.code());
+        assert!(
+            matches!(code, None | Some("CONFLICT")),
+            "{step:?}: {code:?}"
+        );
         let run = world.store.run(run_id("r1")).await.expect("it reads");
         assert_eq!(run.expect("it is there").status, status, "{step:?}");
     }
