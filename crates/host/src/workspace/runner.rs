@@ -1,5 +1,7 @@
 //! Drives the runs of rules: those that are queued, and those that were under way when the process before this ended.
 
+mod recovery;
+
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -49,7 +51,7 @@ impl Runner {
     pub(super) async fn run(mut self) {
         let shared = self.shared.clone();
         shared.active.clear();
-        while let Err(error) = self.take_up(RECOVERED_MAX).await {
+        while let Err(error) = self.recover().await {
             shared.pause("the runs could not be read", &error).await;
         }
         loop {
@@ -101,15 +103,6 @@ impl Runner {
         }
     }
 
-    /// Drives what is under way and driven by nobody.
-    async fn take_up(&mut self, most: u64) -> Result<(), WorkspaceError> {
-        let store = self.shared.settings.store.clone();
-        for run in store.runs_in_order(RunStatus::Running, most).await? {
-            self.start(run).await?;
-        }
-        Ok(())
-    }
-
     async fn start_queued(&mut self) -> Result<(), WorkspaceError> {
         let store = self.shared.settings.store.clone();
         if self.shared.active.count() >= self.shared.settings.concurrent_runs {
@@ -143,6 +136,7 @@ impl Runner {
             self.shared.active.end(&run.run_id);
             return begun.map(|_| ());
         }
+        self.waiting.remove(&run.run_id);
         let shared = self.shared.clone();
         self.driven.spawn(drive(shared, firing, cancel));
         Ok(())

@@ -228,6 +228,28 @@ async fn a_run_that_is_cancelled_stops_whoever_cancels_it() {
 }
 
 #[tokio::test]
+async fn a_run_that_was_cancelled_when_its_engine_died_is_abandoned_by_the_next() {
+    let mut world = World::new(until_cancelled).await;
+    world.rule(11, &json!({})).await;
+    world.start();
+    world.note(1, "A").await;
+    let first = world.until_begun(1).await[0].run.run_id.clone();
+    world.stop().await;
+    let cancel = Change::MoveRun {
+        run_id: first.clone(),
+        to: RunMove::Cancelled(RunEnd::default()),
+    };
+    world.write(cancel).await;
+    // Long after, it is still nobody's.
+    world.pass(30 * 24 * 60 * 60 * 1000);
+    world.start();
+    world.note(2, "B").await;
+    world.until_begun(2).await;
+    let abandoned = world.conducted.abandoned.lock().expect("nobody panics");
+    assert_eq!(*abandoned, [first]);
+}
+
+#[tokio::test]
 async fn no_more_runs_are_driven_at_once_than_is_set_and_none_with_the_same_memory() {
     static MOST: AtomicUsize = AtomicUsize::new(0);
     let now = Arc::new(AtomicUsize::new(0));

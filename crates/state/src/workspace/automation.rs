@@ -7,7 +7,7 @@ use bonded_kernel::workspace::{
 use bonded_kernel::{Millis, RunId};
 use rusqlite::{Connection, params};
 
-use super::codes::{at, number};
+use super::codes::{at, number, time};
 use super::error::Fault;
 use super::notes::Page;
 use super::{StoredRule, WorkspaceError, WorkspaceStore, rows, transact, views};
@@ -67,6 +67,18 @@ impl WorkspaceStore {
             let sql = format!("{} WHERE status = ?1 ORDER BY run.key LIMIT ?2", rows::RUN);
             let parameters = params![status.as_str(), number(limit)];
             rows::all(connection, &sql, parameters, rows::run)
+        })
+        .await
+    }
+
+    /// The runs that were cancelled at this moment or later, after they had begun.
+    pub async fn cancelled_since(&self, at: Millis) -> Result<Vec<AutomationRun>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = format!(
+                "{} WHERE status = 'cancelled' AND started_at IS NOT NULL AND finished_at >= ?1 ORDER BY run.key",
+                rows::RUN
+            );
+            rows::all(connection, &sql, [time(at)], rows::run)
         })
         .await
     }

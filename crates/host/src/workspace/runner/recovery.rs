@@ -1,0 +1,45 @@
+//! What an engine finds that the one before it could not bring to its end.
+
+use bonded_kernel::Millis;
+use bonded_kernel::workspace::RunStatus;
+use bonded_state::workspace::WorkspaceError;
+
+use super::{RECOVERED_MAX, Ready, Runner, ready};
+
+/// Whoever lives on for so long after a run was cancelled has ended it.
+const ENDED_WITHIN_MS: u64 = 60 * 60 * 1000;
+
+impl Runner {
+    /// Goes on where the process before this ended.
+    pub(super) async fn recover(&mut self) -> Result<(), WorkspaceError> {
+        self.end_abandoned().await?;
+        self.take_up(RECOVERED_MAX).await
+    }
+
+    /// That process may have died after somebody had cancelled a run and before the run's own log had ended.
+    async fn end_abandoned(&self) -> Result<(), WorkspaceError> {
+        let shared = &self.shared;
+        let last_row = shared.store().last_row().await?;
+        let last = shared.store().events_all(last_row.saturating_sub(1), 1);
+        let Some((_, last)) = last.await?.pop() else {
+            return Ok(());
+        };
+        let since = Millis(last.at.0.saturating_sub(ENDED_WITHIN_MS));
+        for run in shared.store().cancelled_since(since).await? {
+            if let Ready::Yes(firing) = ready(shared, run).await? {
+                let actions = &shared.settings.actions;
+                actions.abandon(&firing.action, &firing.run.run_id).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Drives what is under way and driven by nobody.
+    pub(super) async fn take_up(&mut self, most: u64) -> Result<(), WorkspaceError> {
+        let store = self.shared.settings.store.clone();
+        for run in store.runs_in_order(RunStatus::Running, most).await? {
+            self.start(run).await?;
+        }
+        Ok(())
+    }
+}
