@@ -93,11 +93,46 @@ impl Keeper {
         let head = self.host.store.head(&id).await.map_err(HostError::from)?;
         if head.is_some() {
             let run = self.host.resume(&id, cancel).await?;
-            settle_memory(&run);
+            self.settle_memory(&run).await;
             return Ok(run);
         }
         let goal = self.goal(&order).await?;
         Ok(self.host.run(id, goal, cancel).await?)
+    }
+
+    /// Writes what a run that has ended remembers, where nobody came to it because a process died, or because nobody
+    /// drove the run. A file that a later run has written stays, and so does what a person changed.
+    pub(super) async fn settle_memory(&self, run: &Run) {
+        let looping = run.config().looping.as_ref();
+        let path = looping.and_then(|looping| looping.memory_file.as_ref());
+        let (Some(path), Some(memory), Some(_)) = (path, run.memory(), run.termination()) else {
+            return;
+        };
+        let file = MemoryFile::new(path);
+        if self.is_last(run, &file).await {
+            // As in a run that ends: the log has the memory, and the next run begins with it.
+            let _unwritten = file.write(memory, run.id().as_str(), None);
+        }
+    }
+
+    /// Whether no run that began after this one has written the file.
+    async fn is_last(&self, run: &Run, file: &MemoryFile) -> bool {
+        let written_by = match file.run() {
+            Ok(Some(written_by)) => RunId::new(&written_by),
+            Ok(None) => return true,
+            Err(_) => return false,
+        };
+        let Ok(written_by) = written_by else {
+            return false;
+        };
+        if written_by == *run.id() {
+            return true;
+        }
+        // The process may have died before the run had written the file at all.
+        let other = self.host.load(&written_by).await.ok();
+        let other = other.and_then(|other| other.audit_of_loop()?.completed_at);
+        let began = run.audit_of_loop().map(|audit| audit.started_at);
+        matches!((other, began), (Some(ended), Some(began)) if ended <= began)
     }
 
     /// What the run is to do and with what.
@@ -178,22 +213,6 @@ impl Keeper {
             Look::Missing | Look::Unchanged => {}
         }
         Ok(memory)
-    }
-}
-
-/// Writes what a run that has ended remembers, where nobody came to it because a process died, or because nobody drove
-/// the run. A file that another run has written since stays, and so does what a person changed.
-pub(super) fn settle_memory(run: &Run) {
-    let looping = run.config().looping.as_ref();
-    let path = looping.and_then(|looping| looping.memory_file.as_ref());
-    let (Some(path), Some(memory), Some(_)) = (path, run.memory(), run.termination()) else {
-        return;
-    };
-    let (file, id) = (MemoryFile::new(path), run.id().to_string());
-    let is_own = file.run().is_ok_and(|last| last.as_deref() == Some(&*id));
-    if is_own {
-        // As in a run that ends: the log has the memory, and the next run begins with it.
-        let _unwritten = file.write(memory, &id, None);
     }
 }
 

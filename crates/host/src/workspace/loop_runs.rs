@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::firing::{Firing, Performed, StartsLoops};
-use super::keeper::{Keeper, KeeperError, LoopOrder, settle_memory};
+use super::keeper::{Keeper, KeeperError, LoopOrder};
 use crate::error::HostError;
 use crate::result::RunResult;
 
@@ -42,7 +42,7 @@ impl StartsLoops for Keeper {
             let reason = "the run of the rule was cancelled";
             // It may not have begun, or have ended by itself.
             if let Ok(run) = self.host().cancel(run, reason).await {
-                settle_memory(&run);
+                self.settle_memory(&run).await;
             }
         })
     }

@@ -59,3 +59,25 @@ async fn a_run_that_is_given_up_leaves_its_memory_in_the_file() {
     world.keeper().abandon(&run).await;
     assert_eq!(world.memory(), json!({ "count": 1, "state": "idle" }));
 }
+
+#[tokio::test]
+async fn the_memory_of_a_run_that_never_wrote_the_file_is_written_over_that_of_the_run_before() {
+    let world = world().await;
+    world.run("one", &[IDLE]).await;
+    let files = ["", ".kept"].map(|end| {
+        let mut path = world.memory_path().into_os_string();
+        path.push(end);
+        let content = std::fs::read(&path).expect("it was written");
+        (path, content)
+    });
+    world.run("two", &[COUNTS]).await;
+    for (path, content) in files {
+        std::fs::write(path, content).expect("it can be written");
+    }
+    world.take_up("one").await;
+    assert_eq!(world.memory(), json!({ "state": "idle" }));
+    world.take_up("two").await;
+    assert_eq!(world.memory(), json!({ "count": 1, "state": "idle" }));
+    world.take_up("one").await;
+    assert_eq!(world.memory(), json!({ "count": 1, "state": "idle" }));
+}
