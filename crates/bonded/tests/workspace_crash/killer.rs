@@ -69,9 +69,11 @@ fn joined(writer: thread::ScopedJoinHandle<'_, Acknowledged>) -> Acknowledged {
 
 fn writer(number: u64, seed: u64, shared: &Arc<Shared>, world: &World) -> Writer {
     let workspace = &world.workspaces[(number % 2) as usize];
-    let manual = world.rules.iter().find(|it| it.kind == Kind::Manual);
-    let launched = manual.filter(|_| number == 0);
-    let launched = launched.map(|it| it.rule_id.to_string());
+    let rule = |kind| {
+        let rule = world.rules.iter().find(|it| it.kind == kind);
+        rule.expect("there is one of each kind").rule_id.to_string()
+    };
+    let launched = (number == 0).then(|| [Kind::Manual, Kind::GivenUp].map(rule));
     Writer::new(number, seed, shared.clone(), workspace, launched)
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Acknowledged {
     pub(crate) writes: Vec<(String, Kept)>,
     /// The runs that were launched, by key.
     pub(crate) launches: Vec<(String, String)>,
+    /// The runs that were launched to be cancelled, by key.
+    pub(crate) given_up: Vec<(String, String)>,
     /// The keys of writes that were refused.
     pub(crate) refused: Vec<String>,
 }

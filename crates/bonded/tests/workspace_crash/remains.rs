@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::notes::{Acknowledged, Kept};
 use crate::place::Place;
-use crate::rules::{World, text};
+use crate::rules::{Kind, World, text};
 use crate::server::Shared;
 
 const EVENTS_AT_ONCE: usize = 500;
@@ -67,6 +67,13 @@ impl Remains {
             left: BTreeMap::new(),
             logs: BTreeMap::new(),
         }
+    }
+
+    /// The kind of rule that a run is of.
+    pub(crate) fn kind_of(&self, run: &Value) -> Kind {
+        let mut rules = self.world.rules.iter();
+        let rule = rules.find(|it| run["rule_id"] == it.rule_id.to_string());
+        rule.expect("every run has a rule").kind
     }
 
     /// Reads the files, once nobody serves them.

@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Chained,
     Deleted,
     Manual,
+    /// Launched, and cancelled soon after.
+    GivenUp,
     Cron,
 }
 
@@ -71,6 +73,7 @@ pub(crate) fn furnish(shared: &Shared, model: &str) -> World {
         (Kind::Chained, 0, "chained.json"),
         (Kind::Deleted, 1, "deleted.json"),
         (Kind::Manual, 0, "created.json"),
+        (Kind::GivenUp, 0, "given-up.json"),
         (Kind::Cron, 1, "cron.json"),
     ];
     let rules = rows.map(|(kind, place, memory)| {
@@ -105,7 +108,7 @@ fn written(kind: Kind, workspace: &str, memory: &str, model: &str) -> Value {
             json!({ "all": [ends(" first"), by("agent")] }),
         ),
         Kind::Deleted => ("workspace_event.note_deleted", ends(GO_TITLE)),
-        Kind::Manual => ("manual", json!({})),
+        Kind::Manual | Kind::GivenUp => ("manual", json!({})),
         Kind::Cron => ("automation_schedule.cron", json!({})),
     };
     let request = match kind {

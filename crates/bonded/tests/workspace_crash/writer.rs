@@ -15,6 +15,8 @@ use crate::server::Shared;
 
 /// How long a writer thinks between two writes at most.
 const THINKS_MS: u64 = 25;
+/// A run is cancelled within this time from its launch.
+const GIVEN_UP_MS: u64 = 150;
 /// Older notes are left alone, so that the others have histories.
 const NOTES_IN_USE: u64 = 8;
 
@@ -22,8 +24,8 @@ pub(crate) struct Writer {
     number: u64,
     shared: Arc<Shared>,
     workspace: String,
-    /// The rule that this one launches.
-    launched: Option<String>,
+    /// The rule that this one launches, and the one whose runs it cancels.
+    launched: Option<[String; 2]>,
     rng: Rng,
     drawn: u64,
     notes: Vec<Kept>,
@@ -35,6 +37,7 @@ pub(crate) struct Writer {
 enum Expected {
     Note(Kept),
     Run,
+    GivenUp,
     Refused,
 }
 
@@ -44,7 +47,7 @@ impl Writer {
         seed: u64,
         shared: Arc<Shared>,
         workspace: &str,
-        launched: Option<String>,
+        launched: Option<[String; 2]>,
     ) -> Self {
         Self {
             number,
@@ -99,6 +102,10 @@ impl Writer {
                 assert_eq!(answer.status, 201, "{}", context());
                 self.told.launches.push((key, text(&answer.body["run_id"])));
             }
+            Expected::GivenUp => {
+                assert_eq!(answer.status, 201, "{}", context());
+                self.give_up(key, text(&answer.body["run_id"]));
+            }
             Expected::Note(mut kept) => {
                 assert!([200, 201, 204].contains(&answer.status), "{}", context());
                 if kept.id.is_empty() {
@@ -116,6 +123,20 @@ impl Writer {
         }
     }
 
+    /// Cancels a run, which may be at its end already.
+    fn give_up(&mut self, key: String, run: String) {
+        thread::sleep(Duration::from_millis(self.rng.below(GIVEN_UP_MS)));
+        let path = format!("/api/automation/runs/{run}/cancel");
+        let answer = self.shared.insist(&Request {
+            method: "POST",
+            path,
+            key: format!("cancel-{run}"),
+            body: Some(json!({})),
+        });
+        assert!([200, 409].contains(&answer.status), "{run}: {answer:?}");
+        self.told.given_up.push((key, run));
+    }
+
     fn request(&self, method: &'static str, path: String, body: Option<Value>) -> Request {
         let key = format!("w{}-{}", self.number, self.drawn);
         Request {
@@ -129,9 +150,13 @@ impl Writer {
     fn draw(&mut self) -> (Request, Expected) {
         self.drawn += 1;
         let chance = self.rng.below(20);
-        if let (19, Some(rule)) = (chance, &self.launched) {
+        if let (18..20, Some(rules)) = (chance, &self.launched) {
+            let (rule, expected) = match chance {
+                18 => (&rules[0], Expected::Run),
+                _ => (&rules[1], Expected::GivenUp),
+            };
             let path = format!("/api/automation/rules/{rule}/launch");
-            return (self.request("POST", path, Some(json!({}))), Expected::Run);
+            return (self.request("POST", path, Some(json!({}))), expected);
         }
         if chance < 6 || self.notes.is_empty() {
             return self.create();

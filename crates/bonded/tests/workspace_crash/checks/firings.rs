@@ -7,6 +7,7 @@ use bonded_kernel::workspace::{EventId, WorkspaceEvent, firing_event_id, run_of_
 use serde_json::Value;
 
 use super::writes::History;
+use crate::notes::Acknowledged;
 use crate::remains::Remains;
 use crate::rules::{CHAIN_DEPTH, Kind, Watched, text};
 
@@ -24,13 +25,17 @@ pub(super) fn check(remains: &Remains) -> usize {
         counted += fired.len();
         match rule.kind {
             Kind::Cron => check_instants(remains, rule, &fired),
-            Kind::Manual => check_launches(remains, &fired),
+            Kind::Manual => check_launches(remains, &fired, |it| &it.launches),
+            Kind::GivenUp => check_launches(remains, &fired, |it| &it.given_up),
             _ => assert_eq!(fired, meant(remains, rule, &history), "{rule:?}"),
         }
     }
     assert_eq!(counted, remains.runs.len(), "every run has a rule");
     for run in &remains.runs {
         check_end(remains, run);
+    }
+    for (id, (run, _)) in &remains.logs {
+        assert!(run.termination().is_some(), "the log of {id} has no end");
     }
     check_moves(remains);
     counted
@@ -60,8 +65,12 @@ fn meant(remains: &Remains, rule: &Watched, history: &History) -> BTreeSet<Strin
     meant.map(|event| event.event_id.to_string()).collect()
 }
 
-fn check_launches(remains: &Remains, fired: &BTreeSet<String>) {
-    let launches: Vec<_> = remains.told.iter().flat_map(|it| &it.launches).collect();
+fn check_launches(
+    remains: &Remains,
+    fired: &BTreeSet<String>,
+    launched: impl Fn(&Acknowledged) -> &Vec<(String, String)>,
+) {
+    let launches: Vec<_> = remains.told.iter().flat_map(launched).collect();
     for (key, run) in &launches {
         let is_there = remains.runs.iter().any(|it| it["run_id"] == *run);
         assert!(is_there, "{key} launched {run}");
@@ -92,13 +101,13 @@ fn check_instants(remains: &Remains, rule: &Watched, fired: &BTreeSet<String>) {
 /// A run succeeded, or failed for the one reason that there is here.
 fn check_end(remains: &Remains, run: &Value) {
     let depth = run["depth"].as_u64().expect("a depth is a number");
-    let is_cron = |it: &&Watched| it.kind == Kind::Cron && run["rule_id"] == it.rule_id.to_string();
-    let may_be_cancelled = remains.world.rules.iter().any(|it| is_cron(&it));
+    let kind = remains.kind_of(run);
     let end = (run["status"].as_str(), run["error_code"].as_str());
     match end {
         (Some("succeeded"), None) => assert!(depth <= CHAIN_DEPTH, "{run}"),
         (Some("failed"), Some("CHAIN_DEPTH_EXCEEDED")) => assert!(depth > CHAIN_DEPTH, "{run}"),
-        (Some("cancelled"), Some("RULE_DISABLED")) => assert!(may_be_cancelled, "{run}"),
+        (Some("cancelled"), Some("RULE_DISABLED")) => assert_eq!(kind, Kind::Cron, "{run}"),
+        (Some("cancelled"), None) => assert_eq!(kind, Kind::GivenUp, "{run}"),
         _ => panic!("{run}"),
     }
 }
