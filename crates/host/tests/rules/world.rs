@@ -40,7 +40,7 @@ impl Clock for SetClock {
         Box::pin(async move {
             // A clock that is gone wakes nobody.
             if now.wait_for(|now| *now >= at.0).await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         })
     }
