@@ -171,7 +171,7 @@ impl Writer {
             (_, 13..15) => self.retitle(note),
             (_, 15..17) => self.delete(note),
             (_, 17) => self.set_metadata(note),
-            _ => self.stale(note),
+            _ => self.stale(&note),
         }
     }
 
@@ -239,7 +239,7 @@ impl Writer {
     }
 
     /// Somebody who has not seen the last version.
-    fn stale(&mut self, note: Kept) -> (Request, Expected) {
+    fn stale(&mut self, note: &Kept) -> (Request, Expected) {
         let body = json!({ "base_version": note.version + 1, "markdown": "from nowhere" });
         let path = format!("/api/notes/{}", note.id);
         (self.request("PATCH", path, Some(body)), Expected::Refused)
