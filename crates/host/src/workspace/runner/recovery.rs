@@ -10,10 +10,11 @@ use super::{RECOVERED_MAX, Ready, Runner, ready};
 const ENDED_WITHIN_MS: u64 = 60 * 60 * 1000;
 
 impl Runner {
-    /// Goes on where the process before this ended.
+    /// Goes on where the process before this ended. In this order: a run that is cancelled meanwhile is either driven
+    /// and told so, or seen as cancelled.
     pub(super) async fn recover(&mut self) -> Result<(), WorkspaceError> {
-        self.end_abandoned().await?;
-        self.take_up(RECOVERED_MAX).await
+        self.take_up(RECOVERED_MAX).await?;
+        self.end_abandoned().await
     }
 
     /// That process may have died after somebody had cancelled a run and before the run's own log had ended.
