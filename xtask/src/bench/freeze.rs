@@ -9,6 +9,7 @@ use super::process::{measure as measure_process, peak_mb};
 use super::rig::Rig;
 use crate::fault::Fault;
 use crate::root;
+use crate::stage::{cargo, run as run_command};
 
 /// The items of a plan in which nobody does anything.
 const ITEMS: usize = 1000;
@@ -16,6 +17,10 @@ const ITEM_CPU_MS_MAX: f64 = 20.0;
 
 const FILES: &str = "50000";
 const BYTES: &str = "500000000";
+
+const B3SUM_VERSION: &str = "1.8.7";
+/// A command's arguments have about two million bytes.
+const B3SUM_FILES_MAX: usize = 10_000;
 
 /// The tree, committed to a repository, and where things about it are kept.
 struct Tree<'a> {
@@ -25,6 +30,7 @@ struct Tree<'a> {
 }
 
 pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
+    install_b3sum()?;
     let tree = Tree::make(rig)?;
     let [
         mut first,
@@ -33,8 +39,9 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
         mut status,
         mut rollback,
         mut hashing,
+        mut b3sum,
         mut bare,
-    ] = [const { vec![] }; 7];
+    ] = [const { vec![] }; 8];
     for _ in 0..rig.rounds {
         tree.forget("")?;
         first.push(tree.ours("freeze")?);
@@ -44,6 +51,7 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
         rollback.push(tree.ours("rollback")?);
         tree.forget("trees")?;
         hashing.push(tree.ours("freeze")?);
+        b3sum.push(tree.b3sum_ms()?);
         bare.push(tree.bare()?);
     }
     tree.forget("")?;
@@ -73,11 +81,18 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
             0.1,
         ),
         ratio(
-            "hashing in a freeze, beside a bare loop",
-            hashing,
-            median(bare),
+            "hashing in a freeze, beside b3sum",
+            hashing.clone(),
+            median(b3sum),
             1.3,
         ),
+        Figure::new(
+            "the same, beside a bare loop on as many threads",
+            "ms",
+            median(hashing),
+            Goal::Nothing,
+        )
+        .beside(median(bare)),
         Figure::new("memory of a freeze", "MB", memory, Goal::AtMost(200.0)),
         Figure::new(
             "CPU of an item that does nothing, of 1,000 in a plan",
@@ -147,6 +162,18 @@ impl<'a> Tree<'a> {
         told_ms(self.command(word))
     }
 
+    /// The program hashes one file after the other. It takes names as arguments only, of which there are too many for
+    /// one command.
+    fn b3sum_ms(&self) -> Result<f64, Fault> {
+        let mut took_ms = 0.0;
+        for files in files_below(&self.root)?.chunks(B3SUM_FILES_MAX) {
+            let mut command = Command::new(b3sum());
+            command.arg("--").args(files);
+            took_ms += self.wall_ms(command)?;
+        }
+        Ok(took_ms)
+    }
+
     fn bare(&self) -> Result<f64, Fault> {
         let mut command = Command::new(program());
         command.arg("hash").arg(&self.root);
@@ -192,6 +219,40 @@ fn told_ms(command: Command) -> Result<f64, Fault> {
     let us = number.and_then(|number| number.parse::<f64>().ok());
     let us = us.ok_or_else(|| Fault::unmeasured(format!("a number was expected, not {text:?}")))?;
     Ok(us / 1e3)
+}
+
+fn files_below(root: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let mut left = vec![root.to_owned()];
+    let mut files = vec![];
+    while let Some(dir) = left.pop() {
+        for entry in fs::read_dir(&dir).map_err(Fault::file(&dir))? {
+            let path = entry.map_err(Fault::file(&dir))?.path();
+            match path.is_dir() {
+                true if path.ends_with(".git") => {}
+                true => left.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Builds the program once, in the version named here.
+fn install_b3sum() -> Result<(), Fault> {
+    if b3sum().exists() {
+        return Ok(());
+    }
+    let mut install = cargo(["install", "--quiet", "--locked", "b3sum", "--version"]);
+    install.arg(B3SUM_VERSION).arg("--root").arg(b3sum_root());
+    run_command(install)
+}
+
+fn b3sum_root() -> PathBuf {
+    root().join("target/b3sum").join(B3SUM_VERSION)
+}
+
+fn b3sum() -> PathBuf {
+    b3sum_root().join("bin/b3sum")
 }
 
 fn program() -> PathBuf {

@@ -83,13 +83,13 @@ impl<'a> Reader<'a> {
             self.buffer.resize((expected + 1).next_power_of_two(), 0);
         }
         let mut length = 0;
-        // One byte more than there should be, to see the end.
-        while length <= expected {
+        // One byte more than there should be is asked for. Where it does not come with the others, the end is there.
+        loop {
             let more = rustix::io::read(file, &mut self.buffer[length..=expected])?;
-            if more == 0 {
+            length += more;
+            if more == 0 || length >= expected {
                 break;
             }
-            length += more;
         }
         if length != expected {
             return Ok(Read::Changed);
