@@ -1,6 +1,7 @@
 //! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
 
 mod memory;
+mod withheld;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -185,6 +186,9 @@ impl Driver<'_> {
             }
             Err(mut failure) => {
                 self.host.secrets.mask().failure(&mut failure);
+                if !self.run.keeps_text() {
+                    withheld::withhold(&mut failure);
+                }
                 Input::Failed {
                     turn,
                     attempt,

@@ -22,7 +22,7 @@ pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) owner: Client,
     pub(crate) told: Vec<String>,
-    _rest: Receiver<String>,
+    rest: Receiver<String>,
 }
 
 /// Who asks, and how they show it.
@@ -64,7 +64,7 @@ impl Server {
             address,
             owner,
             told,
-            _rest: lines,
+            rest: lines,
         }
     }
 
@@ -122,11 +122,31 @@ impl Server {
         kill_process(Pid::from_child(child), signal).expect("the server can be signalled");
     }
 
+    /// The most memory that the server has held at once.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        let id = self.child.as_ref().expect("the server runs").id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status"));
+        let status = status.expect("a process has a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        kilobytes.expect("the system says how much memory a process had") << 10
+    }
+
     /// Ends the server as a person would, and gives its place for another one.
     pub(crate) fn stop(mut self) -> (Place, Done) {
         self.signal(Signal::TERM);
         let done = finish(self.child.take().expect("the server runs"));
         (std::mem::replace(&mut self.place, Place::new()), done)
+    }
+
+    /// Ends the server by a signal, and gives its place and all that it printed.
+    pub(crate) fn end(mut self, signal: Signal) -> (Place, String) {
+        self.signal(signal);
+        let done = finish(self.child.take().expect("the server runs"));
+        let place = std::mem::replace(&mut self.place, Place::new());
+        // The lines end with the process.
+        let lines: Vec<String> = self.told.drain(..).chain(self.rest.iter()).collect();
+        (place, done.stdout + &lines.join("\n"))
     }
 
     /// Kills the server, and gives its place for another one.

@@ -9,6 +9,7 @@ mod tags;
 
 use serde_json::Value;
 
+use fault::COMMENT;
 pub use fault::{InstructionFault, Problem};
 use markup::{Markup, Open, end_of_element, markup_at, short};
 use tags::TagSpec;
@@ -143,7 +144,7 @@ impl<'a> Reader<'a> {
             Markup::Processing { .. } => return Err(fault(line, tag, Problem::Processing)),
             Markup::Declaration => return Err(fault(line, tag, Problem::Declaration)),
             _ => {
-                let tag = if tag.is_empty() { "!--" } else { tag };
+                let tag = if tag.is_empty() { COMMENT } else { tag };
                 return Err(fault(line, tag, Problem::Unclosed));
             }
         }

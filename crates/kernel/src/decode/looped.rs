@@ -22,6 +22,9 @@ const IGNORED_CALLS_MAX: usize = 8;
 
 const DEFAULT_KIND: &str = "note";
 
+/// What is named where no instruction is.
+const REPLY: &str = "reply";
+
 /// A reply as a log has it that keeps no replies. Only an audit makes one.
 #[derive(Clone, Debug)]
 pub struct RecordedReply {
@@ -177,13 +180,16 @@ impl<'a> Calls<'a> {
             Problem::UnknownTag | Problem::StrayClose => RefusalCode::UnknownTool,
             _ => RefusalCode::MalformedArguments,
         };
-        let refusal = check::refusal(code, fault.to_string());
-        self.push(
-            &fault.tag,
-            String::new(),
-            Some(refusal),
-            Some(Tag::default()),
-        );
+        let fault = self.kept(fault);
+        self.refuse(named(&fault), code, fault.to_string());
+    }
+
+    /// What the log keeps of a fault: a name that the model made up is a part of its reply.
+    fn kept(&self, fault: &InstructionFault) -> InstructionFault {
+        match self.config.keeps_text {
+            true => fault.clone(),
+            false => fault.without_foreign_name(),
+        }
     }
 
     fn left_out(&mut self, instructions: usize, faults: usize) {
@@ -192,20 +198,17 @@ impl<'a> Calls<'a> {
             let message = format!(
                 "{instructions} more instructions were not executed: only {max} are in one loop"
             );
-            self.refuse("reply", RefusalCode::TooManyCalls, message);
+            self.refuse(REPLY, RefusalCode::TooManyCalls, message);
         }
         if faults > 0 {
             let message = format!("{faults} more elements were not understood");
-            self.refuse("reply", RefusalCode::MalformedArguments, message);
+            self.refuse(REPLY, RefusalCode::MalformedArguments, message);
         }
     }
 
     fn fail(&mut self, fault: &InstructionFault, finish: Finish) {
-        let tool = if fault.tag.is_empty() {
-            "reply"
-        } else {
-            &fault.tag
-        };
+        let fault = self.kept(fault);
+        let tool = named(&fault);
         if finish == Finish::Length && fault.problem == Problem::Unclosed {
             let message = format!("{fault}. The reply was cut by its output limit: write less");
             return self.refuse(tool, RefusalCode::CutOff, message);
@@ -225,7 +228,10 @@ impl<'a> Calls<'a> {
         }
         let message = "calls are written as instructions in the text: this one was not executed";
         let refusal = check::refusal(RefusalCode::NotOffered, message.into());
-        let name: String = call.tool.chars().take(64).collect();
+        let name: String = match self.config.keeps_text {
+            true => call.tool.chars().take(64).collect(),
+            false => REPLY.into(),
+        };
         self.push(&name, String::new(), Some(refusal), None);
     }
 
@@ -241,6 +247,14 @@ impl<'a> Calls<'a> {
             tag,
             member: None,
         });
+    }
+}
+
+/// What a fault is told of as.
+fn named(fault: &InstructionFault) -> &str {
+    match fault.tag.as_str() {
+        "" => REPLY,
+        tag => tag,
     }
 }
 

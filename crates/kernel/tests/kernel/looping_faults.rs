@@ -56,7 +56,7 @@ fn what_was_dropped_is_told_in_the_next_loop_and_the_rest_runs() {
     assert_eq!(world.kept("plan"), "x");
     let message = world.message();
     assert!(
-        message.contains("line 1: there is no instruction <think>"),
+        message.contains("line 1: there is no instruction of this name: use only state_add"),
         "{message}"
     );
     assert!(
@@ -211,7 +211,10 @@ fn a_log_that_keeps_no_replies_has_their_instructions_and_hash_and_nothing_else_
         world.reply(thinking(&words, "a secret thought"));
         world.reply(thinking(&format!("{words}<ram_add>"), "a secret thought"));
         world.reply(thinking(
-            &format!("{words}{}<odd>secret</odd>", ram("plan", "kept")),
+            &format!(
+                "{words}{}<secret>odd</secret></a_secret>",
+                ram("plan", "kept")
+            ),
             "a secret thought",
         ));
         assert_eq!(world.log().contains("secret"), keeps_text);

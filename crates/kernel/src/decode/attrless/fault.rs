@@ -5,6 +5,9 @@ use std::fmt;
 
 use super::tags::{INSTRUCTION_TAGS, TagSpec};
 
+/// What a comment or section without its end is called.
+pub(super) const COMMENT: &str = "!--";
+
 /// Something in a reply that is not as it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionFault {
@@ -53,11 +56,30 @@ impl Problem {
     }
 }
 
+impl InstructionFault {
+    /// The same without a name that the model made up: for a log that keeps no replies.
+    pub(crate) fn without_foreign_name(&self) -> Self {
+        let is_ours = self.tag == COMMENT || TagSpec::is_own_name(&self.tag);
+        let tag = if is_ours {
+            self.tag.clone()
+        } else {
+            String::new()
+        };
+        Self { tag, ..*self }
+    }
+}
+
 impl fmt::Display for InstructionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tag = &self.tag;
         write!(f, "line {}: ", self.line)?;
         match self.problem {
+            Problem::UnknownTag if tag.is_empty() => {
+                let known = INSTRUCTION_TAGS.join(", ");
+                return write!(f, "there is no instruction of this name: use only {known}");
+            }
+            Problem::StrayClose if tag.is_empty() => write!(f, "the tag closes nothing")?,
+            Problem::Unclosed if tag.is_empty() => write!(f, "an element has no end: close it")?,
             Problem::UnknownTag => {
                 let known = INSTRUCTION_TAGS.join(", ");
                 return write!(f, "there is no instruction <{tag}>: use only {known}");

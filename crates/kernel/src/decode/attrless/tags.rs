@@ -85,6 +85,12 @@ impl TagSpec {
         SPECS.iter().find(|spec| spec.name == name)
     }
 
+    /// Whether an instruction or a child of one has this name.
+    pub(super) fn is_own_name(name: &str) -> bool {
+        let mut specs = SPECS.iter();
+        specs.any(|spec| spec.name == name || spec.child(name).is_some())
+    }
+
     /// The child of this name, if the instruction has one.
     pub(super) fn child(&self, name: &str) -> Option<&'static str> {
         let found = self.children.iter().find(|child| child.name == name);
