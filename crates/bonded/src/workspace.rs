@@ -16,6 +16,7 @@ pub(crate) mod ids;
 mod meaning;
 pub(crate) mod notebook;
 pub(crate) mod opened;
+mod pages;
 mod password;
 mod query;
 mod rate;
@@ -34,6 +35,7 @@ use axum::Router;
 use bonded_state::workspace::WorkspaceError;
 
 use crate::error::{CliError, Code, with_causes};
+pub(crate) use pages::PAGES;
 pub(crate) use site::Site;
 
 /// Everything below `/api`, and the socket. Paths that are nobody's are left to whoever else is served.

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use crate::args::ExplainArgs;
 use crate::error::{CliError, Code};
 use crate::output;
+use crate::workspace::PAGES;
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
-    let names = || Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>();
+    let names = || -> Vec<&str> { pages().map(|(name, _)| name).collect() };
     match &args.code {
         None => output::stdout(&names().join("\n")),
-        Some(asked) => match Code::ALL.iter().find(|code| code.name() == asked.as_str()) {
-            Some(code) => output::stdout(code.page().trim_end()),
+        Some(asked) => match pages().find(|(name, _)| name == asked) {
+            Some((_, page)) => output::stdout(page.trim_end()),
             None => {
                 return Err(CliError::new(
                     Code::Usage,
@@ -22,4 +23,10 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
         },
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every code with its page: those of the command line, then those of the workspace.
+fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let own = Code::ALL.iter().map(|code| (code.name(), code.page()));
+    own.chain(PAGES)
 }
