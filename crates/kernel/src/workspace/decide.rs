@@ -1,6 +1,7 @@
 //! What a change comes to: its events, or why it is refused.
 
 mod automation;
+mod note_fields;
 mod notes;
 mod review;
 

@@ -147,6 +147,14 @@ fn what_a_new_note_must_not_be_is_refused() {
             "BAD_REQUEST",
         ),
         (
+            note(|note| note.access_scope = AccessScope::Private),
+            "BAD_REQUEST",
+        ),
+        (
+            note(|note| note.access_scope = AccessScope::Public),
+            "BAD_REQUEST",
+        ),
+        (
             note(|note| note.markdown = "x".repeat((4 << 20) + 1)),
             "NOTE_TOO_LARGE",
         ),
@@ -301,5 +309,21 @@ proptest! {
             prop_assert!(created.keywords.iter().all(|keyword| !keyword.trim().is_empty()));
             prop_assert!(created.metadata.keys().all(|key| key.len() <= 64 && key.is_ascii()));
         }
+    }
+}
+
+#[test]
+fn a_note_is_for_its_workspace_and_does_not_become_anything_else() {
+    for (scope, expected) in [
+        (AccessScope::Workspace, None),
+        (AccessScope::Private, Some("BAD_REQUEST")),
+        (AccessScope::Public, Some("BAD_REQUEST")),
+    ] {
+        let edit = NoteEdit {
+            access_scope: Some(scope),
+            ..NoteEdit::default()
+        };
+        let found = code(&with_note(Role::Owner), &edited(edit));
+        assert_eq!(found, expected, "{scope:?}");
     }
 }

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
+use super::note_fields::{
+    check_length, checked_keywords, checked_kind, checked_scope, checked_title,
+};
 use super::permit;
 use crate::time::Millis;
 use crate::workspace::change::{Actor, Change, NewNote, NoteEdit, NoteWrite, View};
 use crate::workspace::event::{NoteCreated, NoteUpdated, WorkspaceEvent};
 use crate::workspace::id::NoteId;
 use crate::workspace::metadata::{self, Metadata, check_key, check_metadata};
-use crate::workspace::note::{
-    DEFAULT_KIND, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, Note, TITLE_CHARS_MAX,
-    title_from_clock,
-};
+use crate::workspace::note::{DEFAULT_KIND, MARKDOWN_BYTES_MAX, Note, title_from_clock};
 use crate::workspace::patch::{BadPatch, patched};
 use crate::workspace::refused::Refused;
 use crate::workspace::role::Permission;
@@ -144,7 +144,7 @@ pub(super) fn create(view: &View, new: &NewNote, now: Millis) -> Result<Workspac
         title,
         markdown: new.markdown.as_str().into(),
         note_kind: checked_kind(new.note_kind.as_deref().unwrap_or(DEFAULT_KIND))?,
-        access_scope: new.access_scope,
+        access_scope: checked_scope(new.access_scope)?,
         keywords: checked_keywords(&new.keywords)?,
         metadata: new.metadata.clone(),
     })))
@@ -172,7 +172,7 @@ pub(super) fn update(view: &View, write: &NoteWrite) -> Result<WorkspaceEvent, R
         title: title.map(checked_title).transpose()?,
         markdown: edited_markdown(note, edit)?.map(Into::into),
         note_kind: edit.note_kind.as_deref().map(checked_kind).transpose()?,
-        access_scope: edit.access_scope,
+        access_scope: edit.access_scope.map(checked_scope).transpose()?,
         keywords: edit.keywords.as_deref().map(checked_keywords).transpose()?,
         metadata: edit.metadata.clone(),
     })))
@@ -204,63 +204,6 @@ fn edited_markdown(note: &Note, edit: &NoteEdit) -> Result<Option<String>, Refus
     };
     check_length(&markdown)?;
     Ok(Some(markdown))
-}
-
-fn check_length(markdown: &str) -> Result<(), Refused> {
-    if markdown.len() > MARKDOWN_BYTES_MAX {
-        return Err(Refused::NoteTooLarge {
-            bytes: markdown.len(),
-        });
-    }
-    Ok(())
-}
-
-fn checked_title(title: &str) -> Result<String, Refused> {
-    let is_line = !title.is_empty() && !title.contains(char::is_control);
-    if is_line && title.chars().count() <= TITLE_CHARS_MAX {
-        Ok(title.to_owned())
-    } else {
-        Err(Refused::bad(format!(
-            "a title is one line of 1 to {TITLE_CHARS_MAX} characters"
-        )))
-    }
-}
-
-fn checked_kind(kind: &str) -> Result<String, Refused> {
-    let is_slug = kind.len() <= 64
-        && kind.starts_with(|c: char| c.is_ascii_lowercase())
-        && kind
-            .bytes()
-            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    if is_slug {
-        Ok(kind.to_owned())
-    } else {
-        Err(Refused::bad(
-            "a note_kind is 1 to 64 lower-case letters, digits or '_', beginning with a letter",
-        ))
-    }
-}
-
-/// The keywords without blanks around them and each once.
-fn checked_keywords(keywords: &[String]) -> Result<Vec<String>, Refused> {
-    let mut checked: Vec<String> = Vec::new();
-    for keyword in keywords {
-        let keyword = keyword.trim();
-        if keyword.chars().count() > KEYWORD_CHARS_MAX || keyword.contains(char::is_control) {
-            return Err(Refused::bad(format!(
-                "a keyword is one line of at most {KEYWORD_CHARS_MAX} characters"
-            )));
-        }
-        if !keyword.is_empty() && !checked.iter().any(|known| known == keyword) {
-            checked.push(keyword.to_owned());
-        }
-        if checked.len() > KEYWORDS_MAX {
-            return Err(Refused::bad(format!(
-                "a note has at most {KEYWORDS_MAX} keywords"
-            )));
-        }
-    }
-    Ok(checked)
 }
 
 /// What an agent did is said by the kernel alone, so that nobody else can say it.
