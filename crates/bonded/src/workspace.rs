@@ -9,6 +9,7 @@ mod api;
 mod ask;
 mod body;
 pub(crate) mod config_file;
+mod cors;
 pub(crate) mod data_dir;
 mod diff;
 pub(crate) mod front_matter;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::http::HeaderName;
 use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file};
 
+use super::cors::Origins;
 use super::data_dir::DataDir;
 use super::site::Settings;
 use crate::error::{CliError, Code};
@@ -29,17 +30,11 @@ pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
         CliError::new(Code::Config, error.to_string())
             .hint("correct the file, or remove it and start again: it is then made anew")
     })?;
-    let mut warnings = read.warnings;
-    if !read.config.server.cors_allowed_origins.is_empty() {
-        let file = dir.config_file();
-        let file = file.display();
-        warnings.push(format!("{file}: server.cors_allowed_origins has no effect yet: pages of other origins are refused"));
-    }
     Ok(Configured {
         surroundings: Arc::new(read.config.surroundings(dir.path())),
         prompt_file: data_file(dir.path(), &read.config.agent.prompt_path),
         config: read.config,
-        warnings,
+        warnings: read.warnings,
     })
 }
 
@@ -63,6 +58,7 @@ pub(crate) fn settings(config: &WorkspaceConfig) -> Result<Settings, CliError> {
             _ => "Lax",
         },
         csrf_header,
+        origins: Origins::read(&server.cors_allowed_origins)?,
         search_mode: config.search.default_mode.clone(),
         heartbeat: Duration::from_millis(websocket.heartbeat_interval_ms),
         client_timeout: Duration::from_millis(websocket.client_timeout_ms),

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, Uri};
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
 use futures_util::future::BoxFuture;
@@ -17,7 +18,7 @@ use super::api::{
 use super::ask::Ask;
 use super::refusal::Refusal;
 use super::site::Site;
-use super::{request_id, socket};
+use super::{cors, request_id, socket};
 
 type Handler = fn(Ask) -> BoxFuture<'static, Result<Answer, Refusal>>;
 
@@ -185,6 +186,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .route("/api", any(unknown_path))
         .route("/api/{*rest}", any(unknown_path))
         .method_not_allowed_fallback(unknown_method)
+        .layer(from_fn_with_state(site.clone(), cors::answer))
         .with_state(site)
 }
 

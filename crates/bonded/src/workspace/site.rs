@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::ask::Ask;
+use super::cors::Origins;
 use super::rate::Rate;
 use super::refusal::Refusal;
 use super::socket::SOCKETS_MAX;
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) secure_cookies: bool,
     pub(crate) same_site: &'static str,
     pub(crate) csrf_header: HeaderName,
+    /// Pages that may ask, besides our own.
+    pub(crate) origins: Origins,
     pub(crate) search_mode: String,
     pub(crate) heartbeat: Duration,
     pub(crate) client_timeout: Duration,

@@ -45,12 +45,8 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Ref
     }
     let headers = request.headers().clone();
     let caller = access::caller(&site, &headers, false).await?;
-    // A cookie comes along whichever page opens the socket.
-    if caller.session.is_some() && !access::is_same_origin(&headers) {
-        return Err(Refusal::new(
-            "CSRF_INVALID",
-            "the socket was opened by a page of another origin",
-        ));
+    if caller.session.is_some() {
+        access::check_page(&site, &headers)?;
     }
     let accept = accepted(&headers)?;
     let place = site.sockets.clone().try_acquire_owned();

@@ -14,6 +14,7 @@ mod automation;
 mod bad_input;
 mod cli;
 mod contract;
+mod cors;
 mod meaning;
 mod model;
 mod notes;
