@@ -48,6 +48,11 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "PLAN_ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "plan")]
     pub(crate) resume: Option<String>,
 
+    /// The id of the plan, for programs that may die before they hear of its end: a plan that has it already is gone on
+    /// with, and one that has ended gives its results again
+    #[arg(long, value_name = "PLAN_ID", conflicts_with = "resume", hide = true)]
+    pub(crate) plan_id: Option<String>,
+
     /// Make one git commit for each item that succeeds
     #[arg(long)]
     pub(crate) commit: bool,

@@ -49,8 +49,13 @@ pub(crate) async fn work(
         let args = arguments_of(&record)?;
         return site.work(&args, record).await;
     }
+    let id = args.plan_id.as_deref().map(plan_id).transpose()?;
+    if let Some(record) = begun(&site.workshop, id.as_ref())? {
+        let args = arguments_of(&record)?;
+        return site.work(&args, record).await;
+    }
     let record = PlanRecord {
-        id: PlanId::draw(),
+        id: id.unwrap_or_else(PlanId::draw),
         dir: std::env::current_dir().unwrap_or_else(|_| root.clone()),
         arguments: std::env::args_os()
             .skip(1)
@@ -90,17 +95,30 @@ fn read_plan(file: &Path) -> Result<String, CliError> {
     })
 }
 
+fn unknown(message: String) -> CliError {
+    CliError::new(Code::UnknownPlan, message)
+}
+
+fn plan_id(said: &str) -> Result<PlanId, CliError> {
+    PlanId::new(said).map_err(|error| unknown(error.to_string()))
+}
+
+/// The plan that has this id, if it has begun.
+fn begun(workshop: &Workshop, id: Option<&PlanId>) -> Result<Option<PlanRecord>, CliError> {
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let found = PlanRecord::read(workshop, id);
+    found.map_err(|error| unknown(format!("the plan cannot be read: {error}")))
+}
+
 /// The plan that is meant by `--resume`.
 fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanRecord, CliError> {
-    let unknown = |message: String| CliError::new(Code::UnknownPlan, message);
     let found = match named {
-        "" => PlanRecord::last_open(workshop, root),
-        id => {
-            let id = PlanId::new(id).map_err(|error| unknown(error.to_string()))?;
-            PlanRecord::read(workshop, &id)
-        }
+        "" => PlanRecord::last_open(workshop, root)
+            .map_err(|error| unknown(format!("the plan cannot be read: {error}")))?,
+        id => begun(workshop, Some(&plan_id(id)?))?,
     };
-    let found = found.map_err(|error| unknown(format!("the plan cannot be read: {error}")))?;
     match found {
         Some(record) => Ok(record),
         None if named.is_empty() => {

@@ -28,3 +28,4 @@ mod server;
 mod socket;
 mod starts;
 mod streams;
+mod works;

@@ -1,7 +1,8 @@
 //! The action `work`: a plan, worked off by a process of this program.
 //!
 //! A process of its own, because only one that has a single thread can make mounts that nobody else sees, and because
-//! a plan that was interrupted goes on from its own records, whoever resumes it.
+//! a plan that was interrupted goes on from its own records, whoever resumes it. The plan's id follows from the run:
+//! whoever takes the run up asks for the same plan, and hears what came of it also where it has ended meanwhile.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::workspace::{RunEnd, RunMove, RunStatus, WorkAction};
+use bonded_kernel::{Hash, RunId};
 use bonded_tools::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -27,6 +29,9 @@ const END_AFTER: Duration = Duration::from_secs(30);
 const WAIT_MS: &str = "60000";
 /// The exit code of a plan that waits for a person.
 const WAITS: i32 = 6;
+/// The exit code where the tree or the store failed or is in use.
+const FAILED: i32 = 3;
+const PLAN_ID_DIGITS: usize = 12;
 
 /// Works plans off with this program.
 #[derive(Clone, Debug)]
@@ -46,6 +51,19 @@ struct Left {
     message: String,
 }
 
+impl Left {
+    /// Whether another process works on the tree.
+    fn is_busy(&self) -> bool {
+        self.code == Some(FAILED) && self.message.contains("error[tree-busy]")
+    }
+}
+
+/// The plan of a run: always the same one.
+fn plan_id(run: &RunId) -> String {
+    let name = Hash::of(run.as_str().as_bytes()).to_string();
+    name.chars().take(PLAN_ID_DIGITS).collect()
+}
+
 impl WorkProcess {
     fn command(&self, firing: &Firing, action: &WorkAction) -> Command {
         let mut command = Command::new(&self.program);
@@ -54,18 +72,11 @@ impl WorkProcess {
         command
             .arg("--repo")
             .arg(self.surroundings.place(&action.repo));
-        match firing.run.status {
-            RunStatus::Queued => {
-                if let Some(file) = &action.agent_file {
-                    command.arg("--agent").arg(self.surroundings.place(file));
-                }
-                command.arg(self.surroundings.place(&action.plan));
-            }
-            // The plan had begun; its own record says with what.
-            _ => {
-                command.arg("--resume");
-            }
+        command.arg("--plan-id").arg(plan_id(&firing.run.run_id));
+        if let Some(file) = &action.agent_file {
+            command.arg("--agent").arg(self.surroundings.place(file));
         }
+        command.arg(self.surroundings.place(&action.plan));
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         command
             .envs(variables)
@@ -85,11 +96,18 @@ impl StartsWork for WorkProcess {
         action: &'a WorkAction,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Performed> {
-        let child = self.command(firing, action).spawn();
         Box::pin(async move {
-            let left = match child {
-                Ok(child) => wait(child, &cancel).await,
-                Err(error) => Err(error),
+            let is_taken_up = firing.run.status != RunStatus::Queued;
+            let left = loop {
+                let left = match self.command(firing, action).spawn() {
+                    Ok(child) => wait(child, &cancel).await,
+                    Err(error) => Err(error),
+                };
+                // The server before this one is dead, and the process that it began may still be on the tree.
+                let is_busy = left.as_ref().is_ok_and(Left::is_busy);
+                if !is_busy || !is_taken_up || cancel.is_cancelled() {
+                    break left;
+                }
             };
             match left {
                 Ok(left) => performed(&left, cancel.is_cancelled()),

@@ -225,6 +225,32 @@ async fn a_plan_is_worked_off_by_the_program_and_its_results_are_kept() {
     }
 }
 
+/// The process of a server that was killed lives on, and holds its tree.
+#[tokio::test]
+async fn a_run_that_is_taken_up_waits_for_the_process_that_the_server_before_it_began() {
+    let script = "case $(wc -l < \"$(dirname \"$0\")/asked\") in \
+        1) while :; do sleep 0.05; done;; \
+        2|3) echo 'error[tree-busy]: another plan is on it' >&2; exit 3;; \
+        *) echo '[{\"id\":\"a\"}]';; esac";
+    let (mut world, dir) = working(script).await;
+    world.start();
+    world.note(1, "A").await;
+    let asked = || std::fs::read_to_string(dir.join("asked")).unwrap_or_default();
+    let is_asked = async {
+        while asked().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(is_asked).await.expect("it is asked");
+    world.stop().await;
+    world.start();
+    let runs = world
+        .until(|runs| runs.len() == 1 && runs[0].status.has_ended())
+        .await;
+    assert_eq!(runs[0].status, RunStatus::Succeeded, "{:?}", runs[0]);
+    assert_eq!(asked().lines().count(), 4);
+}
+
 #[tokio::test]
 async fn a_plan_that_was_interrupted_is_resumed_and_a_cancelled_one_is_told() {
     let (mut world, dir) = working("trap 'exit 1' TERM; while :; do sleep 0.05; done").await;
@@ -241,8 +267,11 @@ async fn a_plan_that_was_interrupted_is_resumed_and_a_cancelled_one_is_told() {
     world.stop().await;
     world.start();
     soon(asked_again(2)).await.expect("it is asked again");
-    let last = asked();
-    assert!(last.trim_end().ends_with("--resume"), "{last}");
+    let lines = asked();
+    let mut lines = lines.lines();
+    let first = lines.next().expect("it was asked");
+    assert!(first.contains("--plan-id"), "{first}");
+    assert_eq!(lines.next(), Some(first), "the same plan is asked for");
     let run_id = world.runs().await[0].run_id.clone();
     let to = RunMove::Cancelled(RunEnd::default());
     world.write(Change::MoveRun { run_id, to }).await;
