@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -88,12 +89,16 @@ fn a_client_of_a_version_that_cannot_come_back_has_cancelled_its_run_when_it_han
 
 #[test]
 fn a_connection_that_may_not_last_is_closed_and_the_client_comes_back() {
+    let mut slower = slow();
+    slower["delay_ms"] = 5_000.into();
     let served = Served::start(
-        &[("slow", vec![slow()])],
+        &[("slow", vec![slower])],
         &["--mcp", "--mcp-stream-max", "1"],
     );
     let session = session(&served, "2025-11-25");
+    let began = Instant::now();
     let first = http::receive(begin(&served, &session, "slow"));
+    assert!(began.elapsed() >= Duration::from_millis(900), "{first:?}");
     assert!(first.events().is_empty(), "{first:?}");
     assert!(first.body.contains("id: 1-0"), "{first:?}");
     let mut comings = 0;
@@ -106,5 +111,20 @@ fn a_connection_that_may_not_last_is_closed_and_the_client_comes_back() {
         comings += 1;
         assert!(comings < 60, "the answer never comes");
     }
+    assert!(
+        comings >= 2,
+        "the connections of those who come back do not last either"
+    );
     assert_eq!(served.statuses(), ["succeeded"]);
+}
+
+#[test]
+fn a_connection_lasts_as_long_as_its_call_where_nothing_else_is_said() {
+    let served = Served::start(&[("slow", vec![slow()])], &["--mcp"]);
+    let session = session(&served, "2025-11-25");
+    let events = http::receive(begin(&served, &session, "slow")).events();
+    let text = events
+        .last()
+        .map(|it| it["result"]["content"][0]["text"].clone());
+    assert_eq!(text, Some("Because.".into()), "{events:?}");
 }

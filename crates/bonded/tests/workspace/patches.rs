@@ -1,5 +1,7 @@
 //! Patches over a socket.
 
+use std::sync::{Arc, Barrier};
+
 use serde_json::{Value, json};
 
 use crate::server::Server;
@@ -99,17 +101,36 @@ fn a_patch_that_does_not_fit_or_is_not_allowed_changes_nothing() {
     assert_eq!(server.owner.get(&path).json()["version"], 1);
 }
 
+/// The version to go on from after a patch that another client was faster than.
+fn after_rejection(reply: &Value, expected: u64) -> u64 {
+    assert_eq!(
+        (&reply["type"], &reply["reason"], &reply["expected_version"]),
+        (
+            &json!("patch_rejected"),
+            &json!("VERSION_MISMATCH"),
+            &json!(expected)
+        ),
+        "{reply}"
+    );
+    let current = reply["current_version"].as_u64();
+    let current = current.unwrap_or_else(|| panic!("{reply}"));
+    assert!(current > expected, "{reply}");
+    current
+}
+
 #[test]
 fn several_clients_that_patch_converge_on_one_text() {
     let server = Server::start();
     let note = server.note("One", "");
+    let begin = Arc::new(Barrier::new(4));
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let (address, headers) = (server.address.clone(), server.owner.headers().to_owned());
-            let note = note.clone();
+            let (note, begin) = (note.clone(), begin.clone());
             std::thread::spawn(move || {
                 let mut socket = Socket::open_at(&address, &headers);
-                let (mut version, mut done) = (1, 0);
+                let (mut version, mut done, mut rejected) = (1, 0, 0);
+                begin.wait();
                 while done < 10 {
                     let key = format!("{writer}-{done}-{version}");
                     let reply =
@@ -120,18 +141,21 @@ fn several_clients_that_patch_converge_on_one_text() {
                             version = reply["version"].as_u64().expect("a version");
                         }
                         _ => {
-                            version = reply["current_version"]
-                                .as_u64()
-                                .unwrap_or_else(|| panic!("{reply}"));
+                            rejected += 1;
+                            version = after_rejection(&reply, version);
                         }
                     }
                 }
+                rejected
             })
         })
         .collect();
-    for writer in writers {
-        writer.join().expect("a writer does not panic");
-    }
+    let rejected = writers
+        .into_iter()
+        .map(|writer| writer.join().expect("a writer does not panic"));
+    let rejected: u32 = rejected.sum();
+    // All begin with the first version, which only one of them can change.
+    assert!(rejected >= 3, "{rejected} patches were rejected");
     let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
     let now = server.owner.get(&path).json();
     assert_eq!(

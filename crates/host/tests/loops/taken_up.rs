@@ -51,6 +51,31 @@ async fn a_run_that_ended_long_ago_leaves_the_memory_of_those_after_it_and_what_
 }
 
 #[tokio::test]
+async fn the_memory_of_the_first_run_is_written_where_no_file_ever_was() {
+    let world = world().await;
+    world.run("one", &[COUNTS]).await;
+    for end in ["", ".kept"] {
+        let mut path = world.memory_path().into_os_string();
+        path.push(end);
+        std::fs::remove_file(path).expect("it was written");
+    }
+    world.take_up("one").await;
+    assert_eq!(world.memory(), json!({ "count": 1, "state": "idle" }));
+}
+
+#[tokio::test]
+async fn a_file_whose_writer_nobody_knows_is_left_alone() {
+    let world = world().await;
+    world.run("one", &[COUNTS]).await;
+    for writer in ["a run of another store", "gone"] {
+        world.behind(writer);
+        let before = world.memory();
+        world.take_up("one").await;
+        assert_eq!(world.memory(), before, "{writer}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_is_given_up_leaves_its_memory_in_the_file() {
     let world = world().await;
     world.run("one", &[COUNTS]).await;
