@@ -13,6 +13,10 @@ use super::refusal::Refusal;
 /// How deep arrays and objects may lie in each other.
 const DEPTH_MAX: usize = 64;
 
+/// How many values a body may hold, counted by what separates them: each takes far more memory than the bytes in which
+/// it is written.
+const VALUES_MAX: usize = 100_000;
+
 /// How much of a body that is too large is still taken in: a client that is cut off while it sends never reads why.
 const DISCARDED_TIMES_MAX: usize = 2;
 
@@ -77,32 +81,51 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
             "the body is not UTF-8: byte {at} belongs to no character"
         ))
     })?;
-    if depth(text) > DEPTH_MAX {
+    let measure = Measure::of(text);
+    if measure.depth > DEPTH_MAX {
         let message = format!("the body is nested deeper than {DEPTH_MAX} levels");
         return Err(Refusal::bad(message));
+    }
+    if measure.values > VALUES_MAX {
+        let message = format!("the body holds more than {VALUES_MAX} values; send less at a time");
+        let details = serde_json::json!({ "values_max": VALUES_MAX });
+        return Err(Refusal::new("PAYLOAD_TOO_LARGE", message).details(details));
     }
     serde_json::from_str(text)
         .map_err(|error| Refusal::bad(format!("the body is not JSON: {error}")))
 }
 
-/// How deep brackets lie in each other, outside strings; in one pass, whatever the text is.
-fn depth(text: &str) -> usize {
-    let (mut deepest, mut now, mut in_string, mut escaped) = (0, 0_usize, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'[' | b'{' => {
-                now += 1;
-                deepest = deepest.max(now);
+/// What a text will cost as JSON; found in one pass, whatever the text is.
+#[derive(Debug, Default)]
+struct Measure {
+    /// How deep brackets lie in each other, outside strings.
+    depth: usize,
+    /// Brackets that open, and commas: no fewer than there are values, but for one.
+    values: usize,
+}
+
+impl Measure {
+    fn of(text: &str) -> Self {
+        let mut measure = Self::default();
+        let (mut now, mut in_string, mut escaped) = (0_usize, false, false);
+        for byte in text.bytes() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if in_string => escaped = true,
+                b'"' => in_string = !in_string,
+                _ if in_string => {}
+                b'[' | b'{' => {
+                    now += 1;
+                    measure.depth = measure.depth.max(now);
+                    measure.values += 1;
+                }
+                b',' => measure.values += 1,
+                b']' | b'}' => now = now.saturating_sub(1),
+                _ => {}
             }
-            b']' | b'}' => now = now.saturating_sub(1),
-            _ => {}
         }
+        measure
     }
-    deepest
 }
 
 fn announced(headers: &HeaderMap) -> Option<usize> {
@@ -124,7 +147,14 @@ mod tests {
     #[test]
     fn json_is_read_and_everything_else_is_refused() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        let rows: [(Vec<u8>, Option<&str>); 8] = [
+        let objects = |count: usize| format!("[{}1]", "{\"a\":1},".repeat(count)).into_bytes();
+        let rows: [(Vec<u8>, Option<&str>); 11] = [
+            (objects(VALUES_MAX / 2 - 1), None),
+            (objects(VALUES_MAX / 2), Some("more than 100000 values")),
+            (
+                format!("\"{}\"", ",[{".repeat(VALUES_MAX)).into_bytes(),
+                None,
+            ),
             (br#"{"a": [1, "]]]]"]}"#.to_vec(), None),
             (deep(DEPTH_MAX).into_bytes(), None),
             (deep(DEPTH_MAX + 1).into_bytes(), Some("deeper than 64")),

@@ -15,6 +15,8 @@ mod bad_input;
 mod cli;
 mod contract;
 mod cors;
+mod hostile;
+mod hostile_replies;
 mod meaning;
 mod model;
 mod notes;
