@@ -231,6 +231,26 @@ fn a_skipped_time_fires_when_it_is_skipped_and_a_repeated_one_fires_first() {
     }
 }
 
+#[test]
+fn a_day_that_comes_once_in_decades_is_waited_for() {
+    let rows = [
+        // A star with a step before it or after it: both fields must hold.
+        ("0 0 */31 1 fri", "2026-11-15", "2027-01-01", "2021-01-01"),
+        ("0 0 */28 2 3", "2024-01-01", "2034-02-01", "2023-02-01"),
+        ("0 0 29 2 */7", "2033-01-01", "2060-02-29", "2032-02-29"),
+        // 2100 has no such day.
+        ("0 0 29 2 */7", "2089-01-01", "2128-02-29", "2088-02-29"),
+        ("0 0 29 2 *", "2097-01-01", "2104-02-29", "2096-02-29"),
+    ];
+    for (line, from, next, last) in rows {
+        let cron = cron(line, "UTC");
+        let midnight = |day: &str| at(&format!("{day}T00:00:00Z"));
+        let from = midnight(from);
+        assert_eq!(cron.after(from), Some(midnight(next)), "{line}");
+        assert_eq!(cron.latest(from), Some(midnight(last)), "{line}");
+    }
+}
+
 /// Each minute of a span, and what the calendar shows then.
 fn minutes(zone: &str, from: Millis, until: Millis) -> Vec<(Millis, DateTime)> {
     let zone = TimeZone::get(zone).expect("a zone");

@@ -4,8 +4,9 @@ use jiff::civil::{Date, DateTime, date};
 
 use super::line::Line;
 
-/// In so many years every day comes at least once: the 29th of February skips at most one leap year.
-const YEARS: i16 = 9;
+/// In so many years every day comes at least once, on each day of the week: the 29th of February is a Sunday every 28
+/// years, and where a century without a leap year lies between, after 40.
+const YEARS: i16 = 40;
 
 /// Whether any day is named at all.
 pub(super) fn has_any(line: &Line) -> bool {
