@@ -2,7 +2,7 @@
 //! run's settings say so: a log that was written before they were there has none of them.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::decode::xml::PROGRESS_REPORT;
 use crate::tool::{ToolEffect, ToolSpec};
@@ -65,21 +65,6 @@ impl OwnTools {
     }
 }
 
-fn spec(name: &str, description: &str, properties: &Value, required: &[&str]) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: description.into(),
-        schema: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false
-        }),
-        effect: ToolEffect::Read,
-        sandbox: None,
-    }
-}
-
 fn batch_spec() -> ToolSpec {
     let call = json!({
         "type": "object",
@@ -90,8 +75,9 @@ fn batch_spec() -> ToolSpec {
         },
         "required": ["id", "tool", "parameters"]
     });
-    spec(
+    ToolSpec::closed(
         BATCH,
+        ToolEffect::Read,
         "Calls several tools in one call, in the order given. The result has one entry for each call. Each \
          counts as a call of this turn. A batch holds neither another batch nor the final report.",
         &json!({ "calls": { "type": "array", "minItems": 1, "items": call } }),
@@ -100,8 +86,9 @@ fn batch_spec() -> ToolSpec {
 }
 
 fn progress_spec() -> ToolSpec {
-    spec(
+    ToolSpec::closed(
         PROGRESS_REPORT,
+        ToolEffect::Read,
         "Tells the person in one short sentence what you do now. Call it beside other tools, never alone.",
         &json!({ "progress": { "type": "string", "minLength": 1 } }),
         &["progress"],
@@ -109,8 +96,9 @@ fn progress_spec() -> ToolSpec {
 }
 
 fn output_spec() -> ToolSpec {
-    spec(
+    ToolSpec::closed(
         TOOL_OUTPUT,
+        ToolEffect::Read,
         "Reads on in an output that was cut. The notice at the beginning of such an output names the handle \
          and the offset to go on from.",
         &json!({

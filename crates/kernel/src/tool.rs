@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::config::RunConfig;
 use crate::hash::Hash;
@@ -57,6 +57,30 @@ pub struct ToolSpec {
     pub sandbox: Option<SandboxLevel>,
 }
 
+impl ToolSpec {
+    /// The spec of a tool that takes the given properties and no others.
+    pub fn closed(
+        name: &str,
+        effect: ToolEffect,
+        description: &str,
+        properties: &Value,
+        required: &[&str],
+    ) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            schema: json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false
+            }),
+            effect,
+            sandbox: None,
+        }
+    }
+}
+
 /// The name of the terminal tool. The kernel itself answers it; it is in every catalogue.
 pub const DONE: &str = "done";
 
@@ -65,20 +89,14 @@ pub(crate) fn is_terminal(tool: &str) -> bool {
 }
 
 fn done_spec() -> ToolSpec {
-    ToolSpec {
-        name: DONE.into(),
-        description: "Ends the run. `reason` is the answer shown to the person: what was done and how it was \
-                      verified. Begin it with `blocked:` if the goal cannot be reached, and say why."
-            .into(),
-        schema: serde_json::json!({
-            "type": "object",
-            "properties": { "reason": { "type": "string", "minLength": 1 } },
-            "required": ["reason"],
-            "additionalProperties": false
-        }),
-        effect: ToolEffect::Read,
-        sandbox: None,
-    }
+    ToolSpec::closed(
+        DONE,
+        ToolEffect::Read,
+        "Ends the run. `reason` is the answer shown to the person: what was done and how it was \
+         verified. Begin it with `blocked:` if the goal cannot be reached, and say why.",
+        &json!({ "reason": { "type": "string", "minLength": 1 } }),
+        &["reason"],
+    )
 }
 
 /// The tools of a run, frozen when it starts. Sorted by name; one terminal tool is among them, but for a run that works in

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::ToolEffect;
+use bonded_kernel::{ToolEffect, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,7 +11,6 @@ use crate::fault::ToolFault;
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::tool::spec;
 use crate::workdir::Workdir;
 
 #[derive(Deserialize)]
@@ -21,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
-    let spec = spec(
+    let spec = ToolSpec::closed(
         "append",
         ToolEffect::Write,
         "Adds text to the end of a file, atomically, and keeps what is there; creates the file if it is \

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::ToolEffect;
+use bonded_kernel::{ToolEffect, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::tool::spec;
 use crate::workdir::Workdir;
 
 #[derive(Deserialize)]
@@ -27,7 +26,7 @@ fn one() -> usize {
 }
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
-    let spec = spec(
+    let spec = ToolSpec::closed(
         "edit",
         ToolEffect::Write,
         "Replaces an exact text in a file, atomically. `old` must occur exactly expected_matches times, \

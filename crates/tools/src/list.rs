@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bonded_kernel::ToolEffect;
+use bonded_kernel::{ToolEffect, ToolSpec};
 use cap_std::fs::Dir;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use crate::bounds::{budget, json_bytes};
 use crate::fault::ToolFault;
 use crate::file_tool::{FileTool, Job};
 use crate::task::Cancel;
-use crate::tool::spec;
 use crate::walk::{Found, Kind, entries};
 use crate::workdir::{Workdir, shown};
 
@@ -43,7 +42,7 @@ fn limit_default() -> usize {
 }
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
-    let spec = spec(
+    let spec = ToolSpec::closed(
         "list",
         ToolEffect::Read,
         "Lists a directory, sorted by name, hidden entries included. Links are shown and not followed; \

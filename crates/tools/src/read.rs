@@ -12,7 +12,7 @@ use crate::bounds::{FILE_BYTES_MAX, budget, head_within, json_bytes};
 use crate::fault::ToolFault;
 use crate::mark::mark;
 use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, ToolValue, parse, spec};
+use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
 
 /// The fixed fields of the output as JSON.
@@ -46,7 +46,7 @@ fn limit_default() -> u64 {
 
 impl Read {
     pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
-        let spec = spec(
+        let spec = ToolSpec::closed(
             "read",
             ToolEffect::Read,
             "Reads lines of a UTF-8 text file. `hash` marks the whole file's content, for `write` with \

@@ -18,7 +18,7 @@ use crate::capture::show_both;
 use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
 use crate::sandbox::{Confined, Sandbox};
-use crate::tool::{BoxFuture, Tool, ToolValue, parse, spec};
+use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::Workdir;
 
 /// The fixed fields of the output as JSON.
@@ -48,7 +48,7 @@ fn here() -> String {
 
 impl Run {
     pub(crate) fn new(workdir: Arc<Workdir>, sandbox: Arc<Sandbox>) -> Self {
-        let mut spec = spec(
+        let mut spec = ToolSpec::closed(
             "run",
             ToolEffect::Write,
             "Runs a command and waits for it. A non-zero exit is a result, not a failure. Background \

@@ -6,7 +6,7 @@ mod query;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::ToolEffect;
+use bonded_kernel::{ToolEffect, ToolSpec};
 use cap_std::fs::Dir;
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
 use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::task::Cancel;
-use crate::tool::spec;
 use crate::walk::{Found, Kind, entries};
 use crate::workdir::{Follow, Workdir, load, open_regular, shown};
 use ignored::Ignored;
@@ -29,7 +28,7 @@ const DEPTH_MAX: usize = 128;
 const ENTRIES_MAX: usize = 100_000;
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
-    let spec = spec(
+    let spec = ToolSpec::closed(
         "search",
         ToolEffect::Read,
         "Searches text files for lines that match a regular expression, or lists files by name if only \

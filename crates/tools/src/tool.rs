@@ -4,9 +4,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use bonded_kernel::{Invocation, ToolSpec};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::fault::{self, ToolFault};
 use crate::queue::Queue;
@@ -63,28 +63,6 @@ impl fmt::Display for ToolValue {
             Self::Json(value) => value.fmt(f),
             Self::Text(text) => f.write_str(text),
         }
-    }
-}
-
-/// The spec of a built-in tool; its schema takes the given properties and no others.
-pub(crate) fn spec(
-    name: &str,
-    effect: ToolEffect,
-    description: &str,
-    properties: &Value,
-    required: &[&str],
-) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: description.into(),
-        schema: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        }),
-        effect,
-        sandbox: None,
     }
 }
 

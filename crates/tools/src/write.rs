@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::ToolEffect;
+use bonded_kernel::{ToolEffect, ToolSpec};
 use cap_std::fs::Metadata;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::Place;
-use crate::tool::spec;
 use crate::workdir::{Workdir, load};
 
 #[derive(Deserialize)]
@@ -25,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
-    let spec = spec(
+    let spec = ToolSpec::closed(
         "write",
         ToolEffect::Idempotent,
         "Creates a file or replaces its whole content, atomically; makes missing directories. If the file \

@@ -71,16 +71,6 @@ fn spec(name: &str, description: &str, fields: &[&str]) -> ToolSpec {
         .iter()
         .map(|field| ((*field).to_owned(), json!({ "type": "string" })))
         .collect();
-    ToolSpec {
-        name: name.into(),
-        description: description.into(),
-        schema: json!({
-            "type": "object",
-            "properties": properties,
-            "required": fields,
-            "additionalProperties": false
-        }),
-        effect: ToolEffect::Idempotent,
-        sandbox: None,
-    }
+    let effect = ToolEffect::Idempotent;
+    ToolSpec::closed(name, effect, description, &properties.into(), fields)
 }

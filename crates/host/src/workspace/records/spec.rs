@@ -1,7 +1,7 @@
 //! The four instructions that touch notes, as tools.
 
 use bonded_kernel::{RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, ToolEffect, ToolSpec};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// More ids than these are not looked up in one search.
 pub(super) const IDS_MAX: usize = 50;
@@ -24,31 +24,31 @@ impl RecordOp {
         let full = json!({ "type": "string", "minLength": 1 });
         let write = ToolEffect::Idempotent;
         match self {
-            Self::Add => spec(
+            Self::Add => ToolSpec::closed(
                 RECORD_ADD,
-                "Makes a note.",
                 write,
+                "Makes a note.",
                 &json!({ "keywords": text, "value": full }),
                 &["keywords", "value"],
             ),
-            Self::Update => spec(
+            Self::Update => ToolSpec::closed(
                 RECORD_UPDATE,
-                "Changes a note, named by its id or its exact title.",
                 write,
+                "Changes a note, named by its id or its exact title.",
                 &json!({ "key": full, "value": text }),
                 &["key", "value"],
             ),
-            Self::Issue => spec(
+            Self::Issue => ToolSpec::closed(
                 RECORD_ISSUE,
-                "Writes down what a person should look at; changes no note.",
                 write,
+                "Writes down what a person should look at; changes no note.",
                 &json!({ "key": full, "value": full, "metadata": text }),
                 &["key", "value", "metadata"],
             ),
-            Self::Search => spec(
+            Self::Search => ToolSpec::closed(
                 RECORD_SEARCH,
-                "Finds notes by words, or reads those with the given ids.",
                 ToolEffect::Read,
+                "Finds notes by words, or reads those with the given ids.",
                 &json!({
                     "query": full,
                     "ids": { "type": "array", "items": full, "minItems": 1, "maxItems": IDS_MAX }
@@ -56,26 +56,5 @@ impl RecordOp {
                 &[],
             ),
         }
-    }
-}
-
-fn spec(
-    name: &str,
-    description: &str,
-    effect: ToolEffect,
-    properties: &Value,
-    required: &[&str],
-) -> ToolSpec {
-    ToolSpec {
-        name: name.into(),
-        description: description.into(),
-        schema: json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false
-        }),
-        effect,
-        sandbox: None,
     }
 }
