@@ -23,7 +23,7 @@ pub use agent_runs::{AgentRuns, performed};
 pub use cron::{BadCron, Cron};
 pub use embeddings::{BadEmbedder, Embedder, QUERY_TIMEOUT_MS};
 pub use engine::{Engine, EngineSettings};
-pub use firing::{Actions, Firing, Performed, StartsLoops, StartsRuns, StartsWork};
+pub use firing::{Actions, Firing, Performed, Performs};
 pub use indexer::{Indexer, Tell};
 pub use search::{ScoredHit, SearchError, SearchMode, Searched, UnknownMode, search};
 pub use wall_clock::WallClock;

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, StartsRuns};
+use super::firing::{Firing, Performed, Performs};
 use crate::agent::{Agent, AgentError, Assignment, Moment, Workplace};
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -75,7 +75,7 @@ impl AgentRuns {
     }
 }
 
-impl StartsRuns for AgentRuns {
+impl Performs<RunAction> for AgentRuns {
     fn run<'a>(
         &'a self,
         firing: &'a Firing,

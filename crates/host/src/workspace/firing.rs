@@ -58,48 +58,27 @@ fn ended(code: &str, message: &str) -> RunEnd {
     }
 }
 
-/// Drives loops of the agent. A run has the id of the firing's run, so that the same one is taken up after a restart.
-pub trait StartsLoops: Send + Sync {
+/// Performs actions of one kind. A run has the id of the firing's run, so that the same one is taken up after a restart.
+pub trait Performs<A>: Send + Sync {
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
-        action: &'a LoopAction,
+        action: &'a A,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Performed>;
 
-    /// Ends a run that nobody drives just now.
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()>;
-}
-
-/// Drives runs of agent files, in the same way.
-pub trait StartsRuns: Send + Sync {
-    fn run<'a>(
-        &'a self,
-        firing: &'a Firing,
-        action: &'a RunAction,
-        cancel: CancellationToken,
-    ) -> BoxFuture<'a, Performed>;
-
-    /// Ends a run that nobody drives just now.
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()>;
-}
-
-/// Works plans off.
-pub trait StartsWork: Send + Sync {
-    fn run<'a>(
-        &'a self,
-        firing: &'a Firing,
-        action: &'a WorkAction,
-        cancel: CancellationToken,
-    ) -> BoxFuture<'a, Performed>;
+    /// Ends a run that nobody drives just now. What leaves nothing open while it is not driven has nothing to end.
+    fn abandon<'a>(&'a self, _run: &'a RunId) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Who does what rules say; what nobody does fails with a sentence that says so.
 #[derive(Clone, Default)]
 pub struct Actions {
-    pub loops: Option<Arc<dyn StartsLoops>>,
-    pub runs: Option<Arc<dyn StartsRuns>>,
-    pub work: Option<Arc<dyn StartsWork>>,
+    pub loops: Option<Arc<dyn Performs<LoopAction>>>,
+    pub runs: Option<Arc<dyn Performs<RunAction>>>,
+    pub work: Option<Arc<dyn Performs<WorkAction>>>,
 }
 
 impl std::fmt::Debug for Actions {
@@ -124,9 +103,10 @@ impl Actions {
     }
 
     pub(super) async fn abandon(&self, action: &Action, run: &RunId) {
-        match (action, &self.loops, &self.runs) {
-            (Action::Loop(_), Some(loops), _) => loops.abandon(run).await,
-            (Action::Run(_), _, Some(runs)) => runs.abandon(run).await,
+        match (action, &self.loops, &self.runs, &self.work) {
+            (Action::Loop(_), Some(loops), _, _) => loops.abandon(run).await,
+            (Action::Run(_), _, Some(runs), _) => runs.abandon(run).await,
+            (Action::Work(_), _, _, Some(work)) => work.abandon(run).await,
             _ => {}
         }
     }

@@ -7,12 +7,12 @@ use bonded_tools::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::firing::{Firing, Performed, StartsLoops};
+use super::firing::{Firing, Performed, Performs};
 use super::keeper::{Keeper, KeeperError, LoopOrder};
 use crate::error::HostError;
 use crate::result::RunResult;
 
-impl StartsLoops for Keeper {
+impl Performs<LoopAction> for Keeper {
     fn run<'a>(
         &'a self,
         firing: &'a Firing,

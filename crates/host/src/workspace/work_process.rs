@@ -19,7 +19,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, StartsWork};
+use super::firing::{Firing, Performed, Performs};
 
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 const MESSAGE_CHARS_MAX: usize = 4000;
@@ -89,7 +89,7 @@ impl WorkProcess {
     }
 }
 
-impl StartsWork for WorkProcess {
+impl Performs<WorkAction> for WorkProcess {
     fn run<'a>(
         &'a self,
         firing: &'a Firing,

@@ -1,6 +1,6 @@
 //! Calls that are made again because nobody knows whether they were made, and what a rule is told of its run.
 
-use bonded_host::workspace::{Firing, Performed, StartsLoops as _};
+use bonded_host::workspace::{Firing, Performed, Performs as _};
 use bonded_kernel::Outcome;
 use bonded_kernel::workspace::{Action, Mode, RunMove};
 use bonded_state::workspace::Page;

@@ -1,7 +1,7 @@
 //! Runs that are taken up by a process that did not begin them.
 
 use bonded_host::CancellationToken;
-use bonded_host::workspace::StartsLoops as _;
+use bonded_host::workspace::Performs as _;
 use bonded_host::workspace::memory_file::{Look, MemoryFile};
 use bonded_kernel::{Memory, RunId};
 use serde_json::json;

@@ -6,13 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bonded_host::workspace::config::WorkspaceConfig;
-use bonded_host::workspace::{
-    Actions, Engine, EngineSettings, Firing, Performed, StartsLoops, StartsRuns,
-};
+use bonded_host::workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
 use bonded_host::{CancellationToken, Clock};
 use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, LoopAction, NewNote, NoteEdit, NoteId, NoteWrite,
-    RuleDraft, RuleId, RunAction, RunStatus, UserId, WorkspaceId,
+    Actor, AutomationRun, Chain, Change, NewNote, NoteEdit, NoteId, NoteWrite, RuleDraft, RuleId,
+    RunStatus, UserId, WorkspaceId,
 };
 use bonded_kernel::{Millis, RunId};
 use bonded_state::workspace::{Page, RunFilter, WorkspaceError, WorkspaceStore, Write, Written};
@@ -70,26 +68,11 @@ impl Conducted {
     }
 }
 
-impl StartsRuns for Conducted {
+impl<A: Sync> Performs<A> for Conducted {
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
-        _: &'a RunAction,
-        cancel: CancellationToken,
-    ) -> BoxFuture<'a, Performed> {
-        self.perform(firing, cancel)
-    }
-
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
-        self.forget(run)
-    }
-}
-
-impl StartsLoops for Conducted {
-    fn run<'a>(
-        &'a self,
-        firing: &'a Firing,
-        _: &'a LoopAction,
+        _: &'a A,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Performed> {
         self.perform(firing, cancel)
