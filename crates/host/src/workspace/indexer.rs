@@ -41,7 +41,7 @@ pub struct Indexer {
     set_aside: BTreeMap<NoteId, u64>,
 }
 
-/// Why the index does not grow for now.
+/// Why the index does not grow until the next try.
 enum Trouble {
     Store(WorkspaceError),
     Provider(Failure),
@@ -123,7 +123,7 @@ impl Indexer {
         };
         if pause.is_none() {
             (self.tell)(&format!(
-                "notes are not indexed for now, and it is tried again: {message}"
+                "notes are not indexed until the next try succeeds: {message}"
             ));
         }
         let next = pause.map_or(PAUSE_MIN, |pause| (pause * 2).min(PAUSE_MAX));
