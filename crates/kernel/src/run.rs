@@ -1,5 +1,6 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
+mod conversation;
 mod fold;
 mod held;
 mod looping;

@@ -1,6 +1,6 @@
 //! What the kernel's own tools leave in a run: results of a batch, outputs to read on in.
 
-use super::fold::sendable_name;
+use super::conversation::sendable_name;
 use super::{Phase, Run};
 use crate::batch;
 use crate::context;

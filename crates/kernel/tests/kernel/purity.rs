@@ -112,7 +112,7 @@ fn the_kernel_depends_on_ten_pure_libraries_and_on_no_crate_of_ours() {
 fn nothing_outside_the_kernel_can_make_an_invocation_a_step_or_a_run() {
     for (file, declared) in [
         ("src/step/invoke.rs", "pub struct Invocation {"),
-        ("src/step.rs", "pub struct Step {"),
+        ("src/step/effect.rs", "pub struct Step {"),
         ("src/run.rs", "pub struct Run {"),
         ("src/decode/looped.rs", "pub struct RecordedReply {"),
     ] {

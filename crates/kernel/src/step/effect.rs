@@ -1,0 +1,113 @@
+//! What comes out of a step: entries, and what the host must do once they are durable.
+
+use std::sync::Arc;
+
+use super::{Invocation, guard};
+use crate::entry::{Entry, Head};
+use crate::policy::WaitingCall;
+use crate::retry::Pick;
+use crate::run::{Phase, Run};
+use crate::termination::Termination;
+use crate::time::Millis;
+
+/// What the host must do now.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Send [`crate::request`] of the run.
+    Ask {
+        turn: u32,
+        attempt: u32,
+    },
+    Wait {
+        until: Millis,
+    },
+    Invoke(Invocation),
+    /// Nothing, until a person says whether the call may be executed: see [`Input::Reviewed`](super::Input::Reviewed).
+    Review(WaitingCall),
+    /// Nothing: the run has ended.
+    Stop(Arc<Termination>),
+}
+
+/// Entries to make durable as one append, and the effect that may be performed only then.
+#[derive(Debug)]
+#[must_use = "a step that is not made durable has not happened"]
+pub struct Step {
+    pub(super) entries: Arc<[Entry]>,
+    pub(super) before: Head,
+    pub(super) effect: Effect,
+}
+
+/// The head that was shown is not that of the step.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the step is not durable: the log ends at entry {found}, the step at entry {expected}")]
+pub struct NotDurable {
+    pub expected: u64,
+    pub found: u64,
+}
+
+impl Step {
+    pub fn entries(&self) -> &Arc<[Entry]> {
+        &self.entries
+    }
+
+    /// The head that the entries follow.
+    pub fn before(&self) -> Head {
+        self.before
+    }
+
+    /// The head once the entries are durable.
+    pub fn after(&self) -> Head {
+        self.entries.last().map_or(self.before, Entry::head)
+    }
+
+    /// Gives the effect out, against the head that the store acknowledged.
+    pub fn release(self, durable: Head) -> Result<Effect, NotDurable> {
+        let expected = self.after();
+        if durable == expected {
+            Ok(self.effect)
+        } else {
+            Err(NotDurable {
+                expected: expected.seq,
+                found: durable.seq,
+            })
+        }
+    }
+}
+
+/// What the host must do now. Total, and a function of the run alone: a restart needs nothing else.
+pub fn next(run: &Run) -> Effect {
+    match &run.phase {
+        Phase::Ended(termination) => Effect::Stop(termination.clone()),
+        Phase::Asking { attempt, .. } => Effect::Ask {
+            turn: run.turn,
+            attempt: *attempt,
+        },
+        Phase::Acting { calls, at, invoked } => match calls.get(*at).filter(|_| *invoked) {
+            Some(call) => Effect::Invoke(Invocation::new(run, *at, call)),
+            None => run
+                .waiting_call()
+                .map_or_else(|| wake_at_once(run), Effect::Review),
+        },
+        Phase::Retrying | Phase::Between => {
+            let blocked = guard::blocked_targets(run);
+            let fits = |target: usize| !blocked.contains(&target);
+            let rest_until = match (&run.phase, &run.looping) {
+                (Phase::Between, Some(looping)) => looping.rest_until,
+                _ => run.watch.last_at,
+            };
+            match run.attempts.pick(rest_until.max(run.watch.last_at), fits) {
+                Pick::After(until) => Effect::Wait { until },
+                Pick::Now(_) | Pick::Never => Effect::Wait {
+                    until: rest_until.max(run.watch.last_at),
+                },
+            }
+        }
+    }
+}
+
+/// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on.
+fn wake_at_once(run: &Run) -> Effect {
+    Effect::Wait {
+        until: run.watch.last_at,
+    }
+}
