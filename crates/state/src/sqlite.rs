@@ -6,6 +6,8 @@
 mod change;
 pub(crate) mod file;
 mod keys;
+pub(crate) mod poll;
+pub(crate) mod pool;
 mod reader;
 mod worker;
 mod writer;

@@ -1,7 +1,7 @@
-//! Reading: a few connections, each used by one thread at a time.
+//! Reading what the log holds.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Head, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -9,51 +9,31 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::row::Row;
 use crate::sqlite::file::StoreFile;
 use crate::sqlite::keys::{self, Key, columns, read_row};
+use crate::sqlite::pool::Pool;
 use crate::sqlite::worker::Worker;
 use crate::{Ends, Holder, ListFilter, Listed, StoreError};
 
-/// How many connections are kept for the next reader.
-const IDLE_MAX: usize = 4;
-
 #[derive(Debug)]
 pub(super) struct Readers {
-    file: StoreFile,
-    idle: Mutex<Vec<Connection>>,
+    pool: Pool,
 }
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        Self {
-            file,
-            idle: Mutex::default(),
-        }
+        let pool = Pool::new(file, |_| Ok(()));
+        Self { pool }
     }
 
     pub(super) fn close_idle(&self) {
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pool.close_idle();
     }
 
     fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, ReadFault>,
     ) -> Result<T, StoreError> {
-        let idle = self.idle().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.file.open_for_reading()?,
-        };
-        let result = read(&connection);
-        let mut idle = self.idle();
-        if idle.len() < IDLE_MAX {
-            idle.push(connection);
-        }
-        drop(idle);
-        result.map_err(|fault| match fault {
-            ReadFault::Sql(error) => self.file.sql(&error),
+        self.pool.lend(read)?.map_err(|fault| match fault {
+            ReadFault::Sql(error) => self.pool.file().sql(&error),
             ReadFault::Store(error) => error,
             ReadFault::BadLog { run, source } => self.bad_log(run, source),
         })
@@ -61,7 +41,7 @@ impl Readers {
 
     fn bad_log(&self, run: RunId, source: BadEntry) -> StoreError {
         StoreError::BadLog {
-            file: self.file.path(),
+            file: self.pool.file().path(),
             run,
             source,
         }

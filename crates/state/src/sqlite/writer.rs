@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::Receiver;
 
 use bonded_kernel::RunId;
 use rusqlite::Connection;
@@ -14,14 +13,12 @@ use crate::StoreError;
 use crate::sqlite::change::{Change, Fault, Keys};
 use crate::sqlite::file::StoreFile;
 use crate::sqlite::keys;
+use crate::sqlite::poll::Poll;
 use crate::sqlite::worker::Worker;
 use crate::watchers::Watchers;
 
 /// How many tasks are taken at once; more would let the first one wait too long.
 const GROUP_MAX: usize = 512;
-
-/// How often to look for what other processes wrote.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many distinct statements the writer uses, and some more.
 const STATEMENTS_MAX: usize = 32;
@@ -50,9 +47,7 @@ pub(super) struct Writer {
     keys: Keys,
     /// Whether commits are synced, as [`StoreFile`] has set them up.
     is_synced: bool,
-    /// What SQLite said at the last poll; it says something else after another process has written.
-    data_version: Option<i64>,
-    polled_at: Instant,
+    poll: Poll,
 }
 
 impl Writer {
@@ -74,14 +69,13 @@ impl Writer {
             commits,
             keys: Keys::default(),
             is_synced: true,
-            data_version: None,
-            polled_at: Instant::now(),
+            poll: Poll::new(),
         }
     }
 
     /// Works until nobody can give tasks any more and none is left.
     pub(super) fn run(mut self) {
-        while let Some(group) = self.next_group() {
+        while let Some(group) = Poll::next_group(&self.tasks, &self.watchers, GROUP_MAX) {
             let mut changes = Vec::with_capacity(group.len());
             let mut looks = Vec::new();
             for task in group {
@@ -97,23 +91,8 @@ impl Writer {
                 // Who asked may have gone meanwhile; so may the callers below.
                 let _ = done.send(self.look(&run));
             }
-            self.poll();
+            self.poll.look(&self.connection, &self.watchers, head_seq);
         }
-    }
-
-    /// What is queued, at least one task unless it is time to poll; `None` when the store was dropped.
-    fn next_group(&self) -> Option<Vec<Task>> {
-        let first = if self.watchers.is_empty() {
-            Some(self.tasks.recv().ok()?)
-        } else {
-            match self.tasks.recv_timeout(POLL_INTERVAL) {
-                Ok(task) => Some(task),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        };
-        let tasks = first.into_iter().chain(self.tasks.try_iter());
-        Some(tasks.take(GROUP_MAX).collect())
     }
 
     fn commit(&mut self, group: Vec<(Change, Done<()>)>) {
@@ -184,41 +163,14 @@ impl Writer {
 
     /// A run that has not begun yet ends before its first entry.
     fn look(&self, run: &RunId) -> Result<u64, StoreError> {
-        let head = self.head_seq(run).map_err(|error| self.file.sql(&error))?;
+        let head = head_seq(&self.connection, run).map_err(|error| self.file.sql(&error))?;
         Ok(head.unwrap_or(0))
     }
+}
 
-    fn head_seq(&self, run: &RunId) -> rusqlite::Result<Option<u64>> {
-        match keys::find(&self.connection, run)? {
-            Some((key, _)) => Ok(Some(keys::head(&self.connection, key)?.seq)),
-            None => Ok(None),
-        }
-    }
-
-    /// Wakes those who wait for a run that another process has written to.
-    fn poll(&mut self) {
-        if self.watchers.is_empty() || self.polled_at.elapsed() < POLL_INTERVAL {
-            return;
-        }
-        self.polled_at = Instant::now();
-        if self.publish_foreign().is_err() {
-            self.watchers.dismiss();
-        }
-    }
-
-    fn publish_foreign(&mut self) -> rusqlite::Result<()> {
-        let data_version = self
-            .connection
-            .prepare_cached("PRAGMA data_version")?
-            .query_row([], |row| row.get(0))?;
-        if self.data_version != Some(data_version) {
-            for run in self.watchers.watched() {
-                if let Some(seq) = self.head_seq(&run)? {
-                    self.watchers.publish(&run, seq);
-                }
-            }
-            self.data_version = Some(data_version);
-        }
-        Ok(())
+fn head_seq(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<u64>> {
+    match keys::find(connection, run)? {
+        Some((key, _)) => Ok(Some(keys::head(connection, key)?.seq)),
+        None => Ok(None),
     }
 }

@@ -1,15 +1,11 @@
-//! A few connections that only read, each used by one thread at a time.
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+//! Reading one state of the file.
 
 use rusqlite::Connection;
 
 use super::error::{Fault, WorkspaceError};
 use crate::StoreError;
 use crate::sqlite::file::StoreFile;
-
-/// How many connections are kept for the next reader.
-const IDLE_MAX: usize = 4;
+use crate::sqlite::pool::Pool;
 
 /// How many distinct statements reading uses, and some more.
 const STATEMENTS_MAX: usize = 64;
@@ -19,24 +15,17 @@ const CACHE_KIB: i64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Readers {
-    file: StoreFile,
-    idle: Mutex<Vec<Connection>>,
+    pool: Pool,
 }
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        Self {
-            file,
-            idle: Mutex::default(),
-        }
+        let pool = Pool::new(file, |it| set_up(it, STATEMENTS_MAX, CACHE_KIB));
+        Self { pool }
     }
 
     pub(super) fn close_idle(&self) {
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pool.close_idle();
     }
 
     /// Reads one state of the file, whatever is written meanwhile.
@@ -44,27 +33,11 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, WorkspaceError> {
-        let idle = self.idle().pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => self.open()?,
-        };
-        let result = connection
-            .unchecked_transaction()
-            .map_err(Fault::Sql)
-            .and_then(|transaction| read(&transaction));
-        let mut idle = self.idle();
-        if idle.len() < IDLE_MAX {
-            idle.push(connection);
-        }
-        drop(idle);
-        result.map_err(|fault| error(&self.file, fault))
-    }
-
-    fn open(&self) -> Result<Connection, WorkspaceError> {
-        let connection = self.file.open_for_reading()?;
-        set_up(&connection, STATEMENTS_MAX, CACHE_KIB).map_err(|e| self.file.sql(&e))?;
-        Ok(connection)
+        let result = self.pool.lend(|connection| {
+            let transaction = connection.unchecked_transaction().map_err(Fault::Sql)?;
+            read(&transaction)
+        })?;
+        result.map_err(|fault| error(self.pool.file(), fault))
     }
 }
 

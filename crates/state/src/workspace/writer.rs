@@ -2,8 +2,7 @@
 //! While somebody waits for a stream to go on, it also looks for what other processes wrote.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::Receiver;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -13,13 +12,11 @@ use super::readers::{error, set_up};
 use super::streams::{self, Stream};
 use super::transact::Transaction;
 use crate::sqlite::file::StoreFile;
+use crate::sqlite::poll::Poll;
 use crate::watchers::Watchers;
 
 /// How many jobs are taken at once; more would let the first one wait too long.
 const GROUP_MAX: usize = 256;
-
-/// How often to look for what other processes wrote.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How many distinct statements the writer uses, and some more.
 const STATEMENTS_MAX: usize = 96;
@@ -80,9 +77,7 @@ pub(super) struct Writer {
     file: StoreFile,
     jobs: Receiver<Box<dyn Job>>,
     watchers: Arc<Watchers<Stream>>,
-    /// What SQLite said at the last poll; it says something else after another process has written.
-    data_version: Option<i64>,
-    polled_at: Instant,
+    poll: Poll,
 }
 
 impl Writer {
@@ -97,8 +92,7 @@ impl Writer {
             file,
             jobs,
             watchers,
-            data_version: None,
-            polled_at: Instant::now(),
+            poll: Poll::new(),
         }
     }
 
@@ -106,27 +100,15 @@ impl Writer {
     pub(super) fn run(mut self) {
         // A connection that cannot be set up says so again at the first job.
         let _set_up = set_up(&self.connection, STATEMENTS_MAX, CACHE_KIB);
-        while let Some(group) = self.next_group() {
+        while let Some(group) = Poll::next_group(&self.jobs, &self.watchers, GROUP_MAX) {
             if !group.is_empty() {
                 self.commit(group);
             }
-            self.poll();
+            let head = |connection: &Connection, stream: &Stream| {
+                streams::head(connection, *stream).map(Some)
+            };
+            self.poll.look(&self.connection, &self.watchers, head);
         }
-    }
-
-    /// What is queued, at least one job unless it is time to poll; `None` when the store was dropped.
-    fn next_group(&self) -> Option<Vec<Box<dyn Job>>> {
-        let first = if self.watchers.is_empty() {
-            Some(self.jobs.recv().ok()?)
-        } else {
-            match self.jobs.recv_timeout(POLL_INTERVAL) {
-                Ok(job) => Some(job),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        };
-        let jobs = first.into_iter().chain(self.jobs.try_iter());
-        Some(jobs.take(GROUP_MAX).collect())
     }
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
@@ -177,32 +159,6 @@ impl Writer {
 
     fn execute(&self, sql: &str) -> rusqlite::Result<usize> {
         self.connection.prepare_cached(sql)?.execute([])
-    }
-
-    /// Wakes those who wait for a stream that another process has written to.
-    fn poll(&mut self) {
-        if self.watchers.is_empty() || self.polled_at.elapsed() < POLL_INTERVAL {
-            return;
-        }
-        self.polled_at = Instant::now();
-        if self.publish_foreign().is_err() {
-            self.watchers.dismiss();
-        }
-    }
-
-    fn publish_foreign(&mut self) -> rusqlite::Result<()> {
-        let data_version = self
-            .connection
-            .prepare_cached("PRAGMA data_version")?
-            .query_row([], |row| row.get(0))?;
-        if self.data_version != Some(data_version) {
-            for stream in self.watchers.watched() {
-                let seq = streams::head(&self.connection, stream)?;
-                self.watchers.publish(&stream, seq);
-            }
-            self.data_version = Some(data_version);
-        }
-        Ok(())
     }
 }
 
