@@ -15,6 +15,7 @@ mod build_cost;
 mod cpu;
 mod docs;
 mod fault;
+mod fuzz;
 mod injection;
 mod installation;
 mod mcp_servers;
@@ -44,6 +45,8 @@ cargo xtask COMMAND
   workspace-crash [--kills N] [--seed S]
                                 kill a workspace server under load and start it again, in release
   schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
+  fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
+                                one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
                                 N = 10 plays one in ten
   bench [--only SECTION] [--rounds N]
@@ -81,6 +84,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "work-crash" => soak::work_crash(rest),
         "workspace-crash" => soak::workspace_crash(rest),
         "schemathesis" => soak::schemathesis(rest),
+        "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),
