@@ -83,6 +83,10 @@ fuzz_target!(|text: &str| {
         let Written::Instruction { tag, arguments } = &item else {
             continue;
         };
+        // Of a carriage return before a line end of two characters such a line end is left.
+        if texts(arguments).any(|(_, text)| text.contains("\r\n")) {
+            continue;
+        }
         let again = read_instructions(&printed(tag, arguments), rules(true, 1));
         assert_eq!(again.map(|read| read.items), Ok(vec![item]));
     }

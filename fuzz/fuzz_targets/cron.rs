@@ -9,8 +9,8 @@ use bonded_kernel::Millis;
 use bonded_kernel::workspace::Instants as _;
 use libfuzzer_sys::fuzz_target;
 
-/// Zones whose clocks change by an hour, half an hour, two hours and a day, and one that changes them for a month.
-const ZONES: [&str; 8] = [
+/// Zones whose clocks change by an hour, half an hour, two hours, seven and a day, and one that changes them for a month.
+const ZONES: [&str; 9] = [
     "UTC",
     "Europe/Berlin",
     "America/New_York",
@@ -19,6 +19,7 @@ const ZONES: [&str; 8] = [
     "Pacific/Apia",
     "Africa/Casablanca",
     "Asia/Kathmandu",
+    "Antarctica/Vostok",
 ];
 
 const MINUTE_MS: u64 = 60_000;

@@ -17,8 +17,9 @@ use jiff::{Timestamp, ToSpan as _};
 use days::{hours_from, hours_until};
 use line::Line;
 
-/// How far a change of the clocks reaches: since 1970 no hour came again later than that.
-const CHANGE_HOURS: i64 = 4;
+/// How far a change of the clocks reaches: since 1970 no hour came again later than that. Vostok's clocks went back by
+/// seven hours once.
+const CHANGE_HOURS: i64 = 8;
 
 /// When a cron line is due in a time zone.
 #[derive(Clone, Debug)]
@@ -142,13 +143,15 @@ impl Cron {
         millis(change.timestamp())
     }
 
-    /// The instants of the hours around a moment near which the clocks change.
+    /// The instants of the hours around a moment near which the clocks change. Where they skip a whole day, the hours
+    /// before and after it are around the moment all the same.
     fn around(&self, at: Timestamp) -> Option<Vec<Millis>> {
-        let from = self.local(at.checked_sub(CHANGE_HOURS.hours()).ok()?);
-        let hours = hours_from(&self.line, from).take_while(|(date, hour)| {
-            let start = date.at(*hour, 0, 0, 0);
-            start.duration_since(from) <= (CHANGE_HOURS * 3).hours().try_into().unwrap_or_default()
-        });
+        let span = CHANGE_HOURS.hours();
+        let from = self.local(at.checked_sub(span).ok()?);
+        let until = from.checked_add((CHANGE_HOURS * 3).hours()).ok()?;
+        let until = until.max(self.local(at.checked_add(span).ok()?));
+        let hours = hours_from(&self.line, from);
+        let hours = hours.take_while(|(date, hour)| date.at(*hour, 0, 0, 0) <= until);
         let instants = hours.flat_map(|(date, hour)| self.of_hour(date, hour));
         Some(instants.collect())
     }

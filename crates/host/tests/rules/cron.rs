@@ -214,6 +214,22 @@ fn a_skipped_time_fires_when_it_is_skipped_and_a_repeated_one_fires_first() {
                 "2026-10-25T02:30:00Z",
             ],
         ),
+        // Seven hours, back from midnight at 17:00Z.
+        (
+            "57 * * * *",
+            "Antarctica/Vostok",
+            "1994-01-31T10:40:00Z",
+            vec![
+                "1994-01-31T10:57:00Z",
+                "1994-01-31T11:57:00Z",
+                "1994-01-31T12:57:00Z",
+                "1994-01-31T13:57:00Z",
+                "1994-01-31T14:57:00Z",
+                "1994-01-31T15:57:00Z",
+                "1994-01-31T16:57:00Z",
+                "1994-01-31T17:57:00Z",
+            ],
+        ),
         // A whole day that there never was.
         (
             "0 12 30 * *",
@@ -248,6 +264,34 @@ fn a_day_that_comes_once_in_decades_is_waited_for() {
         let from = midnight(from);
         assert_eq!(cron.after(from), Some(midnight(next)), "{line}");
         assert_eq!(cron.latest(from), Some(midnight(last)), "{line}");
+    }
+}
+
+#[test]
+fn behind_a_day_that_there_never_was_the_last_instant_is_not_before_it() {
+    // Samoa went from the 29th to the 31st of December at 10:00Z.
+    let rows = [
+        ("* * * * *", "2011-12-30T10:17:24Z", "2011-12-30T10:17:00Z"),
+        ("11 * * * *", "2011-12-30T10:11:00Z", "2011-12-30T10:11:00Z"),
+        ("11 * * * *", "2011-12-30T10:10:59Z", "2011-12-30T09:11:00Z"),
+        (
+            "*/46 3 * * *",
+            "2011-12-30T13:50:00Z",
+            "2011-12-30T13:46:00Z",
+        ),
+        (
+            "43 23 * * *",
+            "2011-12-30T12:00:00Z",
+            "2011-12-30T10:00:00Z",
+        ),
+    ];
+    for (line, until, last) in rows {
+        let latest = cron(line, "Pacific/Apia").latest(at(until));
+        assert_eq!(
+            latest.map(shown).as_deref(),
+            Some(last),
+            "{line} at {until}"
+        );
     }
 }
 
@@ -392,11 +436,18 @@ proptest! {
     #[test]
     fn forwards_and_backwards_agree(
         line in lines(),
-        zone in proptest::sample::select(vec!["UTC", "Europe/Berlin", "Australia/Lord_Howe", "Antarctica/Troll"]),
-        from in 1_767_225_600_000..1_798_761_600_000_u64,
+        (zone, year) in proptest::sample::select(vec![
+            ("UTC", "2026"),
+            ("Europe/Berlin", "2026"),
+            ("Australia/Lord_Howe", "2026"),
+            ("Antarctica/Troll", "2026"),
+            ("Pacific/Apia", "2011"),
+            ("Antarctica/Vostok", "1994"),
+        ]),
+        into_year in 0..31_536_000_000_u64,
     ) {
         let cron = cron(&line, zone);
-        let from = Millis(from);
+        let from = at(&format!("{year}-01-01T00:00:00Z")).plus(into_year);
         let next = cron.after(from).expect("each of these fires");
         prop_assert!(next > from);
         prop_assert_eq!(cron.latest(next), Some(next));
