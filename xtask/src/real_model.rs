@@ -9,6 +9,7 @@ mod check;
 mod drive;
 mod install;
 mod listener;
+mod loops;
 mod model;
 mod program;
 mod served;
@@ -29,16 +30,27 @@ use served::Served;
 const RUNS_DEFAULT: usize = 4;
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {
-    let options = Options::parse(words, &["--model", "--runs"])?;
+    let options = Options::parse(words, &["--model", "--runs", "--only", "--program"])?;
     let model = Model::named(options.text("--model").unwrap_or(Model::DEFAULT))?;
     let runs = options.number("--runs")?.unwrap_or(RUNS_DEFAULT);
+    let wanted = Wanted::named(options.text("--only"))?;
     let dir = root().join("target/real-model");
     fs::create_dir_all(&dir).map_err(Fault::file(&dir))?;
     let weights = install(&dir, model)?;
+    let program = program_of(options.text("--program"))?;
     let served = Served::start(&dir, model, &weights)?;
     let listener = Listener::start(served.port())?;
-    let driver = Driver::set_up(&dir, model, &listener)?;
-    let findings = drive(&driver, runs)?;
+    let mut findings = vec![];
+    if wanted.runs {
+        let driver = Driver::set_up(&dir, &program, model, &listener)?;
+        findings.extend(drive(&driver, runs)?);
+    }
+    if wanted.loops {
+        stage(&format!("{runs} runs: the workspace's agent"), || {
+            findings.extend(loops::drive(&dir, &program, model, &listener, runs)?);
+            Ok(())
+        })?;
+    }
     if findings.is_empty() {
         Ok(())
     } else {
@@ -54,10 +66,41 @@ fn install(dir: &Path, model: &Model) -> Result<PathBuf, Fault> {
         Ok(())
     })?;
     stage("llama.cpp's server", || program::install(dir))?;
+    Ok(weights)
+}
+
+/// The program that is tried: the one that was named, or a release build.
+fn program_of(named: Option<&str>) -> Result<PathBuf, Fault> {
+    if let Some(named) = named {
+        let named = Path::new(named);
+        return named.canonicalize().map_err(Fault::file(named));
+    }
     stage("release build", || {
         run_command(cargo(["build", "--release", "--package", "bonded"]))
     })?;
-    Ok(weights)
+    Ok(root().join("target/release/bonded"))
+}
+
+/// What is driven.
+#[derive(Clone, Copy)]
+struct Wanted {
+    runs: bool,
+    loops: bool,
+}
+
+impl Wanted {
+    fn named(only: Option<&str>) -> Result<Self, Fault> {
+        let (runs, loops) = match only {
+            None => (true, true),
+            Some("runs") => (true, false),
+            Some("loops") => (false, true),
+            Some(other) => {
+                let why = format!("--only {other}: the parts are runs, loops");
+                return Err(Fault::Usage { why });
+            }
+        };
+        Ok(Self { runs, loops })
+    }
 }
 
 /// Everything that does not hold.

@@ -102,7 +102,7 @@ async fn command(
         Command::Replay(args) => replay::replay(args, store).await,
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
-        Command::Doctor(_) => doctor::doctor(store).await,
+        Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Config(args) => config::config(args),
         Command::Login(args) => login::login(args).await,

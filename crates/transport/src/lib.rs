@@ -35,7 +35,7 @@ pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
 pub use embeddings::Embeddings;
 pub use live::Live;
-pub use probe::probe;
+pub use probe::{Health, check_health, probe};
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};
 pub use secret::Secret;

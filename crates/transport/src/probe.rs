@@ -1,8 +1,9 @@
-//! Asks a server which models it has: the quickest way to see whether it answers and takes the key.
+//! Asks a server what it has: the quickest way to see whether it answers, takes the key and knows the model.
 
-use bonded_kernel::{Failure, Target};
+use bonded_kernel::{Failure, FailureClass, Target};
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::BoxFuture;
@@ -11,9 +12,20 @@ use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
 use crate::exchange::{Clock, Peer, Timed};
-use crate::failure::malformed;
+use crate::failure::{failed, malformed, one_line};
 
 const TIMEOUT_MS: u64 = 5_000;
+
+/// A name that is longer is shown cut.
+const NAME_CHARS_MAX: usize = 200;
+
+/// A provider that answers, and whether it has the model that it is to be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    pub has_model: bool,
+    /// The models that it lists, fit to be shown.
+    pub models: Vec<String>,
+}
 
 /// The ids of the models at a target's endpoint, from `GET /models`, which every dialect has. Gives up
 /// after five seconds.
@@ -21,13 +33,7 @@ pub fn probe(
     target: &Target,
     credentials: Credentials,
 ) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
-    let endpoint = target.endpoint.clone();
-    let peer = Peer {
-        provider: target.provider.clone(),
-        dialect: target.dialect,
-        credentials,
-        timeout_ms: TIMEOUT_MS,
-    };
+    let (endpoint, peer) = (target.endpoint.clone(), peer(target, credentials));
     Box::pin(async move {
         let clock = Clock::start(peer.timeout_ms);
         let outcome = models(&endpoint, &peer, &clock).await;
@@ -35,19 +41,89 @@ pub fn probe(
     })
 }
 
+/// Whether a target could be asked now: its provider answers, takes the key, and lists the model. Nothing is asked of
+/// the model itself. Gives up after five seconds in all.
+pub fn check_health(
+    target: &Target,
+    credentials: Credentials,
+) -> BoxFuture<'static, Result<Health, Failure>> {
+    let (target, peer) = (target.clone(), peer(target, credentials));
+    Box::pin(async move {
+        let clock = Clock::start(peer.timeout_ms);
+        let outcome = listed(&target, &peer, &clock).await;
+        let models = peer.finish(outcome, &clock).map_err(unbilled)?;
+        let shown = |id: &String| one_line(&peer.credentials.masked_in(id), NAME_CHARS_MAX);
+        Ok(Health {
+            has_model: models.iter().any(|id| is_named(id, &target)),
+            models: models.iter().map(shown).collect(),
+        })
+    })
+}
+
+fn peer(target: &Target, credentials: Credentials) -> Peer {
+    Peer {
+        provider: target.provider.clone(),
+        dialect: target.dialect,
+        credentials,
+        timeout_ms: TIMEOUT_MS,
+    }
+}
+
+/// The models of a provider that takes the key.
+async fn listed(target: &Target, peer: &Peer, clock: &Clock) -> Result<Vec<String>, Failure> {
+    // The list of this one is open to everybody, whatever the key.
+    if target.family() == ROUTER {
+        check_key(&target.endpoint, peer, clock).await?;
+    }
+    models(&target.endpoint, peer, clock).await
+}
+
+const ROUTER: &str = "openrouter";
+
+/// Whether a listed model is the one that is meant. A router takes variants of its models, such as `:nitro`, that it does
+/// not list.
+fn is_named(id: &str, target: &Target) -> bool {
+    let model = target.model.as_str();
+    let base = model.split_once(':').map_or(model, |(base, _)| base);
+    id == model || (target.family() == ROUTER && id == base)
+}
+
+/// A key that is refused or used up fails here. What else is said of it is nobody's business.
+async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Failure> {
+    let body = match get(endpoint, "key", peer, clock).await {
+        Ok(body) => body,
+        // What only looks like the router need not have this.
+        Err(failure) if failure.status == Some(404) => return Ok(()),
+        Err(failure) => return Err(failure),
+    };
+    let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let remaining = said
+        .pointer("/data/limit_remaining")
+        .and_then(Value::as_f64);
+    if remaining.is_some_and(|credits| credits <= 0.0) {
+        let message = "the key's limit of credits is used up";
+        return Err(failed(FailureClass::Quota, message, false));
+    }
+    Ok(())
+}
+
 async fn models(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<Vec<String>, Failure> {
-    let url = url_under(endpoint, &["models"])?;
+    model_ids(&get(endpoint, "models", peer, clock).await?)
+}
+
+/// What lies at a path under the endpoint.
+async fn get(endpoint: &str, path: &str, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
+    let url = url_under(endpoint, &[path])?;
     let client = Clients::default()
         .for_url(&url)
         .map_err(|why| unusable(&why))?;
     let request = client.get(url).header(ACCEPT, "application/json");
     let response = peer.exchange(request, clock).await?;
     let read = body::read_whole(body::pieces(response, IDLE_MAX));
-    let body = match timeout(clock.left(), read).await {
-        Ok(body) => body.map_err(Cut::into_failure)?,
-        Err(_) => return Err(peer.too_late(clock)),
-    };
-    model_ids(&body)
+    match timeout(clock.left(), read).await {
+        Ok(body) => body.map_err(Cut::into_failure),
+        Err(_) => Err(peer.too_late(clock)),
+    }
 }
 
 /// A list of models costs nothing, however it fails.
@@ -92,6 +168,23 @@ mod tests {
     use bonded_kernel::FailureClass;
 
     use super::*;
+
+    #[test]
+    fn a_model_is_named_by_its_id_and_a_router_also_takes_variants_of_it() {
+        let cases = [
+            ("lmstudio", "a/b", "a/b", true),
+            ("lmstudio", "a/b", "a/b:4bit", false),
+            ("lmstudio", "a/b", "A/B", false),
+            ("openrouter", "a/b", "a/b", true),
+            ("openrouter", "a/b", "a/b:nitro", true),
+            ("openrouter", "a/b:free", "a/b:free", true),
+            ("openrouter", "a/b:free", "a/b", false),
+        ];
+        for (provider, id, model, expected) in cases {
+            let target = Target::new(provider, "http://h/v1", model);
+            assert_eq!(is_named(id, &target), expected, "{provider} {id} {model}");
+        }
+    }
 
     #[test]
     fn model_ids_are_read_from_the_usual_listings() {

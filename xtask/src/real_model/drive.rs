@@ -10,7 +10,6 @@ use super::check::Outcome;
 use super::listener::Listener;
 use super::model::Model;
 use crate::fault::Fault;
-use crate::root;
 
 pub(super) const TURNS_MAX: u64 = 4;
 pub(super) const RETRIES_MAX: u64 = 2;
@@ -62,6 +61,7 @@ impl fmt::Display for Surface {
 pub(super) struct Driver<'a> {
     model: &'static Model,
     listener: &'a Listener,
+    program: PathBuf,
     /// All that the program may write to.
     scratch: PathBuf,
 }
@@ -69,6 +69,7 @@ pub(super) struct Driver<'a> {
 impl<'a> Driver<'a> {
     pub(super) fn set_up(
         dir: &Path,
+        program: &Path,
         model: &'static Model,
         listener: &'a Listener,
     ) -> Result<Self, Fault> {
@@ -104,6 +105,7 @@ impl<'a> Driver<'a> {
         Ok(Self {
             model,
             listener,
+            program: program.to_owned(),
             scratch,
         })
     }
@@ -175,7 +177,7 @@ impl<'a> Driver<'a> {
 
     /// The program in its directory, and nothing of the settings of the person who runs it.
     fn bonded(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(root().join("target/release/bonded"));
+        let mut command = Command::new(&self.program);
         let desk = self.scratch.join("desk");
         command
             .arg("--store")
@@ -192,7 +194,7 @@ impl<'a> Driver<'a> {
 /// The exit code of a process and what it printed: on stdout, or where that is empty, on stderr.
 fn said(mut command: Command) -> Result<(Option<i32>, String), Fault> {
     let output = command.output().map_err(|source| Fault::Missing {
-        program: "target/release/bonded".into(),
+        program: "bonded".into(),
         source,
     })?;
     let said = if output.stdout.is_empty() {

@@ -1,10 +1,16 @@
 //! The program itself: what it finds here, what it can, what its errors mean.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 /// Check what is here: store, models, sandbox, git
 #[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {}
+pub(crate) struct DoctorArgs {
+    /// Also check the workspace in this data directory, and whether its agent's provider can be asked
+    #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
 
 /// Watch an agent fix a bug, die in the middle and go on; needs no key and no network
 #[derive(Debug, Args)]

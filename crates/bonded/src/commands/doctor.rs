@@ -2,18 +2,23 @@
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 use bonded_host::sandbox::{
     Launcher, ProcessLimits, Sandbox, SandboxLevel, SandboxPolicy, shortfalls,
 };
 use bonded_host::work::Workshop;
 use bonded_host::work::tree::{Isolation, Isolations};
+use bonded_host::workspace::ProviderHealth;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, probe};
 
+use crate::args::DoctorArgs;
 use crate::error::{CliError, Code};
+use crate::workspace::config_file;
+use crate::workspace::data_dir::DataDir;
 use crate::{output, settings};
 
 /// One line of the report.
@@ -24,16 +29,19 @@ enum Finding {
     Bad(CliError),
 }
 
-pub(crate) async fn doctor(store: Option<&Path>) -> Result<ExitCode, CliError> {
+pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     output::stdout(&format!("bonded {}", env!("CARGO_PKG_VERSION")));
     let mut worst = ExitCode::SUCCESS;
-    let sections = [
+    let mut sections = vec![
         ("store", vec![check_store(store).await]),
         ("models", check_models().await),
         ("sandbox", check_sandbox()),
         ("work items", check_work(store)),
         ("git", vec![check_git()]),
     ];
+    if let Some(data) = &args.data {
+        sections.push(("workspace", check_workspace(data).await));
+    }
     for (title, findings) in sections {
         output::stdout(&format!("\n{title}"));
         for finding in findings {
@@ -185,6 +193,36 @@ fn check_work(said: Option<&Path>) -> Vec<Finding> {
         findings.push(Finding::Missing(format!("no overlay: {why}"), how.into()));
     }
     findings
+}
+
+/// The directory of a workspace, and the provider of its agent.
+async fn check_workspace(data: &Path) -> Vec<Finding> {
+    let (dir, provider) = match opened(data) {
+        Ok(opened) => opened,
+        Err(error) => return vec![Finding::Bad(error)],
+    };
+    let state = provider.look().await;
+    let provider = match provider.trouble(&state) {
+        None => Finding::Good(format!("{}: it answers and has it", provider.place())),
+        Some((what, how)) => Finding::Missing(what, how),
+    };
+    let good = format!(
+        "{}: configuration and prompt are well",
+        dir.path().display()
+    );
+    vec![Finding::Good(good), provider]
+}
+
+/// A directory whose files make sense.
+fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
+    let dir = DataDir::open(data)?;
+    let configured = config_file::read(&dir)?;
+    dir.check_prompt(&configured.prompt_file)?;
+    let variables = config_file::variables(data)?;
+    output::mask_with(variables.secrets());
+    let silent = Arc::new(|_: &str| {});
+    let provider = config_file::provider(&dir, &configured.config, variables, silent)?;
+    Ok((dir, provider))
 }
 
 fn check_git() -> Finding {

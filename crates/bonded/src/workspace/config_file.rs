@@ -1,11 +1,13 @@
 //! What the server itself goes by, out of `config.json`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderName;
-use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file};
+use bonded_host::config::Environment;
+use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
+use bonded_host::workspace::{ProviderHealth, Tell, WallClock};
 
 use super::cors::Origins;
 use super::data_dir::DataDir;
@@ -36,6 +38,31 @@ pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
         config: read.config,
         warnings: read.warnings,
     })
+}
+
+/// The variables of this process, and under them those of `.env` in the directory.
+pub(crate) fn variables(dir: &Path) -> Result<Environment, CliError> {
+    let process = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    environment(dir, process).map_err(|error| CliError::new(Code::Config, error.to_string()))
+}
+
+/// The provider of the agent. `tell` is told when it is not well, and when it is again.
+pub(crate) fn provider(
+    dir: &DataDir,
+    config: &WorkspaceConfig,
+    variables: Environment,
+    tell: Tell,
+) -> Result<Arc<ProviderHealth>, CliError> {
+    let health = ProviderHealth::new(config, variables, Arc::new(WallClock), tell);
+    let health = health.map_err(|error| {
+        let file = dir.config_file();
+        CliError::new(
+            Code::Config,
+            format!("{}: automation: {error}", file.display()),
+        )
+    })?;
+    Ok(Arc::new(health))
 }
 
 /// The settings that requests and sockets are answered by.

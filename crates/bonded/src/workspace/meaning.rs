@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
-use bonded_host::workspace::config::{SearchSection, environment};
+use bonded_host::config::Environment;
+use bonded_host::workspace::config::SearchSection;
 use bonded_host::workspace::{Embedder, Indexer};
 use bonded_state::workspace::WorkspaceStore;
 
@@ -15,12 +16,9 @@ use crate::output;
 pub(super) fn embedder(
     dir: &DataDir,
     search: &SearchSection,
+    variables: &Environment,
 ) -> Result<Option<Arc<Embedder>>, CliError> {
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let environment = environment(dir.path(), variables)
-        .map_err(|error| CliError::new(Code::Config, error.to_string()))?;
-    let embedder = Embedder::new(search, &environment).map_err(|error| {
+    let embedder = Embedder::new(search, variables).map_err(|error| {
         let file = dir.config_file();
         CliError::new(Code::Config, format!("{}: {error}", file.display()))
     })?;

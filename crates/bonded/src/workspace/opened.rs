@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
-use bonded_host::workspace::Embedder;
+use bonded_host::workspace::{Embedder, ProviderHealth};
 use bonded_state::workspace::WorkspaceStore;
 
 use super::Site;
@@ -22,6 +22,7 @@ pub(crate) struct Opened {
     pub(crate) configured: Configured,
     settings: Settings,
     embedder: Option<Arc<Embedder>>,
+    provider: Arc<ProviderHealth>,
 }
 
 impl Opened {
@@ -37,7 +38,10 @@ impl Opened {
             output::stderr(&format!("warning: {warning}"));
         }
         let settings = config_file::settings(&configured.config)?;
-        let embedder = meaning::embedder(&dir, &configured.config.search)?;
+        let variables = config_file::variables(dir.path())?;
+        let embedder = meaning::embedder(&dir, &configured.config.search, &variables)?;
+        let tell = Arc::new(|message: &str| output::stderr(&format!("provider: {message}")));
+        let provider = config_file::provider(&dir, &configured.config, variables, tell)?;
         let store = dir.open_store()?;
         if let Some(token) = dir.set_up(&store).await? {
             output::stderr(&format!("the owner's token is in {}", token.display()));
@@ -48,15 +52,27 @@ impl Opened {
             configured,
             settings,
             embedder,
+            provider,
         })
     }
 
-    /// What requests share. From now on notes are indexed, if they are to be found by meaning.
+    /// What requests share. From now on notes are indexed, if they are to be found by meaning, and the agent's provider
+    /// is looked at.
     pub(crate) fn site(self, stop: CancellationToken) -> Arc<Site> {
         let surroundings = self.configured.surroundings;
         if let Some(embedder) = &self.embedder {
             meaning::index(self.store.clone(), embedder.clone(), stop.clone());
         }
-        Site::new(self.store, self.settings, surroundings, self.embedder, stop)
+        // The first look; nobody waits for it.
+        self.provider.last();
+        let (embedder, provider) = (self.embedder, self.provider);
+        Site::new(
+            self.store,
+            self.settings,
+            surroundings,
+            embedder,
+            provider,
+            stop,
+        )
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::agent::{AgentTools, Workplace};
-use bonded_host::workspace::config::environment;
 use bonded_host::workspace::keeper::Keeper;
 use bonded_host::workspace::records::LoopTools;
 use bonded_host::workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
@@ -12,6 +11,7 @@ use bonded_host::{CancellationToken, Host};
 use tokio::task::JoinHandle;
 
 use super::Site;
+use super::config_file::{self, Configured};
 use super::opened::Opened;
 use crate::agents::{self, Shown};
 use crate::args::ServedArgs;
@@ -77,9 +77,18 @@ fn actions(
         }),
         ..host
     });
-    let surroundings = opened.configured.surroundings.clone();
+    let Configured {
+        config,
+        surroundings,
+        ..
+    } = &opened.configured;
+    let surroundings = surroundings.clone();
+    let keeper = Keeper::new(host.clone(), workplace.dir.clone()).falling_back_to(
+        config.loop_defaults().provider,
+        config.automation.fallback_models.clone(),
+    );
     let actions = Actions {
-        loops: Some(Arc::new(Keeper::new(host.clone(), workplace.dir.clone()))),
+        loops: Some(Arc::new(keeper)),
         runs: Some(Arc::new(AgentRuns {
             host,
             limits: settings::own_limits(&args.limits, 0)?,
@@ -105,10 +114,7 @@ fn workplace(opened: &Opened, args: &ServedArgs) -> Result<Workplace, CliError> 
             format!("{}: {error}", opened.dir.path().display()),
         )
     })?;
-    let process = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let environment = environment(&dir, process)
-        .map_err(|error| CliError::new(Code::Config, error.to_string()))?;
+    let environment = config_file::variables(&dir)?;
     // Before anything else can be told: the first to speak of secrets decides what is masked.
     output::mask_with(environment.secrets());
     Ok(Workplace {

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
-use bonded_host::workspace::Embedder;
 use bonded_host::workspace::config::HostSurroundings;
+use bonded_host::workspace::{Embedder, ProviderHealth};
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::UserId;
 use bonded_kernel::workspace::{Actor, Chain, Change, Refused};
@@ -59,6 +59,8 @@ pub(crate) struct Site {
     pub(super) surroundings: Arc<HostSurroundings>,
     /// `None` where search goes by words alone.
     pub(super) embedder: Option<Arc<Embedder>>,
+    /// That of the agent, where a rule names no other.
+    pub(super) provider: Arc<ProviderHealth>,
 }
 
 impl Site {
@@ -67,6 +69,7 @@ impl Site {
         settings: Settings,
         surroundings: Arc<HostSurroundings>,
         embedder: Option<Arc<Embedder>>,
+        provider: Arc<ProviderHealth>,
         stop: CancellationToken,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -79,6 +82,7 @@ impl Site {
             settings,
             surroundings,
             embedder,
+            provider,
             stop,
         })
     }

@@ -117,6 +117,21 @@ impl Server {
         made.json()
     }
 
+    /// The next line on stderr, after the start, that holds this.
+    pub(crate) fn line_with(&self, part: &str) -> String {
+        let mut told = vec![];
+        loop {
+            let line = self
+                .rest
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|_| panic!("no line with {part:?}: {told:?}"));
+            if line.contains(part) {
+                return line;
+            }
+            told.push(line);
+        }
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let child = self.child.as_ref().expect("the server runs");
         kill_process(Pid::from_child(child), signal).expect("the server can be signalled");

@@ -101,7 +101,7 @@ impl WorkspaceConfig {
             prompt_path: agent.prompt_path.clone(),
             provider: ProviderChoice {
                 provider_kind: automation.default_provider_kind.clone(),
-                base_url: Some(automation.base_url.clone()).filter(|it| !it.is_empty()),
+                base_url: Some(automation.endpoint().to_owned()).filter(|it| !it.is_empty()),
                 model: automation.model.clone(),
                 timeout_ms: automation.timeout_ms,
                 max_tokens: automation.max_tokens,

@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::data_file;
 use super::memory_file::{Look, MemoryFile, MemoryFileError};
+use super::target::target_of;
 use crate::error::HostError;
 use crate::host::{Goal, Host};
-use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};
+use crate::provider::ProviderError;
 
 /// The instructions of one loop that are executed at most.
 const INSTRUCTIONS_MAX: u32 = 50;
@@ -28,6 +29,14 @@ pub struct Keeper {
     host: Arc<Host>,
     /// What relative paths of an action begin at.
     data_dir: PathBuf,
+    fallbacks: Option<Fallbacks>,
+}
+
+/// Models at the place of one provider.
+#[derive(Debug)]
+struct Fallbacks {
+    usual: ProviderChoice,
+    models: Vec<String>,
 }
 
 /// One run of the agent.
@@ -76,7 +85,19 @@ impl KeeperError {
 impl Keeper {
     /// `data_dir` is absolute: a run may be taken up from anywhere.
     pub fn new(host: Arc<Host>, data_dir: PathBuf) -> Self {
-        Self { host, data_dir }
+        Self {
+            host,
+            data_dir,
+            fallbacks: None,
+        }
+    }
+
+    /// Where the model of an action that goes to the usual provider fails, these are asked in their order.
+    pub fn falling_back_to(self, usual: ProviderChoice, models: Vec<String>) -> Self {
+        Self {
+            fallbacks: Some(Fallbacks { usual, models }),
+            ..self
+        }
     }
 
     pub(super) fn host(&self) -> &Host {
@@ -154,7 +175,7 @@ impl Keeper {
         looping.memory = self.host.masked(memory.text().into());
         looping.memory_file = Some(file.to_string_lossy().into_owned());
         let dir = self.data_dir.to_string_lossy();
-        let mut config = RunConfig::new(dir, vec![self.target(&action.provider)?]);
+        let mut config = RunConfig::new(dir, self.targets(&action.provider)?);
         config.limits = Limits {
             turns_max: action.pace.max_iterations,
             calls_per_turn_max: INSTRUCTIONS_MAX,
@@ -177,24 +198,24 @@ impl Keeper {
         data_file(&self.data_dir, path)
     }
 
-    fn target(&self, choice: &ProviderChoice) -> Result<Target, ProviderError> {
-        let kind = &choice.provider_kind;
-        let url = choice.base_url.as_deref();
-        let model = match kind.as_str() {
-            // What others have a server for, this one has a file for.
-            SCRIPT => format!("script:{}", self.place(url.unwrap_or_default()).display()),
-            _ => format!("{kind}/{}", choice.model),
+    /// What is asked, in this order.
+    fn targets(&self, choice: &ProviderChoice) -> Result<Vec<Target>, ProviderError> {
+        let is_usual = |fallbacks: &&Fallbacks| {
+            let usual = &fallbacks.usual;
+            usual.provider_kind == choice.provider_kind && usual.base_url == choice.base_url
         };
-        let asked = TargetRequest {
-            model,
-            timeout_ms: choice.timeout_ms,
-            ..TargetRequest::default()
+        let fallbacks = self.fallbacks.as_ref().filter(is_usual);
+        let others = fallbacks.map_or(&[][..], |fallbacks| &fallbacks.models);
+        let others = others.iter().filter(|model| **model != choice.model);
+        let choices = std::iter::once(&choice.model).chain(others);
+        let target = |model: &String| {
+            let choice = ProviderChoice {
+                model: model.clone(),
+                ..choice.clone()
+            };
+            target_of(&choice, |name| self.place(name))
         };
-        let mut target = resolve_target(&asked, |_| None)?;
-        if let Some(url) = url.filter(|_| kind != SCRIPT) {
-            target.endpoint = provider::checked_url(url)?;
-        }
-        Ok(target)
+        choices.map(target).collect()
     }
 
     /// The memory of the run that wrote the file last, with what a person changed in it since.

@@ -44,6 +44,26 @@ fn what_is_said_takes_the_place_of_what_is_usual() {
 }
 
 #[test]
+fn a_provider_without_a_place_is_looked_for_where_its_kind_is_and_nowhere_else() {
+    let rows = [
+        (r#"{}"#, "http://127.0.0.1:1234/v1"),
+        (
+            r#"{ "default_provider_kind": "openrouter" }"#,
+            "https://openrouter.ai/api/v1",
+        ),
+        (
+            r#"{ "default_provider_kind": "openrouter", "base_url": "http://10.0.0.1/v1" }"#,
+            "http://10.0.0.1/v1",
+        ),
+    ];
+    for (automation, expected) in rows {
+        let config = parse(&format!("{{ \"automation\": {automation} }}"));
+        let provider = config.expect("it is well").loop_defaults().provider;
+        assert_eq!(provider.base_url.as_deref(), Some(expected), "{automation}");
+    }
+}
+
+#[test]
 fn keys_that_nobody_knows_are_warned_about_with_the_nearest_one() {
     let rows = [
         (
@@ -112,6 +132,18 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         (
             "{ \"server\": { \"cors_allowed_origins\": [1] } }",
             "server.cors_allowed_origins: must be an array of texts",
+        ),
+        (
+            "{ \"automation\": {\n \"base_url\": \"127.0.0.1:1234\" } }",
+            "line 2: automation.base_url: the base URL \"127.0.0.1:1234\" does not begin with http:// or https://",
+        ),
+        (
+            "{ \"automation\": { \"base_url\": \"https://me:secret@host/v1\" } }",
+            "automation.base_url: the base URL holds a user name or password",
+        ),
+        (
+            "{ \"automation\": { \"model\": \" \" } }",
+            "automation.model: must name a model",
         ),
         (
             "{ \"agent\": { \"name\": \"other\" } }",

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::WorkspaceConfig;
 use super::place::line_of;
-use super::sections::{SearchSection, WITHOUT_EFFECT};
+use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT};
 use crate::config::nearest::{did_you_mean, nearest};
 use crate::provider::{KNOWN_PROVIDERS, checked_url};
 use crate::workspace::embeddings::provider_kinds;
@@ -166,12 +166,27 @@ impl Checking<'_> {
         }
         self.embeddings(search);
         self.at_least_one(config);
-        let temperature = config.automation.temperature;
-        if !(0.0..=2.0).contains(&temperature) {
+        self.provider(&config.automation);
+    }
+
+    fn provider(&mut self, automation: &AutomationSection) {
+        self.place(["automation", "base_url"], &automation.base_url);
+        if automation.model.trim().is_empty() {
+            self.fault(&["automation", "model"], "must name a model");
+        }
+        if !(0.0..=2.0).contains(&automation.temperature) {
             self.fault(
                 &["automation", "temperature"],
                 "must be a number from 0 to 2",
             );
+        }
+    }
+
+    /// An empty one is the usual place.
+    fn place(&mut self, path: [&str; 2], url: &str) {
+        match checked_url(url) {
+            Err(error) if !url.is_empty() => self.fault(&path, &error.to_string()),
+            _ => {}
         }
     }
 
@@ -181,13 +196,7 @@ impl Checking<'_> {
             let message = format!("must be one of {}, not {kind:?}", kinds.join(", "));
             self.fault(&["search", "embedding_provider"], &message);
         }
-        let place = search.embedding_base_url.as_str();
-        match checked_url(place) {
-            Err(error) if !place.is_empty() => {
-                self.fault(&["search", "embedding_base_url"], &error.to_string());
-            }
-            _ => {}
-        }
+        self.place(["search", "embedding_base_url"], &search.embedding_base_url);
     }
 
     fn at_least_one(&mut self, config: &WorkspaceConfig) {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::provider;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoggingSection {
     pub default_level: String,
@@ -104,12 +106,13 @@ impl Default for SearchSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AutomationSection {
     pub default_provider_kind: String,
+    /// Empty is the place where a provider of this kind is usually found.
     pub base_url: String,
     pub model: String,
     pub timeout_ms: u64,
     pub max_tokens: u32,
     pub temperature: f64,
-    /// Asked in this order when the model fails.
+    /// Asked in this order when the model fails; at most three of them in a turn.
     pub fallback_models: Vec<String>,
     /// How many runs of rules are driven at once.
     pub concurrent_runs: u32,
@@ -121,7 +124,7 @@ impl Default for AutomationSection {
     fn default() -> Self {
         Self {
             default_provider_kind: "lmstudio".into(),
-            base_url: "http://127.0.0.1:1234/v1".into(),
+            base_url: String::new(),
             model: "nvidia/nemotron-3-nano".into(),
             timeout_ms: 300_000,
             max_tokens: 4096,
@@ -129,6 +132,17 @@ impl Default for AutomationSection {
             fallback_models: vec![],
             concurrent_runs: 4,
             allowed_dirs: vec![],
+        }
+    }
+}
+
+impl AutomationSection {
+    /// Where the provider is. Another kind is never looked for at the place of the usual one, which would be shown its key.
+    pub fn endpoint(&self) -> &str {
+        let usual = provider::by_name(&self.default_provider_kind).map(|known| known.endpoint);
+        match self.base_url.as_str() {
+            "" => usual.unwrap_or_default(),
+            url => url,
         }
     }
 }
