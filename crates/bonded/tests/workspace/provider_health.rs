@@ -209,7 +209,11 @@ fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is
         (&seen["status"], &seen["failure"]),
         (&json!("unavailable"), &json!("timeout"))
     );
-    assert!(server.line_with("provider: ").contains("start its server"));
+    assert!(
+        server
+            .line_with("start its server")
+            .starts_with("provider: ")
+    );
     provider.now_always("GET /v1/models", lm_studio_listing());
     until(
         || server.nobody().get("/api/readyz").json(),
@@ -217,8 +221,8 @@ fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is
     );
     assert!(
         server
-            .line_with("provider: ")
-            .contains("can be asked again")
+            .line_with("can be asked again")
+            .starts_with("provider: ")
     );
 }
 

@@ -117,8 +117,11 @@ impl Server {
         made.json()
     }
 
-    /// The next line on stderr, after the start, that holds this.
+    /// The line on stderr that holds this: one of the start, or the next one after it.
     pub(crate) fn line_with(&self, part: &str) -> String {
+        if let Some(line) = self.told.iter().find(|line| line.contains(part)) {
+            return line.clone();
+        }
         let mut told = vec![];
         loop {
             let line = self
