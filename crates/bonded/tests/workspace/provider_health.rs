@@ -243,17 +243,18 @@ fn many_who_ask_at_once_make_one_look_at_the_provider() {
 }
 
 #[test]
-fn nobody_listens_where_the_provider_should_be() {
+fn a_server_that_starts_says_that_nobody_listens_where_its_provider_should_be_and_works_all_the_same()
+ {
     let server = server_with(&json!({ "base_url": "http://127.0.0.1:9/v1" }));
-    let seen = looked_at(&server);
-    assert_eq!(
-        (&seen["status"], &seen["failure"]),
-        (&json!("unavailable"), &json!("network"))
-    );
     let warning = server.line_with("provider: ");
     assert!(
         warning.contains("lmstudio at http://127.0.0.1:9/v1") && warning.contains(MODEL),
         "{warning}"
+    );
+    let seen = looked_at(&server);
+    assert_eq!(
+        (&seen["status"], &seen["failure"]),
+        (&json!("unavailable"), &json!("network"))
     );
     server.note("Works", "all the same");
 }
