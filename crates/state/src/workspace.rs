@@ -24,6 +24,7 @@ mod streams;
 mod transact;
 mod vectors;
 mod views;
+mod words;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -57,7 +58,10 @@ use writer::{Asked, Job, Writer};
 /// "bnws".
 const LAYOUT: Layout = Layout {
     application_id: 0x626e_7773,
-    migrations: &[include_str!("workspace/001.sql")],
+    migrations: &[
+        include_str!("workspace/001.sql"),
+        include_str!("workspace/002.sql"),
+    ],
     page_bytes: 4096,
     checkpoint_pages: 4000,
 };
@@ -134,7 +138,8 @@ impl WorkspaceStore {
     }
 
     fn start(file: StoreFile) -> Result<Self, WorkspaceError> {
-        let connection = file.open_for_writing()?;
+        let mut connection = file.open_for_writing()?;
+        words::fill(&mut connection).map_err(|fault| readers::error(&file, fault))?;
         let watchers = Arc::<Watchers<Stream>>::default();
         let (jobs, queue) = mpsc::channel();
         let writer = Writer::new(connection, file.clone(), queue, watchers.clone());
@@ -194,7 +199,13 @@ impl WorkspaceStore {
             return self.readers.read(read);
         }
         let readers = self.readers.clone();
-        match tokio::task::spawn_blocking(move || readers.read(read)).await {
+        let turn = readers.turn().await;
+        let read = move || {
+            let result = readers.read(read);
+            drop(turn);
+            result
+        };
+        match tokio::task::spawn_blocking(read).await {
             Ok(result) => result,
             Err(_) => Err(self.file.closed().into()),
         }

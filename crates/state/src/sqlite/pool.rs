@@ -7,23 +7,23 @@ use rusqlite::Connection;
 use crate::StoreError;
 use crate::sqlite::file::StoreFile;
 
-/// How many connections are kept for the next reader.
-const IDLE_MAX: usize = 4;
-
 /// What a new connection is made ready by.
 type SetUp = fn(&Connection) -> rusqlite::Result<()>;
 
 #[derive(Debug)]
 pub(crate) struct Pool {
     file: StoreFile,
+    /// How many connections are kept for the next reader.
+    idle_max: usize,
     set_up: SetUp,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
-    pub(crate) fn new(file: StoreFile, set_up: SetUp) -> Self {
+    pub(crate) fn new(file: StoreFile, idle_max: usize, set_up: SetUp) -> Self {
         Self {
             file,
+            idle_max,
             set_up,
             idle: Mutex::default(),
         }
@@ -50,7 +50,7 @@ impl Pool {
         };
         let result = read(&connection);
         let mut idle = self.idle();
-        if idle.len() < IDLE_MAX {
+        if idle.len() < self.idle_max {
             idle.push(connection);
         }
         Ok(result)

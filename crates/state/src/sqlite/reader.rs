@@ -13,6 +13,9 @@ use crate::sqlite::pool::Pool;
 use crate::sqlite::worker::Worker;
 use crate::{Ends, Holder, ListFilter, Listed, StoreError};
 
+/// How many connections are kept for the next reader.
+const CONNECTIONS_KEPT: usize = 4;
+
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Pool,
@@ -20,7 +23,7 @@ pub(super) struct Readers {
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        let pool = Pool::new(file, |_| Ok(()));
+        let pool = Pool::new(file, CONNECTIONS_KEPT, |_| Ok(()));
         Self { pool }
     }
 

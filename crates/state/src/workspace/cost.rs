@@ -96,6 +96,15 @@ async fn costs(store: &WorkspaceStore) -> Vec<(&'static str, i64)> {
             page,
         })
     };
+    let found = |query: &str, sort| {
+        store.search_text(SearchQuery {
+            workspace: WORKSPACE,
+            query: query.into(),
+            note_kind: Some("note".into()),
+            sort,
+            page,
+        })
+    };
     let (rule, event) = (RuleId::from_bytes([3; 16]), EventId::from_bytes([3; 16]));
     cost! {
         "a note" => store.note(note_id(500));
@@ -119,13 +128,10 @@ async fn costs(store: &WorkspaceStore) -> Vec<(&'static str, i64)> {
         "the run of an event" => store.run_of(rule, event);
         "a token" => store.user_by_token("token");
         "a session" => store.session("session");
-        "a rare word" => store.search_text(SearchQuery {
-            workspace: WORKSPACE,
-            query: "heron".into(),
-            note_kind: Some("note".into()),
-            sort: SearchSort::Relevance,
-            page,
-        });
+        "a rare word" => found("heron", SearchSort::Relevance);
+        "a rare word and a common one" => found("about heron", SearchSort::Relevance);
+        "a word of all notes" => found("about", SearchSort::Relevance);
+        "a word of all notes by time" => found("about", SearchSort::Updated);
     }
     costs
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::workspace::{NoteId, WorkspaceId, folded};
+use bonded_kernel::workspace::{Note, NoteId, WorkspaceId, folded};
 use rusqlite::{Connection, params};
 
 use super::error::Fault;
@@ -73,6 +73,16 @@ fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
     let Some((workspace, title)) = place else {
         return Ok(vec![]);
     };
+    linking_to(connection, workspace, &title, id)
+}
+
+/// The same for a note of this workspace with this folded title.
+fn linking_to(
+    connection: &Connection,
+    workspace: i64,
+    title: &str,
+    id: NoteId,
+) -> Result<Vec<i64>, Fault> {
     let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
                WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
                ORDER BY link.source";
@@ -100,6 +110,12 @@ fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
 }
 
 /// How many notes link to this one.
-pub(super) fn backlink_count(connection: &Connection, id: NoteId) -> Result<u64, Fault> {
-    Ok(linking(connection, id)?.len() as u64)
+pub(super) fn backlink_count(
+    connection: &Connection,
+    workspace: i64,
+    note: &Note,
+) -> Result<u64, Fault> {
+    let title = folded(&note.title);
+    let sources = linking_to(connection, workspace, &title, note.note_id)?;
+    Ok(sources.len() as u64)
 }

@@ -1,7 +1,7 @@
 //! What follows from an event in the other tables.
 
 mod automation;
-pub(super) mod notes;
+mod notes;
 
 use bonded_kernel::workspace::{Change, MemberSet, StoredEvent, Workspace, WorkspaceEvent, apply};
 use rusqlite::{Connection, params};
@@ -91,7 +91,7 @@ impl<'a> Projection<'a> {
                     .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
                 Ok(())
             }
-            event if event.note_id().is_some() => self.project_note(stored),
+            event if event.note_id().is_some() => self.project_note(stored, row),
             _ => self.project_automation(stored, row),
         }
     }

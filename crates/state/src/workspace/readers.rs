@@ -1,11 +1,20 @@
-//! Reading one state of the file.
+//! Reading one state of the file, and waiting for a turn to.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::{Fault, WorkspaceError};
 use crate::StoreError;
 use crate::sqlite::file::StoreFile;
 use crate::sqlite::pool::Pool;
+
+/// How many connections there are. Twice as many as processors keep these busy; more would only take them from each
+/// other and memory from everybody. Opening one takes longer than most reads.
+const CONNECTIONS: RangeInclusive<usize> = 4..=8;
 
 /// How many distinct statements reading uses, and some more.
 const STATEMENTS_MAX: usize = 64;
@@ -16,12 +25,25 @@ const CACHE_KIB: i64 = 4096;
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Pool,
+    turns: Arc<Semaphore>,
 }
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        let pool = Pool::new(file, |it| set_up(it, STATEMENTS_MAX, CACHE_KIB));
-        Self { pool }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let connections_max = (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end());
+        Self {
+            pool: Pool::new(file, connections_max, |it| {
+                set_up(it, STATEMENTS_MAX, CACHE_KIB)
+            }),
+            turns: Arc::new(Semaphore::new(connections_max)),
+        }
+    }
+
+    /// Waits until a connection is free; who came first is first. The turn ends when it is dropped.
+    pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody ever closes it.
+        self.turns.clone().acquire_owned().await.ok()
     }
 
     pub(super) fn close_idle(&self) {
@@ -48,6 +70,9 @@ pub(super) fn set_up(
     cache_kib: i64,
 ) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(statements_max);
+    // Else a statement whose plan may hang on what is bound to it is planned anew each time, which takes longer than
+    // most reads.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     // A word that is in every note is sorted in memory, not in a file.
     connection.pragma_update(None, "temp_store", "MEMORY")
@@ -63,5 +88,25 @@ pub(super) fn error(file: &StoreFile, fault: Fault) -> WorkspaceError {
             why,
         }
         .into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_finds_all_connections_taken_waits_for_one() {
+        let file = StoreFile::new("unused".as_ref(), &super::super::LAYOUT);
+        let readers = Readers::new(file.expect("a path is all it takes"));
+        let taken: Vec<_> = (0..readers.turns.available_permits())
+            .map(|_| readers.turn().now_or_never())
+            .collect();
+        assert!(taken.iter().all(Option::is_some));
+        assert!(readers.turn().now_or_never().is_none());
+        drop(taken);
+        assert!(readers.turn().now_or_never().is_some());
     }
 }

@@ -163,6 +163,25 @@ pub(super) fn one<T>(
     found
 }
 
+/// Whether a query has no more rows than this; the others are not looked for.
+pub(super) fn are_at_most(
+    connection: &Connection,
+    rows_max: usize,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<bool, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(parameters)?;
+    let mut found = 0;
+    while found <= rows_max && rows.next()?.is_some() {
+        found += 1;
+    }
+    drop(rows);
+    #[cfg(test)]
+    super::cost::book(&statement);
+    Ok(found <= rows_max)
+}
+
 /// All rows of a query.
 pub(super) fn all<T>(
     connection: &Connection,

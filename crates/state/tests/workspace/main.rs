@@ -4,7 +4,9 @@ mod accounts;
 mod automation;
 mod common;
 mod history;
+mod migration;
 mod notes;
 
 mod search;
+mod search_many;
 mod vectors;

@@ -63,7 +63,9 @@ async fn all_words_must_stand_in_a_note_and_no_text_is_an_operator() {
     world
         .add(3, "near", "OR NOT AND foo-bar c++ \"quoted\"")
         .await;
-    let table: [(&str, &[&str]); 12] = [
+    let table: [(&str, &[&str]); 14] = [
+        ("\u{e000}note", &[]),
+        ("\u{e000}red blue", &["one"]),
         ("red blue", &["one"]),
         ("RED", &["two", "one"]),
         ("red OR blue", &[]),
@@ -139,7 +141,14 @@ async fn what_is_found_follows_every_change_of_a_note() {
     for text in ["zurich", "Zürich", "stork", "prey birds"] {
         assert_eq!(titles(&world, text).await, ["Zürich"], "{text}");
     }
-    for (kind, count) in [("field_note", 1), ("note", 0), ("field", 0)] {
+    for (kind, count) in [
+        ("field_note", 1),
+        ("FIELD_NOTE", 0),
+        ("field note", 0),
+        ("note", 0),
+        ("field", 0),
+        ("", 0),
+    ] {
         let note_kind = Some(kind.into());
         let found = world
             .store

@@ -1,13 +1,12 @@
 //! A note's row, its snapshots, its words and its links.
 
-use bonded_kernel::workspace::{
-    Note, StoredEvent, WorkspaceEvent, folded, headings_and_body, index_text, links,
-};
+use bonded_kernel::workspace::{Note, StoredEvent, WorkspaceEvent, folded, links};
 use rusqlite::params;
 
 use super::Projection;
 use crate::workspace::codes::{json, number, time};
 use crate::workspace::error::Fault;
+use crate::workspace::words::{self, Place};
 
 /// After so many versions a note is written down whole, so that no older version is far from one that is.
 const SNAPSHOT_EVERY: u64 = 64;
@@ -33,9 +32,11 @@ impl Projection<'_> {
         Ok(self.connection.last_insert_rowid())
     }
 
-    pub(super) fn project_note(&self, stored: &StoredEvent) -> Result<(), Fault> {
+    /// The row is that of the event.
+    pub(super) fn project_note(&self, stored: &StoredEvent, row: u64) -> Result<(), Fault> {
         let note = self.note()?;
-        self.update_note(note)?;
+        self.move_words(note, row)?;
+        self.update_note(note, row)?;
         if note.version.is_multiple_of(SNAPSHOT_EVERY) {
             self.connection
                 .prepare_cached("INSERT INTO snapshot (note, version, body) VALUES (?1, ?2, ?3)")?
@@ -49,30 +50,27 @@ impl Projection<'_> {
             WorkspaceEvent::NoteMetadataSet { .. } | WorkspaceEvent::NoteMetadataDeleted { .. } => {
                 Ok(())
             }
-            WorkspaceEvent::NoteDeleted { .. } => {
-                self.forget_words()?;
-                self.forget_vectors()
-            }
+            WorkspaceEvent::NoteDeleted { .. } => self.forget_vectors(),
             WorkspaceEvent::NoteUpdated(updated) if updated.markdown.is_none() => {
-                self.index_words(note)
+                self.want_vectors()
             }
             WorkspaceEvent::NoteTitleChanged { .. } | WorkspaceEvent::NoteUndeleted { .. } => {
-                self.index_words(note)
+                self.want_vectors()
             }
             _ => {
-                self.index_words(note)?;
+                self.want_vectors()?;
                 self.index_links(note)
             }
         }
     }
 
-    fn update_note(&self, note: &Note) -> Result<(), Fault> {
+    fn update_note(&self, note: &Note, row: u64) -> Result<(), Fault> {
         let is_long = note.markdown.blob().is_some();
         let blob = is_long.then(|| json(&note.markdown)).transpose()?;
         self.connection
             .prepare_cached(
                 "UPDATE note SET title = ?2, folded = ?3, kind = ?4, scope = ?5, keywords = ?6, metadata = ?7, \
-                 text = ?8, blob = ?9, version = ?10, updated_at = ?11, deleted_at = ?12 WHERE key = ?1",
+                 text = ?8, blob = ?9, version = ?10, updated_at = ?11, deleted_at = ?12, written = ?13 WHERE key = ?1",
             )?
             .execute(params![
                 self.loaded.note_key,
@@ -87,40 +85,31 @@ impl Projection<'_> {
                 number(note.version),
                 time(note.updated_at),
                 note.deleted_at.map(time),
+                number(row),
             ])?;
         Ok(())
     }
 
-    fn index_words(&self, note: &Note) -> Result<(), Fault> {
-        self.forget_words()?;
-        let (headings, body) = headings_and_body(&note.markdown);
-        self.connection
-            .prepare_cached(
-                "INSERT INTO words (rowid, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![
-                self.words_row(),
-                index_text(&note.title),
-                index_text(&headings),
-                index_text(&body),
-                index_text(&note.keywords.join("\n")),
-            ])?;
+    /// Words stand in the index where the last event puts them, whatever it changed; a deleted note is found no more.
+    fn move_words(&self, note: &Note, row: u64) -> Result<(), Fault> {
+        let (Some(workspace), Some(key)) = (self.loaded.workspace_key, self.loaded.note_key) else {
+            return Ok(());
+        };
+        if let Some(place) = words::place_of(self.connection, key)? {
+            words::remove(self.connection, place)?;
+        }
+        if note.deleted_at.is_some() {
+            return Ok(());
+        }
+        let written = number(row);
+        words::add(self.connection, Place { workspace, written }, note)
+    }
+
+    /// Every embedding model is to see the note as it is now.
+    fn want_vectors(&self) -> Result<(), Fault> {
         self.connection
             .prepare_cached("INSERT OR IGNORE INTO wanted (model, note) SELECT key, ?1 FROM model")?
             .execute([self.loaded.note_key])?;
-        Ok(())
-    }
-
-    fn words_row(&self) -> i64 {
-        let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
-        words_row(workspace.unwrap_or(0), note.unwrap_or(0))
-    }
-
-    /// A deleted note is found no more.
-    fn forget_words(&self) -> Result<(), Fault> {
-        self.connection
-            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
-            .execute([self.words_row()])?;
         Ok(())
     }
 
@@ -156,9 +145,4 @@ impl Projection<'_> {
         }
         Ok(())
     }
-}
-
-/// The row of a note's words; see the table.
-pub(in crate::workspace) fn words_row(workspace: i64, note: i64) -> i64 {
-    (workspace << 32) + note
 }
