@@ -168,8 +168,13 @@ pub fn snippet(text: &str, query: &str) -> String {
             term.chars().map(fold).collect()
         })
         .collect();
+    let begins = |sign: char| {
+        let sign = fold(sign);
+        terms.iter().any(|term| term.first() == Some(&sign))
+    };
     let first = text
         .char_indices()
+        .filter(|(_, sign)| begins(*sign))
         .find(|(at, _)| match_length(&text[*at..], &terms).is_some())
         .map_or(0, |(at, _)| at);
     let before = text[..first].char_indices().rev().take(AROUND_CHARS).last();
@@ -222,6 +227,10 @@ fn match_length(text: &str, terms: &[Vec<char>]) -> Option<usize> {
 }
 
 fn fold(sign: char) -> char {
+    // Most signs are ASCII, and a search folds every sign before the first word that it marks.
+    if sign.is_ascii() {
+        return sign.to_ascii_lowercase();
+    }
     sign.to_lowercase().next().unwrap_or(sign)
 }
 
