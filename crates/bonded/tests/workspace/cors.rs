@@ -20,7 +20,7 @@ const FOREIGN: [&str; 6] = [
     "null",
 ];
 
-fn config(origins: Value) -> Value {
+fn config(origins: &Value) -> Value {
     json!({ "server": { "cors_allowed_origins": origins } })
 }
 
@@ -35,7 +35,7 @@ fn asks_first(server: &Server, path: &str, origin: &str) -> Reply {
 
 #[test]
 fn a_browser_that_asks_first_is_told_what_pages_of_a_listed_origin_may_do() {
-    let server = Server::with_config(&config(json!([LISTED])));
+    let server = Server::with_config(&config(&json!([LISTED])));
     let path = "/api/notes/6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11";
     let told = asks_first(&server, path, LISTED);
     assert_eq!(told.status, 204, "{told:?}");
@@ -70,7 +70,7 @@ fn a_browser_that_asks_first_is_told_what_pages_of_a_listed_origin_may_do() {
 
 #[test]
 fn only_a_page_of_a_listed_origin_may_read_an_answer_or_an_error() {
-    let server = Server::with_config(&config(json!(["HTTPS://Notes.Example:443"])));
+    let server = Server::with_config(&config(&json!(["HTTPS://Notes.Example:443"])));
     for (path, status) in [("/api/workspaces", 200), ("/api/no-such-thing", 404)] {
         let read = server.owner.and(&format!("Origin: {LISTED}")).get(path);
         assert_eq!(read.status, status, "{read:?}");
@@ -90,7 +90,7 @@ fn only_a_page_of_a_listed_origin_may_read_an_answer_or_an_error() {
 
 #[test]
 fn a_session_is_still_no_good_without_its_token() {
-    let server = Server::with_config(&config(json!([LISTED])));
+    let server = Server::with_config(&config(&json!([LISTED])));
     let client = log_in(&server);
     let body = json!({ "workspace_id": server.workspace(), "title": "x" });
     let made = client
@@ -113,7 +113,7 @@ fn a_session_is_still_no_good_without_its_token() {
 
 #[test]
 fn a_socket_with_a_session_is_opened_by_pages_of_listed_origins_only() {
-    let server = Server::with_config(&config(json!([LISTED])));
+    let server = Server::with_config(&config(&json!([LISTED])));
     let client = log_in(&server);
     let opened = |origin: &str| {
         let headers = client.and(&format!("Origin: {origin}"));
@@ -150,7 +150,7 @@ fn a_list_that_holds_anything_but_origins_stops_the_start() {
     for (origin, expected) in rows {
         let place = Place::new();
         std::fs::create_dir(place.path("data")).expect("a directory can be made");
-        let config = config(json!([origin])).to_string();
+        let config = config(&json!([origin])).to_string();
         std::fs::write(place.path("data/config.json"), config).expect("a file can be written");
         let data = place.path("data").display().to_string();
         let done = place.bonded(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]);
