@@ -25,13 +25,18 @@ PATIENCE_S = 3600
 START_PATIENCE_S = 60
 
 SENTENCE = "The tide is out."
-REQUEST = (
+SPELLED_OUT = (
     "Reply with exactly these four lines and nothing else:\n"
     "<ram_add><key>colour</key><value>blue</value></ram_add>\n"
     f"<record_add><keywords>harbour</keywords><value>{SENTENCE}</value></record_add>\n"
     "<state_delete><state>planning</state></state_delete>\n"
     "<state_add><state>idle</state></state_add>"
 )
+IN_WORDS = (
+    "Do all of this in one reply: set the memory key colour to blue; make one note with the keyword harbour whose whole "
+    f"text is: {SENTENCE} Then leave the state planning and become idle."
+)
+REQUESTS = {"spelled out": SPELLED_OUT, "in words": IN_WORDS}
 
 
 class Site:
@@ -116,10 +121,10 @@ class Site:
         return self.process.wait(60)
 
 
-def order(site, number):
+def order(site, number, request):
     """Starts a run with a memory of its own."""
     action = {
-        "kind": "kjxlkj_agent", "mode": "yolo", "request": REQUEST,
+        "kind": "kjxlkj_agent", "mode": "yolo", "request": request,
         "memory": {"kv_store_path": f"memory-{number}.json"},
         "scope": {"allowed_note_kinds": ["note"], "max_notes_per_loop": NOTES_MAX, "max_edits_per_loop": NOTES_MAX},
     }
@@ -184,21 +189,24 @@ def main():
         code = site.stop()
     if code != 0:
         findings.append(f"the server ended with {code}: {site.told[-3:]}")
-    print(f"{done} of {runs} runs did exactly what they were asked")
+    for name, count in done.items():
+        print(f"{count} runs did exactly what they were asked {name}, of {runs}")
     (scratch / "findings.txt").write_text("".join(f"{what}\n" for what in findings))
 
 
 def drive(site, runs):
-    findings, done = provider_findings(site), 0
-    for number in range(runs):
+    findings, done = provider_findings(site), dict.fromkeys(REQUESTS, 0)
+    orders = [(name, request) for name, request in REQUESTS.items() for _ in range(runs)]
+    for number, (name, request) in enumerate(orders):
         begun = time.monotonic()
-        run = ended(site, order(site, number))
+        run = ended(site, order(site, number, request))
         found, did_it = check(site, number, run)
         loops = (run.get("audit") or {}).get("loop_count")
         ending = run["error_code"] or run["status"]
-        print(f"loop-{number}: {ending}, {loops} loops, {time.monotonic() - begun:.0f} s, {len(found)} findings", flush=True)
+        took = f"{time.monotonic() - begun:.0f} s"
+        print(f"loop-{number}, {name}: {ending}, {loops} loops, {took}, {len(found)} findings", flush=True)
         findings += [f"loop-{number}: {what}" for what in found]
-        done += did_it
+        done[name] += did_it
     return findings, done
 
 

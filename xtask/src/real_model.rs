@@ -46,7 +46,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), Fault> {
         findings.extend(drive(&driver, runs)?);
     }
     if wanted.loops {
-        stage(&format!("{runs} runs: the workspace's agent"), || {
+        stage(&format!("twice {runs} runs: the workspace's agent"), || {
             findings.extend(loops::drive(&dir, &program, model, &listener, runs)?);
             Ok(())
         })?;
