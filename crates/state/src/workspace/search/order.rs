@@ -89,9 +89,10 @@ impl Search<'_> {
                 } else {
                     ranked
                 };
-                match are_few {
-                    true => self.newest_first(&found),
-                    false => Ok(found),
+                if are_few {
+                    self.newest_first(&found)
+                } else {
+                    Ok(found)
                 }
             }
         }
@@ -117,7 +118,7 @@ impl Search<'_> {
             found.extend(matches(new, score));
             found.len()
         };
-        // Of as many headings as are wanted, no more stand under a title that was found than were found.
+        // Of the rows that come next, no more are known already than were found, so as many as are wanted suffice.
         if add(self.last_written("titles", wanted)?, TITLE) < wanted
             && add(self.last_written("headings", wanted)?, HEADINGS) < wanted
         {
