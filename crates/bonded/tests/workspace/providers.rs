@@ -10,11 +10,11 @@ use crate::provider_shapes::{
 };
 use crate::server::Server;
 
-/// A run of a rule that says this of its provider, to its end.
+/// A run of a rule that says this of its provider, to its end. What the provider says is kept.
 fn run_with(server: &Server, provider: &Value) -> Value {
     let mut rule = json!({
         "workspace_id": server.workspace(), "trigger": "manual",
-        "action_json": { "kind": "kjxlkj_agent", "mode": "yolo", "loop": { "loop_delay_ms": 1, "idle_delay_ms": 1 }, "request": "please" },
+        "action_json": { "kind": "kjxlkj_agent", "mode": "yolo", "memory": { "retain_full_conversation_logs": true }, "loop": { "loop_delay_ms": 1, "idle_delay_ms": 1 }, "request": "please" },
     });
     if !provider.is_null() {
         rule["action_json"]["provider"] = provider.clone();
