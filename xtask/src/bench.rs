@@ -22,6 +22,7 @@ mod rig;
 mod server;
 mod start;
 mod tools;
+mod workspace;
 
 use crate::fault::Fault;
 use crate::options::Options;
@@ -34,7 +35,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -46,6 +47,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("counting", counting::measure),
     ("tools", tools::measure),
     ("freeze", freeze::measure),
+    ("workspace", workspace::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {

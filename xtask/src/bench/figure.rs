@@ -17,6 +17,8 @@ pub(crate) enum Goal {
     RatioAtMost(f64),
     RatioAtLeast(f64),
     AtMost(f64),
+    /// So much at most, and so many times the floor.
+    AtMostAndRatio(f64, f64),
     /// For information.
     Nothing,
     /// Ours must be equal to this.
@@ -29,6 +31,7 @@ impl fmt::Display for Goal {
             Self::RatioAtMost(ratio) => write!(f, "<= {ratio} x floor"),
             Self::RatioAtLeast(ratio) => write!(f, ">= {ratio} x floor"),
             Self::AtMost(value) => write!(f, "<= {value}"),
+            Self::AtMostAndRatio(value, ratio) => write!(f, "<= {value}, <= {ratio} x floor"),
             Self::Nothing => f.write_str("-"),
             Self::Exactly(value) => write!(f, "= {value}"),
         }
@@ -63,6 +66,9 @@ impl Figure {
             Goal::RatioAtMost(max) => self.ratio().is_some_and(|ratio| ratio <= max),
             Goal::RatioAtLeast(min) => self.ratio().is_some_and(|ratio| ratio >= min),
             Goal::AtMost(max) => self.ours <= max,
+            Goal::AtMostAndRatio(max, ratio_max) => {
+                self.ours <= max && self.ratio().is_some_and(|ratio| ratio <= ratio_max)
+            }
             Goal::Nothing => true,
             Goal::Exactly(value) => self.ours == value,
         }
@@ -165,6 +171,18 @@ mod tests {
             (figure(20.0, Goal::AtMost(20.0)), true),
             (figure(20.1, Goal::AtMost(20.0)), false),
             (figure(f64::NAN, Goal::AtMost(20.0)), false),
+            (
+                figure(2.0, Goal::AtMostAndRatio(20.0, 2.0)).beside(1.0),
+                true,
+            ),
+            (
+                figure(2.1, Goal::AtMostAndRatio(20.0, 2.0)).beside(1.0),
+                false,
+            ),
+            (
+                figure(20.1, Goal::AtMostAndRatio(20.0, 2.0)).beside(19.0),
+                false,
+            ),
             (figure(1.0, Goal::Exactly(1.0)), true),
             (figure(0.0, Goal::Exactly(1.0)), false),
             (figure(99.0, Goal::Nothing), true),

@@ -10,6 +10,7 @@
 //! | `bad-args`, `unknown-tool` | before every good turn, one whose call cannot be accepted |
 //! | `all` | all of the above, `429x2` and `500x2` |
 //! | `report` | ends with an agent's report instead of `done` |
+//! | `loops` | answers an agent that works in loops: each loop remembers something new, and none is the last |
 //! | `hang`, `hang-at-N` | no answer at all, or none from the turn after N outputs on, until released |
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -50,6 +51,8 @@ pub struct Conduct {
     pub hang_at: Option<u32>,
     /// Whether it ends with an agent's report.
     pub report: bool,
+    /// Whether it speaks to an agent that works in loops.
+    pub loops: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +116,7 @@ impl Conduct {
             call_faults: vec![],
             hang_at: None,
             report: false,
+            loops: false,
         };
         for part in model.split('+') {
             conduct.take(part);
@@ -133,6 +137,7 @@ impl Conduct {
             "unknown-tool" => self.call_faults.push(CallFault::UnknownTool),
             "hang" => self.hang_at = Some(0),
             "report" => self.report = true,
+            "loops" => self.loops = true,
             "all" => {
                 let all = "429x2+500x2+not-json+empty+cut+bad-args+unknown-tool";
                 all.split('+').for_each(|part| self.take(part));
@@ -256,6 +261,7 @@ mod tests {
                 call_faults: vec![],
                 hang_at: None,
                 report: false,
+                loops: false,
             };
             assert_eq!(Conduct::of(model), plain, "{model:?}");
         }

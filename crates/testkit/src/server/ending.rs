@@ -1,5 +1,5 @@
 //! How a conversation ends: a plain run calls `done`; an agent writes its report, as a call or, where the
-//! request explains a tag for it, as that tag.
+//! request explains a tag for it, as that tag. That of an agent which works in loops does not end.
 
 use super::conduct::{Asked, CallMade, DONE};
 
@@ -19,6 +19,12 @@ pub(super) enum Ending {
 impl Ending {
     /// What is said for a call: the call itself, unless it ends the conversation of an agent.
     pub(super) fn of(call: &CallMade, asked: &Asked) -> Self {
+        if asked.conduct.loops {
+            // Whoever remembers this asks something else next time, and so is told something else.
+            let value = asked.key;
+            let text = format!("<ram_add><key>heard</key><value>{value}</value></ram_add>");
+            return Self::Text(text);
+        }
         if call.tool != DONE || !asked.conduct.report {
             return Self::Call(call.clone());
         }
@@ -49,6 +55,22 @@ pub(super) fn nonce(body: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_loop_that_remembers_the_last_answer_is_told_something_new() {
+        let said = |memory: &str| {
+            let message = format!(r#"{{"role":"user","content":"{memory}"}}"#);
+            let asked = Asked::read(&format!(r#"{{"model":"loops","messages":[{message}]}}"#));
+            match Ending::of(&asked.conduct.good_call(0), &asked) {
+                Ending::Text(text) => text,
+                Ending::Call(call) => format!("{call:?}"),
+            }
+        };
+        let first = said("");
+        assert!(first.starts_with("<ram_add><key>"), "{first}");
+        assert_eq!(first, said(""), "the same question has the same answer");
+        assert_ne!(first, said(&first));
+    }
 
     #[test]
     fn the_nonce_is_that_of_the_last_tag_that_is_explained() {
