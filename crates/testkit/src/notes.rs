@@ -140,15 +140,16 @@ mod tests {
 
     #[test]
     fn planted_words_stand_in_as_many_notes_as_they_say() {
-        let texts: Vec<String> = (0..20_000).map(markdown).collect();
+        let texts: Vec<String> = (0..2000).map(markdown).collect();
         let count = |spread| {
             let wanted = planted(spread, 7);
             let is_in = |text: &&String| text.split_whitespace().any(|word| word == wanted);
             texts.iter().filter(is_in).count()
         };
-        assert_eq!(count(Spread::Everywhere), 20_000);
-        assert_eq!(count(Spread::Common), 339);
-        assert_eq!(count(Spread::Rare), 2);
+        assert_eq!(count(Spread::Everywhere), 2000);
+        assert_eq!(count(Spread::Common), 34);
+        assert_eq!(count(Spread::Rare), 1);
+        assert!(markdown(10_007).contains(&planted(Spread::Rare, 7)));
     }
 
     #[test]

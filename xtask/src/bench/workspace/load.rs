@@ -8,7 +8,8 @@ use super::served::Served;
 use crate::bench::process::measure as measure_process;
 use crate::fault::Fault;
 
-pub(super) const CLIENTS: u64 = 100;
+/// Who may ask; each client is one of them, or several.
+pub(super) const PEOPLE: u64 = 100;
 
 /// What the clients ask, and how often.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,7 @@ pub(super) struct Load<'a> {
     /// One after the other, with commas between.
     pub(super) kinds: &'a str,
     pub(super) requests: u64,
+    pub(super) clients: u64,
     pub(super) pause_ms: u64,
     pub(super) notes: u64,
     /// The first of the notes that are patched; no two loads on one server have the same.
@@ -38,7 +40,8 @@ impl Load<'_> {
             command.arg(name).arg(number.to_string());
         };
         option("--port", served.port.into());
-        option("--clients", CLIENTS);
+        option("--clients", self.clients);
+        option("--people", PEOPLE);
         option("--requests", self.requests);
         option("--pause-ms", self.pause_ms);
         option("--notes", self.notes);

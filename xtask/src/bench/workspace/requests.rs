@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::load::{CLIENTS, Load, Loaded};
+use super::load::{Load, Loaded, PEOPLE};
 use super::served::{Memory, Served};
 use super::{Rig, data_dir, fill, store_of};
 use crate::bench::figure::{Figure, Goal, median};
@@ -15,13 +15,16 @@ const MIX: &str = "read,list,read,search,read,create,list,read,patch,read";
 const MIX_REQUESTS: u64 = 4000;
 const PAUSE_MS: u64 = 500;
 
-/// The kinds of requests: what each is called, how long it may take, how often it is asked without a pause.
+const CLIENTS: u64 = 100;
+
+/// The kinds of requests: what each is called, how long it may take, and how often it is asked without a pause. A
+/// search takes so long that a hundred at once would wait for each other beyond all patience.
 const KINDS: [Kind; 5] = [
-    Kind::new("read", "reading a note", 20.0, 5000),
-    Kind::new("list", "listing 50 notes", 20.0, 2000),
-    Kind::new("create", "creating a note", 20.0, 2000),
-    Kind::new("patch", "patching a note", 20.0, 2000),
-    Kind::new("search", "searching", 50.0, 600),
+    Kind::new("read", "reading a note", 20.0, 5000, CLIENTS),
+    Kind::new("list", "listing 50 notes", 20.0, 2000, CLIENTS),
+    Kind::new("create", "creating a note", 20.0, 2000, CLIENTS),
+    Kind::new("patch", "patching a note", 20.0, 2000, CLIENTS),
+    Kind::new("search", "searching", 50.0, 600, 10),
 ];
 
 /// So many notes are there for each load to patch.
@@ -38,15 +41,23 @@ struct Kind {
     name: &'static str,
     p95_ms_max: f64,
     requests: u64,
+    clients: u64,
 }
 
 impl Kind {
-    const fn new(word: &'static str, name: &'static str, p95_ms_max: f64, requests: u64) -> Self {
+    const fn new(
+        word: &'static str,
+        name: &'static str,
+        p95_ms_max: f64,
+        requests: u64,
+        clients: u64,
+    ) -> Self {
         Self {
             word,
             name,
             p95_ms_max,
             requests,
+            clients,
         }
     }
 }
@@ -66,7 +77,7 @@ struct Round {
 
 pub(super) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
     let data = data_dir(rig, "workspace")?;
-    fill(rig, &data, "notes", &[NOTES, CLIENTS])?;
+    fill(rig, &data, "notes", &[NOTES, PEOPLE])?;
     let copy = rig.path("workspace-floor.db");
     fs::copy(store_of(&data), &copy).map_err(Fault::file(&copy))?;
     let (ours, floor) = (Served::ours(rig, &data)?, Served::floor(rig, &copy)?);
@@ -97,6 +108,7 @@ fn measure_round(rig: &Rig, ours: &Served, floor: &Served, round: u64) -> Result
     let mix = both(Load {
         kinds: MIX,
         requests: MIX_REQUESTS,
+        clients: CLIENTS,
         pause_ms: PAUSE_MS,
         notes: NOTES,
         first: first(0),
@@ -105,6 +117,7 @@ fn measure_round(rig: &Rig, ours: &Served, floor: &Served, round: u64) -> Result
         both(Load {
             kinds: kind.word,
             requests: kind.requests,
+            clients: kind.clients,
             pause_ms: 0,
             notes: NOTES,
             first: first(load),

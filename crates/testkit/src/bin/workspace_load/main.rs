@@ -1,5 +1,5 @@
 //! Clients of a workspace, all in one thread, so that the server that is measured beside them has the rest of the
-//! machine. Each has a connection that stays open, a token of its own, and a key of its own for every write.
+//! machine. Each has a connection that stays open, tokens of its own, and a key of its own for every write.
 //!
 //! With a pause, a client asks again after that time in the mean, drawn anew each time, whether or not its last answer
 //! has come: what a slow answer holds up counts as slow too. Without one it asks again at once.

@@ -7,6 +7,8 @@ use crate::asking::Kind;
 pub(crate) struct Options {
     pub(crate) port: u16,
     pub(crate) clients: u64,
+    /// Whose tokens they have; at least as many as clients.
+    pub(crate) people: u64,
     /// Of all clients together.
     pub(crate) requests: u64,
     /// In the mean, between two requests of a client; none where it is 0.
@@ -25,6 +27,7 @@ impl Options {
         let mut options = Self {
             port: 0,
             clients: 1,
+            people: 1,
             requests: 1,
             pause_ms: 0,
             notes: 1,
@@ -38,6 +41,7 @@ impl Options {
             match word.as_str() {
                 "--port" => options.port = value.parse()?,
                 "--clients" => options.clients = value.parse::<u64>()?.max(1),
+                "--people" => options.people = value.parse()?,
                 "--requests" => options.requests = value.parse()?,
                 "--pause-ms" => options.pause_ms = value.parse()?,
                 "--notes" => options.notes = value.parse()?,
