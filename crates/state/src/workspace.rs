@@ -2,7 +2,7 @@
 //!
 //! A [`Write`] is decided by the kernel inside the transaction that makes it durable, and everything that is read
 //! here follows from the events of such writes. One thread writes, and commits all that waits with one sync; reads go
-//! through a small pool of connections. Several processes may use one file. The store knows no time of its own and
+//! through a small pool of connections, but for single rows, which are looked up at once. Several processes may use one file. The store knows no time of its own and
 //! draws no ids.
 
 mod accounts;
@@ -46,6 +46,7 @@ pub use accounts::{Session, User};
 pub use automation::RunFilter;
 use error::Fault;
 pub use error::WorkspaceError;
+pub use members::Standing;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
 use readers::Readers;
 pub use rows::StoredRule;
@@ -209,6 +210,15 @@ impl WorkspaceStore {
             Ok(result) => result,
             Err(_) => Err(self.file.closed().into()),
         }
+    }
+
+    /// Looks something up with one statement, here and now: what takes microseconds is not worth the way to another
+    /// thread and back.
+    fn look_up<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, WorkspaceError> {
+        self.readers.look_up(read)
     }
 }
 

@@ -145,16 +145,13 @@ pub(super) async fn role(
     workspace_id: WorkspaceId,
     permission: Permission,
 ) -> Result<Role, Refusal> {
-    let (role, workspace) = tokio::join!(
-        site.store.role(workspace_id, user),
-        site.store.workspace(workspace_id)
-    );
-    let is_there = workspace?.is_some_and(|it| it.state != WorkspaceState::Deleted);
-    if !is_there {
+    let standing = site.store.standing(workspace_id, user).await?;
+    let standing = standing.filter(|it| it.state != WorkspaceState::Deleted);
+    let standing = standing.ok_or_else(|| {
         let message = format!("there is no workspace {workspace_id}");
-        return Err(Refusal::new("WORKSPACE_NOT_FOUND", message));
-    }
-    let role = role?.ok_or_else(|| {
+        Refusal::new("WORKSPACE_NOT_FOUND", message)
+    })?;
+    let role = standing.role.ok_or_else(|| {
         let message = format!("you are no member of workspace {workspace_id}; ask an admin of it");
         Refusal::new("WORKSPACE_FORBIDDEN", message)
     })?;

@@ -1,13 +1,19 @@
 //! Times as the wire has them: RFC 3339 in UTC, with milliseconds.
 
 use bonded_kernel::Millis;
+use bonded_kernel::workspace::title_from_clock;
 use serde_json::Value;
 
-/// The time as text. What lies beyond the calendar is shown as its last moment.
+/// 9999-12-31T23:59:59.999Z: later years have five digits, and not all who read them can.
+const LAST: Millis = Millis(253_402_300_799_999);
+
+/// The time as text. What lies beyond the last moment is shown as that. It is written often, in lists of notes, so the
+/// large library for time is left alone.
 pub(crate) fn rfc3339(at: Millis) -> String {
-    let millis = i64::try_from(at.0).unwrap_or(i64::MAX);
-    let stamp = jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX);
-    format!("{stamp:.3}")
+    let at = at.min(LAST);
+    let mut text = title_from_clock(at).replacen(' ', "T", 1);
+    text.push_str(&format!(".{:03}Z", at.0 % 1000));
+    text
 }
 
 /// The time, or null.
@@ -35,7 +41,9 @@ mod tests {
             assert_eq!(rfc3339(Millis(millis)), text);
             assert_eq!(parse(text), Some(Millis(millis)));
         }
-        assert!(rfc3339(Millis(u64::MAX)).starts_with("9999-12-3"));
+        for beyond in [LAST.0, LAST.0 + 1, u64::MAX] {
+            assert_eq!(rfc3339(Millis(beyond)), "9999-12-31T23:59:59.999Z");
+        }
         assert_eq!(parse("yesterday"), None);
     }
 }

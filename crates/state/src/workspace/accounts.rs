@@ -149,11 +149,10 @@ impl WorkspaceStore {
     /// Whose token this is.
     pub async fn user_by_token(&self, token: &str) -> Result<Option<User>, WorkspaceError> {
         let hash = Hash::of(token.as_bytes());
-        self.read(move |connection| {
+        self.look_up(|connection| {
             let sql = format!("{USER} JOIN token ON token.user = user.id WHERE token.hash = ?1");
             rows::one(connection, &sql, [hash.as_bytes()], user)
         })
-        .await
     }
 
     /// Takes all tokens and sessions from a person.
@@ -201,7 +200,7 @@ impl WorkspaceStore {
     /// The session with this token, also one that is over: who asks compares `expires_at`, to say so.
     pub async fn session(&self, session_token: &str) -> Result<Option<Session>, WorkspaceError> {
         let hash = Hash::of(session_token.as_bytes());
-        self.read(move |connection| {
+        self.look_up(|connection| {
             let sql = "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, csrf, \
                  session.created_at, expires_at \
                  FROM session JOIN user ON user.id = session.user WHERE hash = ?1";
@@ -214,7 +213,6 @@ impl WorkspaceStore {
                 })
             })
         })
-        .await
     }
 
     pub async fn end_session(&self, session_token: &str) -> Result<(), WorkspaceError> {

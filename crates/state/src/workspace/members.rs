@@ -1,19 +1,26 @@
 //! Workspaces and who is what in them.
 
-use bonded_kernel::workspace::{Role, UserId, Workspace, WorkspaceId};
+use bonded_kernel::workspace::{Role, UserId, Workspace, WorkspaceId, WorkspaceState};
 use rusqlite::{Connection, params};
 
 use super::codes::{count, from_word};
 use super::error::Fault;
 use super::{WorkspaceError, WorkspaceStore, rows};
 
+/// Somebody in a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub state: WorkspaceState,
+    /// None for whoever is no member.
+    pub role: Option<Role>,
+}
+
 impl WorkspaceStore {
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, WorkspaceError> {
-        self.read(move |connection| {
+        self.look_up(|connection| {
             let sql = format!("{} WHERE id = ?1", rows::WORKSPACE);
             rows::one(connection, &sql, [id.as_bytes()], rows::workspace)
         })
-        .await
     }
 
     /// All workspaces, the oldest first.
@@ -60,13 +67,28 @@ impl WorkspaceStore {
         workspace: WorkspaceId,
         user: UserId,
     ) -> Result<Option<Role>, WorkspaceError> {
-        self.read(
-            move |connection| match rows::workspace_key(connection, workspace)? {
-                Some(key) => role_in(connection, key, user),
-                None => Ok(None),
-            },
-        )
-        .await
+        let standing = self.standing(workspace, user).await?;
+        Ok(standing.and_then(|standing| standing.role))
+    }
+
+    /// How a workspace stands, and a person in it; `None` where there is no such workspace.
+    pub async fn standing(
+        &self,
+        workspace: WorkspaceId,
+        user: UserId,
+    ) -> Result<Option<Standing>, WorkspaceError> {
+        self.look_up(|connection| {
+            let sql = "SELECT state, role FROM workspace \
+                 LEFT JOIN member ON member.workspace = workspace.key AND user = ?2 WHERE id = ?1";
+            let parameters = params![workspace.as_bytes(), user.as_bytes()];
+            rows::one(connection, sql, parameters, |row| {
+                let role = row.get_ref(1)?.as_str_or_null()?;
+                Ok(Standing {
+                    state: from_word(row.get_ref(0)?.as_str()?)?,
+                    role: role.map(from_word).transpose()?,
+                })
+            })
+        })
     }
 }
 

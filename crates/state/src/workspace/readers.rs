@@ -22,9 +22,14 @@ const STATEMENTS_MAX: usize = 64;
 /// How much of the file each connection keeps in memory, in KiB.
 const CACHE_KIB: i64 = 4096;
 
+/// The same where only single rows are looked up.
+const LOOKUP_CACHE_KIB: i64 = 256;
+
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Pool,
+    /// Used by the threads that answer requests, so there are no more of these. No long read keeps them busy.
+    lookups: Pool,
     turns: Arc<Semaphore>,
 }
 
@@ -33,6 +38,9 @@ impl Readers {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let connections_max = (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end());
         Self {
+            lookups: Pool::new(file.clone(), processors, |it| {
+                set_up(it, STATEMENTS_MAX, LOOKUP_CACHE_KIB)
+            }),
             pool: Pool::new(file, connections_max, |it| {
                 set_up(it, STATEMENTS_MAX, CACHE_KIB)
             }),
@@ -48,6 +56,7 @@ impl Readers {
 
     pub(super) fn close_idle(&self) {
         self.pool.close_idle();
+        self.lookups.close_idle();
     }
 
     /// Reads one state of the file, whatever is written meanwhile.
@@ -60,6 +69,15 @@ impl Readers {
             read(&transaction)
         })?;
         result.map_err(|fault| error(self.pool.file(), fault))
+    }
+
+    /// Reads with one statement, which sees one state of the file by itself, and without waiting for a turn.
+    pub(super) fn look_up<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, WorkspaceError> {
+        let result = self.lookups.lend(read)?;
+        result.map_err(|fault| error(self.lookups.file(), fault))
     }
 }
 
@@ -94,8 +112,10 @@ pub(super) fn error(file: &StoreFile, fault: Fault) -> WorkspaceError {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
+    use tempfile::TempDir;
 
     use super::*;
+    use crate::workspace::WorkspaceStore;
 
     #[tokio::test]
     async fn who_finds_all_connections_taken_waits_for_one() {
@@ -108,5 +128,19 @@ mod tests {
         assert!(readers.turn().now_or_never().is_none());
         drop(taken);
         assert!(readers.turn().now_or_never().is_some());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn whose_token_it_is_can_be_told_while_all_connections_are_taken() {
+        let dir = TempDir::new().expect("a temporary directory can be made");
+        let store = WorkspaceStore::open(&dir.path().join("store")).expect("it opens");
+        let taken: Vec<_> = (0..store.readers.turns.available_permits())
+            .map(|_| store.readers.turn().now_or_never())
+            .collect();
+        let found = store.user_by_token("nobody's").now_or_never();
+        assert!(matches!(found, Some(Ok(None))), "{found:?}");
+        let listed = store.users().now_or_never();
+        assert!(listed.is_none(), "what takes longer waits: {listed:?}");
+        drop(taken);
     }
 }

@@ -67,7 +67,7 @@ impl WorkspaceStore {
         .await
     }
 
-    /// The events of all workspaces after `after_row`, each with its row.
+    /// The events of all workspaces after `after_row`, each with its row. Their long texts are not loaded.
     pub async fn events_all(
         &self,
         after_row: u64,
@@ -79,9 +79,7 @@ impl WorkspaceStore {
                 rows::EVENT
             );
             let parameters = params![number(after_row), number(limit as u64)];
-            rows::all(connection, &sql, parameters, |row| {
-                rows::event(connection, row)
-            })
+            rows::all(connection, &sql, parameters, rows::light_event)
         })
         .await
     }
@@ -134,8 +132,7 @@ impl WorkspaceStore {
     }
 
     async fn head(&self, stream: Stream) -> Result<u64, WorkspaceError> {
-        self.read(move |connection| Ok(head(connection, stream)?))
-            .await
+        self.look_up(|connection| Ok(head(connection, stream)?))
     }
 
     async fn beyond(&self, stream: Stream, after: u64) -> Result<(), WorkspaceError> {

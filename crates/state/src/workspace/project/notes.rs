@@ -11,23 +11,58 @@ use crate::workspace::words::{self, Place};
 /// After so many versions a note is written down whole, so that no older version is far from one that is.
 const SNAPSHOT_EVERY: u64 = 64;
 
+/// What stands in the columns of a note that are not its fields as they are.
+struct Columns<'a> {
+    folded: String,
+    keywords: String,
+    metadata: String,
+    /// A short text; a long one is named in `blob`.
+    text: Option<&'a str>,
+    blob: Option<String>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(note: &'a Note) -> Result<Self, Fault> {
+        let is_long = note.markdown.blob().is_some();
+        Ok(Self {
+            folded: folded(&note.title),
+            keywords: json(&note.keywords)?,
+            metadata: json(&note.metadata)?,
+            text: (!is_long).then(|| note.markdown.as_str()),
+            blob: is_long.then(|| json(&note.markdown)).transpose()?,
+        })
+    }
+}
+
 impl Projection<'_> {
     fn note(&self) -> Result<&Note, Fault> {
         let missing = || Fault::Damaged("an event is about a note that is not there".into());
         self.loaded.view.note.as_ref().ok_or_else(missing)
     }
 
+    /// Makes the row of a new note, and says its key. Where its words are is not known before its event has a row.
     pub(super) fn insert_note(&self) -> Result<i64, Fault> {
         let note = self.note()?;
+        let columns = Columns::of(note)?;
         self.connection
             .prepare_cached(
-                "INSERT INTO note (id, workspace, title, folded, kind, scope, keywords, metadata, version, created_at, updated_at) \
-                 VALUES (?1, ?2, '', '', '', '', '', '', 0, ?3, 0)",
+                "INSERT INTO note (id, workspace, title, folded, kind, scope, keywords, metadata, text, blob, version, \
+                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
                 note.note_id.as_bytes(),
                 self.loaded.workspace_key,
+                note.title,
+                columns.folded,
+                note.note_kind,
+                note.access_scope.as_str(),
+                columns.keywords,
+                columns.metadata,
+                columns.text,
+                columns.blob,
+                number(note.version),
                 time(note.created_at),
+                time(note.updated_at),
             ])?;
         Ok(self.connection.last_insert_rowid())
     }
@@ -36,7 +71,10 @@ impl Projection<'_> {
     pub(super) fn project_note(&self, stored: &StoredEvent, row: u64) -> Result<(), Fault> {
         let note = self.note()?;
         self.move_words(note, row)?;
-        self.update_note(note, row)?;
+        match note.version {
+            1 => self.place_new_note(row)?,
+            _ => self.update_note(note, row)?,
+        }
         if note.version.is_multiple_of(SNAPSHOT_EVERY) {
             self.connection
                 .prepare_cached("INSERT INTO snapshot (note, version, body) VALUES (?1, ?2, ?3)")?
@@ -64,9 +102,16 @@ impl Projection<'_> {
         }
     }
 
+    /// All else of a new note has been written with its row.
+    fn place_new_note(&self, row: u64) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
+            .execute(params![self.loaded.note_key, number(row)])?;
+        Ok(())
+    }
+
     fn update_note(&self, note: &Note, row: u64) -> Result<(), Fault> {
-        let is_long = note.markdown.blob().is_some();
-        let blob = is_long.then(|| json(&note.markdown)).transpose()?;
+        let columns = Columns::of(note)?;
         self.connection
             .prepare_cached(
                 "UPDATE note SET title = ?2, folded = ?3, kind = ?4, scope = ?5, keywords = ?6, metadata = ?7, \
@@ -75,13 +120,13 @@ impl Projection<'_> {
             .execute(params![
                 self.loaded.note_key,
                 note.title,
-                folded(&note.title),
+                columns.folded,
                 note.note_kind,
                 note.access_scope.as_str(),
-                json(&note.keywords)?,
-                json(&note.metadata)?,
-                (!is_long).then(|| note.markdown.as_str()),
-                blob,
+                columns.keywords,
+                columns.metadata,
+                columns.text,
+                columns.blob,
                 number(note.version),
                 time(note.updated_at),
                 note.deleted_at.map(time),

@@ -107,15 +107,15 @@ fn found(connection: &Connection, workspace: i64, words: &str) -> Result<Value, 
     let mut matches = statement.query(params![words, first, last, FOUND])?;
     let mut results = vec![];
     while let Some(row) = matches.next()? {
-        let (key, score): (i64, f64) = (row.get(0)?, row.get(1)?);
-        results.push(hit(connection, key, -score)?);
+        let (written, score): (i64, f64) = (row.get(0)?, row.get(1)?);
+        results.push(hit(connection, written, -score)?);
     }
     Ok(json!({ "results": results, "total": total, "mode": "lexical", "query_normalized": words }))
 }
 
-fn hit(connection: &Connection, key: i64, score: f64) -> Result<Value, Fault> {
-    let mut statement = connection.prepare_cached(&format!("{NOTE} WHERE note.key = ?1"))?;
-    let mut found = statement.query([key])?;
+fn hit(connection: &Connection, written: i64, score: f64) -> Result<Value, Fault> {
+    let mut statement = connection.prepare_cached(&format!("{NOTE} WHERE note.written = ?1"))?;
+    let mut found = statement.query([written])?;
     let note = note(found.next()?.ok_or("a note is missing")?)?;
     let text = note.text(connection)?;
     let mut shown = note.shown();

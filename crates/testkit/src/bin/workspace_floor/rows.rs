@@ -23,10 +23,12 @@ pub(crate) struct NoteRow {
     pub(crate) version: i64,
     created_at: i64,
     updated_at: i64,
+    /// The row of its last event; its words are found by it.
+    pub(crate) written: i64,
 }
 
 pub(crate) const NOTE: &str = "SELECT note.key, note.workspace, note.id, workspace.id, title, kind, scope, keywords, metadata, \
-     text, blob, version, note.created_at, note.updated_at \
+     text, blob, version, note.created_at, note.updated_at, written \
      FROM note JOIN workspace ON workspace.key = note.workspace";
 
 pub(crate) fn note(row: &Row<'_>) -> Result<NoteRow, Fault> {
@@ -45,6 +47,7 @@ pub(crate) fn note(row: &Row<'_>) -> Result<NoteRow, Fault> {
         version: row.get(11)?,
         created_at: row.get(12)?,
         updated_at: row.get(13)?,
+        written: row.get(14)?,
     })
 }
 

@@ -117,13 +117,9 @@ fn made(
         version: 1,
         user,
     };
-    event.append(connection, title, blob.as_deref())?;
-    index(
-        connection,
-        workspace,
-        note,
-        [title, &created.markdown, &keywords],
-    )?;
+    let written = event.append(connection, title, blob.as_deref())?;
+    let words = [title.as_str(), &created.markdown, &keywords];
+    index(connection, (workspace << 32) + written, words)?;
     remember(connection, user, key, id, 1)?;
     let row = note_by_id(connection, id)?;
     Ok(row.shown_whole(&created.markdown))
@@ -161,16 +157,14 @@ fn changed(
         version: row.version,
         user,
     };
-    event.append(connection, "", blob.as_deref())?;
-    connection
-        .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
-        .execute([(row.workspace << 32) + row.key])?;
-    index(
-        connection,
-        row.workspace,
-        row.key,
-        [&row.title, &markdown, ""],
-    )?;
+    let written = event.append(connection, "", blob.as_deref())?;
+    for table in ["words", "titles", "headings"] {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE rowid = ?1"))?
+            .execute([(row.workspace << 32) + row.written])?;
+    }
+    let words = [row.title.as_str(), &markdown, ""];
+    index(connection, (row.workspace << 32) + written, words)?;
     remember(connection, user, key, id, row.version)?;
     Ok(row.shown_whole(&markdown))
 }
@@ -225,12 +219,13 @@ struct Event {
 }
 
 impl Event {
+    /// Says in which row it is.
     fn append(
         &self,
         connection: &Connection,
         title: &str,
         blob: Option<&str>,
-    ) -> Result<(), Fault> {
+    ) -> Result<i64, Fault> {
         let id = Hash::of(format!("{} {}", self.workspace, self.seq).as_bytes());
         let body = json!({ "event_type": "note.changed", "payload": { "title": title, "markdown": blob } });
         connection
@@ -248,33 +243,38 @@ impl Event {
                 json!({ "actor_type": "user", "user_id": self.user }).to_string(),
                 body.to_string(),
             ])?;
+        let row = connection.last_insert_rowid();
         connection
             .prepare_cached("UPDATE workspace SET last_seq = ?2 WHERE key = ?1")?
             .execute(params![self.workspace, self.seq])?;
-        Ok(())
+        connection
+            .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
+            .execute(params![self.note, row])?;
+        Ok(row)
     }
 }
 
-/// The words of a note's title, text and keywords.
+/// The words of a note's title, text and keywords, and those of its title and headings by themselves.
 fn index(
     connection: &Connection,
-    workspace: i64,
-    note: i64,
+    row: i64,
     [title, markdown, keywords]: [&str; 3],
 ) -> Result<(), Fault> {
     let (headings, body): (Vec<&str>, Vec<&str>) =
         markdown.lines().partition(|line| line.starts_with('#'));
+    let (headings, body) = (headings.join("\n"), body.join("\n"));
     connection
         .prepare_cached(
             "INSERT INTO words (rowid, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![
-            (workspace << 32) + note,
-            title,
-            headings.join("\n"),
-            body.join("\n"),
-            keywords
-        ])?;
+        .execute(params![row, title, headings, body, keywords])?;
+    for (table, words) in [("titles", title), ("headings", &headings)] {
+        connection
+            .prepare_cached(&format!(
+                "INSERT INTO {table} (rowid, words) VALUES (?1, ?2)"
+            ))?
+            .execute(params![row, words])?;
+    }
     Ok(())
 }
 
