@@ -11,8 +11,10 @@ use super::Rig;
 use crate::cpu;
 use crate::fault::Fault;
 
-/// A server that has not used the CPU for so long has nothing to do any more.
-const QUIET: Duration = Duration::from_secs(1);
+/// A server that has hardly used the CPU for so long has nothing to do any more. It looks for what other processes
+/// wrote ten times a second, and on a busy machine it may have to wait for its turn.
+const QUIET: Duration = Duration::from_secs(3);
+const QUIET_CPU_MAX: Duration = Duration::from_millis(10);
 /// How long one may work after its start.
 const SETTLING_MAX: Duration = Duration::from_secs(120);
 
@@ -71,7 +73,7 @@ impl Served {
         while begun.elapsed() < SETTLING_MAX {
             thread::sleep(QUIET);
             let now = self.cpu()?;
-            if now == before {
+            if now - before <= QUIET_CPU_MAX {
                 return Ok(());
             }
             before = now;
