@@ -14,7 +14,9 @@ use crate::asked::{answer, query, token};
 use crate::rows::{NOTE, note, note_by_id, permit, user, workspace};
 use crate::{Fault, Shared};
 
-const FOUND: i64 = 20;
+const FOUND: usize = 20;
+const LISTED_MAX: usize = 500;
+const RANKED_MAX: usize = 100;
 const SNIPPET_CHARS: usize = 160;
 
 pub(crate) async fn read(
@@ -94,23 +96,75 @@ pub(crate) async fn search(
     answer(StatusCode::OK, read.await)
 }
 
-/// The best of all that match, and how many they are.
+/// The statements of a search for one word. Few that match are ranked; of many, those with the word in the title come
+/// first, then those with it in a heading, then the rest, the newest first.
 fn found(connection: &Connection, workspace: i64, words: &str) -> Result<Value, Fault> {
-    let (first, last) = (workspace << 32, ((workspace + 1) << 32) - 1);
-    let matching = "FROM words WHERE words MATCH ?1 AND words.rowid BETWEEN ?2 AND ?3";
-    let total: i64 = connection
-        .prepare_cached(&format!("SELECT count(*) {matching}"))?
-        .query_row(params![words, first, last], |row| row.get(0))?;
-    let rank = "bm25(words, 2.0, 1.5, 1.0, 1.0)";
-    let sql = format!("SELECT words.rowid - ?2, {rank} AS rank {matching} ORDER BY 2 LIMIT ?4");
+    let all = newest(connection, "words", workspace, words, LISTED_MAX)?;
+    let total = all.len();
+    let best = match total <= RANKED_MAX {
+        true => ranked(connection, workspace, words)?,
+        false => by_part(connection, workspace, words, all)?,
+    };
+    let results: Result<Vec<Value>, Fault> = best
+        .into_iter()
+        .map(|(row, score)| hit(connection, row - (workspace << 32), score))
+        .collect();
+    Ok(json!({ "results": results?, "total": total, "mode": "lexical", "query_normalized": words }))
+}
+
+/// The rows that match, the newest first.
+fn newest(
+    connection: &Connection,
+    table: &str,
+    workspace: i64,
+    words: &str,
+    limit: usize,
+) -> Result<Vec<i64>, Fault> {
+    let sql = format!(
+        "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4"
+    );
+    let (first, last) = rows_of(workspace);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut matches = statement.query(params![words, first, last, FOUND])?;
-    let mut results = vec![];
-    while let Some(row) = matches.next()? {
-        let (written, score): (i64, f64) = (row.get(0)?, row.get(1)?);
-        results.push(hit(connection, written, -score)?);
+    let rows = statement.query_map(params![words, first, last, limit as i64], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn ranked(connection: &Connection, workspace: i64, words: &str) -> Result<Vec<(i64, f64)>, Fault> {
+    let sql = "SELECT rowid, -bm25(words, 2.0, 1.5, 1.0, 1.0) FROM words \
+               WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY 2 DESC LIMIT ?4";
+    let (first, last) = rows_of(workspace);
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![words, first, last, FOUND as i64], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn by_part(
+    connection: &Connection,
+    workspace: i64,
+    words: &str,
+    all: Vec<i64>,
+) -> Result<Vec<(i64, f64)>, Fault> {
+    let mut found: Vec<(i64, f64)> = vec![];
+    let mut add = |rows: Vec<i64>, score| {
+        for row in rows {
+            if found.len() < FOUND && found.iter().all(|(known, _)| *known != row) {
+                found.push((row, score));
+            }
+        }
+        found.len()
+    };
+    let part = |table| newest(connection, table, workspace, words, FOUND);
+    if add(part("titles")?, 2.0) < FOUND && add(part("headings")?, 1.5) < FOUND {
+        add(all, 1.0);
     }
-    Ok(json!({ "results": results, "total": total, "mode": "lexical", "query_normalized": words }))
+    Ok(found)
+}
+
+/// The rows of a workspace in an index of words.
+fn rows_of(workspace: i64) -> (i64, i64) {
+    (workspace << 32, ((workspace + 1) << 32) - 1)
 }
 
 fn hit(connection: &Connection, written: i64, score: f64) -> Result<Value, Fault> {
