@@ -20,7 +20,7 @@ const CONNECTIONS: RangeInclusive<usize> = 4..=8;
 const STATEMENTS_MAX: usize = 64;
 
 /// How much of the file each connection keeps in memory, in KiB.
-const CACHE_KIB: i64 = 4096;
+const CACHE_KIB: i64 = 2048;
 
 /// The same where only single rows are looked up.
 const LOOKUP_CACHE_KIB: i64 = 256;

@@ -26,6 +26,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use tokio::net::{TcpListener, TcpStream};
 
 use readers::Readers;
@@ -34,7 +35,7 @@ use writer::Writer;
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// How much of the file each connection keeps in memory, in KiB, as the measured program does.
-const CACHE_KIB: i64 = 4096;
+const CACHE_KIB: i64 = 2048;
 
 struct Shared {
     readers: Readers,
@@ -111,6 +112,7 @@ fn connect(file: &Path) -> Result<Connection, Fault> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.set_prepared_statement_cache_capacity(64);
