@@ -44,6 +44,8 @@ cargo xtask COMMAND
                                 kill plans of work items at every boundary and at random, in release
   workspace-crash [--kills N] [--seed S]
                                 kill a workspace server under load and start it again, in release
+  attack [--rounds N]           what strangers try at every door, against the real program, in release,
+                                each with a witness outside it
   schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
@@ -83,6 +85,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),
         "workspace-crash" => soak::workspace_crash(rest),
+        "attack" => soak::attack(rest),
         "schemathesis" => soak::schemathesis(rest),
         "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),

@@ -10,6 +10,7 @@ const KILLS_DEFAULT: u64 = 500;
 const WORK_KILLS_DEFAULT: u64 = 300;
 const WORKSPACE_KILLS_DEFAULT: u64 = 200;
 const TREES_DEFAULT: u64 = 100;
+const ROUNDS_DEFAULT: u64 = 1_000;
 const EXAMPLES_DEFAULT: u64 = 200;
 
 pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
@@ -62,6 +63,18 @@ pub(crate) fn workspace_crash(words: &[String]) -> Result<(), Fault> {
         command.env("BONDED_WORKSPACE_CRASH_SEED", seed.to_string());
     }
     stage(&format!("a workspace server killed {kills} times"), || {
+        run(command)
+    })
+}
+
+/// Every attack in release, the long ones in their full length.
+pub(crate) fn attack(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--rounds"])?;
+    let rounds = options.number("--rounds")?.unwrap_or(ROUNDS_DEFAULT);
+    let mut command = release_test("bonded", "attack");
+    sdk::install()?.tell(&mut command);
+    command.env("BONDED_ATTACK_ROUNDS", rounds.to_string());
+    stage(&format!("attacks, {rounds} rounds of each race"), || {
         run(command)
     })
 }

@@ -1,0 +1,1 @@
+//! Denial of service, and other users of the machine.

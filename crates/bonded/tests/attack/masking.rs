@@ -1,0 +1,1 @@
+//! Secrets, and what is put in their place.

@@ -1,0 +1,1 @@
+//! Work items and the trees of other people.

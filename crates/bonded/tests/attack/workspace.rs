@@ -1,0 +1,1 @@
+//! Users of one workspace against one another.
