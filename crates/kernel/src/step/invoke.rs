@@ -9,6 +9,7 @@ use crate::id::RunId;
 use crate::looping::LoopOp;
 use crate::own_tools::OwnTool;
 use crate::paging;
+use crate::policy::Review;
 use crate::report::FINAL_REPORT;
 use crate::run::{Phase, Run};
 use crate::termination::{Termination, TerminationKind};
@@ -35,6 +36,7 @@ pub struct Invocation {
     kept_bytes_max: Option<u64>,
     pages: bool,
     keeps_code: bool,
+    approved: bool,
 }
 
 impl Invocation {
@@ -61,6 +63,7 @@ impl Invocation {
             },
             pages: paged_bytes_max.is_some(),
             keeps_code: run.is_looping(),
+            approved: run.review == Review::Approved,
         }
     }
 
@@ -115,6 +118,11 @@ impl Invocation {
     /// Whether the code of a failure is wanted beside what the model is shown.
     pub fn keeps_code(&self) -> bool {
         self.keeps_code
+    }
+
+    /// Whether a person looked at this very call and approved it; not where the policy let it through.
+    pub fn approved(&self) -> bool {
+        self.approved
     }
 
     /// The same for every execution of this call, different for every other call.

@@ -2,7 +2,7 @@
 
 use bonded_kernel::{
     Effect, Event, Input, Permission, Policy, RefusalCode, ReplyCall, Rule, TerminationKind,
-    ToolPattern, Verdict, WaitingCall,
+    ToolPattern, Verdict, WaitingCall, next, replay,
 };
 use proptest::prelude::*;
 
@@ -204,6 +204,31 @@ fn an_approval_holds_for_one_call_and_not_for_the_next_of_its_kind() {
     let waiting = waits(&world).expect("the second call is another one");
     assert_eq!(&*waiting.arguments, r#"{"text":"b"}"#);
     assert_eq!(invoked(&world), ["push"]);
+}
+
+fn is_approved(effect: &Effect) -> Option<bool> {
+    match effect {
+        Effect::Invoke(call) => Some(call.approved()),
+        _ => None,
+    }
+}
+
+#[test]
+fn an_invocation_says_whether_a_person_approved_it_after_a_replay_too() {
+    let mut world = waiting();
+    verdict(&mut world, Verdict::Approved);
+    world.wake();
+    assert_eq!(is_approved(&world.effect), Some(true));
+    assert_eq!(
+        is_approved(&next(&replay(&world.entries).expect("a log"))),
+        Some(true)
+    );
+    world.ok("pushed");
+    assert_eq!(is_approved(&world.effect), Some(false), "nobody was asked");
+    assert_eq!(
+        is_approved(&next(&replay(&world.entries).expect("a log"))),
+        Some(false)
+    );
 }
 
 #[test]
