@@ -11,6 +11,7 @@
 //! a [`sandbox`].
 
 mod append;
+pub mod beneath;
 mod bounds;
 mod capture;
 mod edit;
