@@ -41,12 +41,19 @@ pub struct SandboxConfig {
     /// Whether the run is refused where the machine cannot enforce the whole of the level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
+    /// Whether commands run with whatever of the level the machine can enforce. Else they are refused where that is not
+    /// all of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub best_effort: bool,
     /// Whether commands reach the network.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network: bool,
     /// Variables that are handed on besides the harmless ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
+    /// Places in the person's home, and others that are hidden, that commands may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub show: Vec<String>,
     #[serde(default)]
     pub limits: ProcessLimits,
 }

@@ -23,6 +23,7 @@ mod mark;
 pub mod mcp;
 mod place;
 mod process;
+mod protected;
 mod queue;
 mod read;
 mod registry;

@@ -455,6 +455,32 @@ pub(super) fn of_the_sandbox() -> Vec<Probe> {
             )
         },
         Probe {
+            stage: || running("true"),
+            ..probe(
+                "sandboxBestEffort",
+                ("true", "false"),
+                (json!(true), json!(null)),
+                |seen| {
+                    let log = seen.world.log(seen.outcome.run_id());
+                    let config = &log[0]["data"]["config"];
+                    config["sandbox"]["best_effort"].clone()
+                },
+            )
+        },
+        Probe {
+            stage: || running("true"),
+            ..probe(
+                "sandboxShow",
+                ("/usr", "/etc"),
+                (json!(["/usr"]), json!(null)),
+                |seen| {
+                    let log = seen.world.log(seen.outcome.run_id());
+                    let config = &log[0]["data"]["config"];
+                    config["sandbox"]["show"].clone()
+                },
+            )
+        },
+        Probe {
             stage: || {
                 let world = routed().front("tools: run");
                 let url = world.base_url();

@@ -357,6 +357,11 @@ pub const TABLE: &[OptionRow] = &[
         Some("false"),
         "refuse to start where this machine cannot enforce the sandbox",
     ),
+    process("sandboxBestEffort", "--sandbox-best-effort", Kind::Flag).with(
+        &["defaults.sandboxBestEffort"],
+        Some("false"),
+        "run commands with whatever of the sandbox this machine can enforce",
+    ),
     process("sandboxNetwork", "--sandbox-network", Kind::Flag).with(
         &["defaults.sandboxNetwork"],
         Some("false"),
@@ -368,6 +373,14 @@ pub const TABLE: &[OptionRow] = &[
             &["defaults.sandboxEnv"],
             Some(""),
             "variables that commands get besides the harmless ones",
+        )
+    },
+    OptionRow {
+        overridable: true,
+        ..process("sandboxShow", "--sandbox-show", Kind::List).with(
+            &["defaults.sandboxShow"],
+            Some(""),
+            "places in your home that commands may read",
         )
     },
     limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).with(

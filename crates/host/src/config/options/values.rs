@@ -219,8 +219,10 @@ impl Values {
         SandboxConfig {
             level: level.unwrap_or_default(),
             required: self.flag("sandboxRequired"),
+            best_effort: self.flag("sandboxBestEffort"),
             network: self.flag("sandboxNetwork"),
             env: self.list("sandboxEnv"),
+            show: self.list("sandboxShow"),
             limits: ProcessLimits {
                 // The system counts seconds.
                 cpu_s: self.count("sandboxCpuMs").div_ceil(1000),
