@@ -13,6 +13,8 @@ mod bench;
 mod bubblewrap;
 mod build_cost;
 mod cpu;
+mod crate_program;
+mod dependencies;
 mod docs;
 mod fault;
 mod fuzz;

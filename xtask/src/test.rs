@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::bubblewrap;
+use crate::dependencies;
 use crate::docs;
 use crate::fault::Fault;
 use crate::mcp_servers;
@@ -26,6 +27,7 @@ pub(crate) fn run_all() -> Result<(), Fault> {
         ];
         run(cargo(words))
     })?;
+    stage("dependencies", dependencies::check)?;
     let mut tests = cargo(["test", "--workspace"]);
     stage("client SDKs and MCP servers", || {
         let sdks = sdk::install()?;

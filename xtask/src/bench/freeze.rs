@@ -7,9 +7,9 @@ use std::process::Command;
 use super::figure::{Figure, Goal, median};
 use super::process::{measure as measure_process, peak_mb};
 use super::rig::Rig;
+use crate::crate_program::CrateProgram;
 use crate::fault::Fault;
 use crate::root;
-use crate::stage::{cargo, run as run_command};
 
 /// The items of a plan in which nobody does anything.
 const ITEMS: usize = 1000;
@@ -18,7 +18,11 @@ const ITEM_CPU_MS_MAX: f64 = 20.0;
 const FILES: &str = "50000";
 const BYTES: &str = "500000000";
 
-const B3SUM_VERSION: &str = "1.8.7";
+const B3SUM: CrateProgram = CrateProgram {
+    name: "b3sum",
+    version: "1.8.7",
+    flags: &[],
+};
 /// A command's arguments have about two million bytes.
 const B3SUM_FILES_MAX: usize = 10_000;
 
@@ -30,7 +34,7 @@ struct Tree<'a> {
 }
 
 pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
-    install_b3sum()?;
+    B3SUM.install()?;
     let tree = Tree::make(rig)?;
     let [
         mut first,
@@ -167,7 +171,7 @@ impl<'a> Tree<'a> {
     fn b3sum_ms(&self) -> Result<f64, Fault> {
         let mut took_ms = 0.0;
         for files in files_below(&self.root)?.chunks(B3SUM_FILES_MAX) {
-            let mut command = Command::new(b3sum());
+            let mut command = Command::new(B3SUM.path());
             command.arg("--").args(files);
             took_ms += self.wall_ms(command)?;
         }
@@ -235,24 +239,6 @@ fn files_below(root: &Path) -> Result<Vec<PathBuf>, Fault> {
         }
     }
     Ok(files)
-}
-
-/// Builds the program once, in the version named here.
-fn install_b3sum() -> Result<(), Fault> {
-    if b3sum().exists() {
-        return Ok(());
-    }
-    let mut install = cargo(["install", "--quiet", "--locked", "b3sum", "--version"]);
-    install.arg(B3SUM_VERSION).arg("--root").arg(b3sum_root());
-    run_command(install)
-}
-
-fn b3sum_root() -> PathBuf {
-    root().join("target/b3sum").join(B3SUM_VERSION)
-}
-
-fn b3sum() -> PathBuf {
-    b3sum_root().join("bin/b3sum")
 }
 
 fn program() -> PathBuf {
