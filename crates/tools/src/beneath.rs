@@ -27,7 +27,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, o
 use rustix::io::Errno;
 
 pub use error::OpenError;
-use walk::walk;
+pub(crate) use walk::walk;
 
 /// What is done about symbolic links on the way to a file, the file itself included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
-use crate::place::Place;
+use crate::place::{Change, update};
 use crate::workdir::Workdir;
 
 #[derive(Deserialize)]
@@ -60,33 +60,30 @@ fn edit(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
         let message = "old must not be empty, and new must differ from it";
         return Err(ToolFault::new(fault::BAD_ARGUMENTS, message));
     }
-    let place = Place::find(job.workdir, path)?;
-    let current = place.current()?.ok_or_else(|| {
-        ToolFault::new(
-            fault::NOT_FOUND,
-            format!("{path:?}: there is no such file; use write to create it"),
-        )
-    })?;
-    let text = std::str::from_utf8(&current.bytes)
-        .map_err(|_| ToolFault::not_utf8(path, current.bytes.len() as u64))?;
-    let matches = text.matches(old.as_str()).count();
-    if matches != *expected_matches {
-        let message = format!(
-            "{path:?} has {matches} matches of old, expected {expected_matches}; nothing was changed"
-        );
-        return Err(ToolFault::new(fault::UNEXPECTED_MATCH_COUNT, message));
-    }
-    let edited = text.replace(old.as_str(), new);
-    place.replace(
-        edited.as_bytes(),
-        Some(&current.metadata),
-        &job.call.key(),
-        job.cancel,
-    )?;
-    Ok(json!({
-        "path": place.path,
-        "matches": matches,
-        "hash_before": current.mark(),
-        "hash_after": mark(edited.as_bytes()),
-    }))
+    update(job, path, |place, seen| {
+        let seen = seen.ok_or_else(|| {
+            ToolFault::new(
+                fault::NOT_FOUND,
+                format!("{path:?}: there is no such file; use write to create it"),
+            )
+        })?;
+        let current = seen.content(&place.path)?;
+        let text = std::str::from_utf8(current)
+            .map_err(|_| ToolFault::not_utf8(path, current.len() as u64))?;
+        let matches = text.matches(old.as_str()).count();
+        if matches != *expected_matches {
+            let message = format!(
+                "{path:?} has {matches} matches of old, expected {expected_matches}; nothing was changed"
+            );
+            return Err(ToolFault::new(fault::UNEXPECTED_MATCH_COUNT, message));
+        }
+        let edited = text.replace(old.as_str(), new).into_bytes();
+        let value = json!({
+            "path": place.path,
+            "matches": matches,
+            "hash_before": mark(current),
+            "hash_after": mark(&edited),
+        });
+        Ok(Change::Replace(edited, value))
+    })
 }

@@ -17,13 +17,14 @@ mod capture;
 mod edit;
 mod fault;
 mod file_tool;
+mod guard;
 mod http_client;
 mod list;
 mod mark;
 pub mod mcp;
 mod place;
 mod process;
-mod protected;
+pub mod protected;
 mod queue;
 mod read;
 mod registry;
@@ -61,7 +62,7 @@ pub enum ToolsError {
 /// The built-in tools, all confined to `workdir`: `read`, `list`, `search`, `write`, `append`, `edit` and
 /// `run`, whose commands run in the sandbox.
 pub fn builtin(workdir: Workdir, sandbox: Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
-    let workdir = Arc::new(workdir);
+    let workdir = Arc::new(workdir.under(sandbox.policy()));
     vec![
         Arc::new(read::Read::new(Arc::clone(&workdir))),
         Arc::new(list::tool(Arc::clone(&workdir))),

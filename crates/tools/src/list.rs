@@ -1,19 +1,19 @@
 //! `list`: the entries of a directory.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use bonded_kernel::{ToolEffect, ToolSpec};
-use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, statat};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::{budget, json_bytes};
 use crate::fault::ToolFault;
 use crate::file_tool::{FileTool, Job};
-use crate::task::Cancel;
 use crate::walk::{Found, Kind, entries};
-use crate::workdir::{Workdir, shown};
+use crate::workdir::{Workdir, enter, shown, size_of};
 
 /// The fixed fields of the output and of an entry, as JSON.
 const FIXED_BYTES: usize = 64;
@@ -69,20 +69,18 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
 
 fn list(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
     let relative = job.workdir.relative(&arguments.path)?;
-    let dir = job
+    let (dir, real) = job
         .workdir
-        .dir()
-        .open_dir(&relative)
-        .map_err(|error| ToolFault::from_io(&error, &arguments.path))?;
+        .directory(&relative, job.call, &arguments.path)?;
     let prefix = relative.strip_prefix(".").unwrap_or(&relative);
     let mut listing = Listing {
         entries: Vec::new(),
         limit: arguments.limit,
         bytes_left: budget(job.call, FIXED_BYTES),
         truncated: false,
-        cancel: job.cancel,
+        job,
     };
-    listing.add(&dir, prefix, arguments.depth)?;
+    listing.add(&dir, prefix, &real, arguments.depth)?;
     Ok(json!({ "entries": listing.entries, "truncated": listing.truncated }))
 }
 
@@ -91,44 +89,42 @@ struct Listing<'a> {
     limit: usize,
     bytes_left: usize,
     truncated: bool,
-    cancel: &'a Cancel,
+    job: &'a Job<'a>,
 }
 
 impl Listing<'_> {
-    /// Adds a directory's entries, each directory followed by its own, `depth` levels deep.
-    fn add(&mut self, dir: &Dir, prefix: &Path, depth: u32) -> Result<(), ToolFault> {
+    /// Adds a directory's entries, each directory followed by its own, `depth` levels deep. `prefix` is how the model
+    /// calls it, `real` its path without links.
+    fn add(
+        &mut self,
+        dir: &OwnedFd,
+        prefix: &Path,
+        real: &Path,
+        depth: u32,
+    ) -> Result<(), ToolFault> {
         let room = self.limit - self.entries.len();
-        let (found, more) = entries(dir, room, &shown(prefix), self.cancel)?;
+        let (found, more) = entries(dir, room, &shown(prefix), self.job.cancel)?;
         for found in found {
             if self.truncated {
                 return Ok(());
             }
             let path = prefix.join(&found.name);
             self.push(dir, &found, &path);
-            let enter = found.kind == Kind::Dir && depth > 1 && found.name != ".git";
-            if enter && !self.truncated {
-                self.descend(dir, &found, &path, depth - 1)?;
+            let enters = found.kind == Kind::Dir && depth > 1 && found.name != ".git";
+            let real = real.join(&found.name);
+            let is_open = self.job.call.approved() || !self.job.workdir.guard().hides(&real);
+            if enters && is_open && !self.truncated {
+                // What cannot be entered, or is gone, has its own line and nothing more.
+                if let Ok(inner) = enter(dir, Path::new(&found.name)) {
+                    self.add(&inner, &path, &real, depth - 1)?;
+                }
             }
         }
         self.truncated |= more;
         Ok(())
     }
 
-    fn descend(
-        &mut self,
-        dir: &Dir,
-        found: &Found,
-        path: &Path,
-        depth: u32,
-    ) -> Result<(), ToolFault> {
-        match dir.open_dir(&found.name) {
-            Ok(inner) => self.add(&inner, path, depth),
-            // It cannot be entered, or is gone: its own line is all there is to show.
-            Err(_) => Ok(()),
-        }
-    }
-
-    fn push(&mut self, dir: &Dir, found: &Found, path: &Path) {
+    fn push(&mut self, dir: &OwnedFd, found: &Found, path: &Path) {
         let path = shown(path);
         let bytes = json_bytes(&path) + ENTRY_BYTES;
         if self.entries.len() == self.limit || bytes > self.bytes_left {
@@ -138,9 +134,9 @@ impl Listing<'_> {
         self.bytes_left -= bytes;
         let mut entry = json!({ "path": path, "kind": found.kind.as_str() });
         let size_bytes = (found.kind == Kind::File)
-            .then(|| dir.symlink_metadata(&found.name).ok())
+            .then(|| statat(dir, &found.name, AtFlags::SYMLINK_NOFOLLOW).ok())
             .flatten()
-            .map(|metadata| metadata.len());
+            .map(|stat| size_of(&stat));
         if let Some(size_bytes) = size_bytes {
             entry["size_bytes"] = size_bytes.into();
         }

@@ -1,359 +1,396 @@
-//! Where a file is to be changed, and how it is replaced: wholly or not at all.
+//! Where a file is to be changed, and how: wholly or not at all, and never over somebody else's change.
+//!
+//! The directory of the file is held open; whatever is renamed meanwhile, the file is made there. Writers of this
+//! program take turns (`turn.rs` in this process, `lock.rs` between processes). Others take no turns, so what came out
+//! of the place is looked at after the exchange, and put back where it is not what was seen before (`temp.rs`).
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
-use std::path::{Component, Path, PathBuf};
+mod attributes;
+mod lock;
+mod names;
+mod temp;
+mod turn;
 
-use bonded_kernel::Hash;
-use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions};
-use rustix::fs::{Gid, Uid};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
+use bonded_kernel::Invocation;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
+use rustix::io::Errno;
+
+use crate::beneath::{DIRECTORY, Links, walk};
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
+use crate::file_tool::Job;
 use crate::mark::mark;
-use crate::task::Cancel;
-use crate::workdir::{Follow, Workdir, load, open_regular, shown};
+use crate::protected::{Around, Protected, around};
+use crate::workdir::{load, shown, size_of};
+use temp::{Put, Temp};
+use turn::Turn;
+
+pub use temp::is_unfinished;
+
+/// How often a call begins again because the file was changed under its hands.
+const TRIES_MAX: usize = 100;
+
+/// The longest name that a file can have.
+const NAME_BYTES_MAX: usize = 255;
 
 /// The place of a file that may not exist yet: links are resolved, and it is neither outside the
-/// working directory nor inside a `.git`.
-pub(crate) struct Place {
+/// working directory nor in a protected place.
+pub(crate) struct Place<'a> {
+    job: &'a Job<'a>,
     /// The deepest directory on the way that exists.
-    base: Dir,
+    base: OwnedFd,
     /// The directories below `base` that have to be made.
     missing: Vec<OsString>,
     name: OsString,
-    /// Relative to the working directory, as the model is shown it.
+    /// Relative to the working directory, without links.
+    real: PathBuf,
+    /// The same as the model is shown it.
     pub(crate) path: String,
 }
 
-/// A file as it was when it was read.
-pub(crate) struct Current {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) metadata: Metadata,
+/// A file as it was found, held so that no other call changes it.
+pub(crate) struct Seen {
+    file: File,
+    stat: Stat,
+    content: Option<Vec<u8>>,
 }
 
-impl Current {
-    pub(crate) fn mark(&self) -> String {
-        mark(&self.bytes)
+/// What is to become of a file.
+pub(crate) enum Change<T> {
+    Nothing(T),
+    Replace(Vec<u8>, T),
+}
+
+/// Replaces a file by what `decide` makes of it: a reader sees the old or the new, also after a crash. Where somebody
+/// changed the file meanwhile, it is decided anew about what is there then.
+pub(crate) fn update<T>(
+    job: &Job<'_>,
+    path: &str,
+    mut decide: impl FnMut(&Place<'_>, Option<&mut Seen>) -> Result<Change<T>, ToolFault>,
+) -> Result<T, ToolFault> {
+    let mut place = Place::find(job, path)?;
+    let _turn = place.turn()?;
+    for _ in 0..TRIES_MAX {
+        let mut seen = place.hold(OFlags::RDONLY)?;
+        match decide(&place, seen.as_mut())? {
+            Change::Nothing(value) => return Ok(value),
+            Change::Replace(content, value) => match place.put(&content, seen.as_ref())? {
+                Put::Done => return Ok(value),
+                Put::Changed => place = Place::find(job, path)?,
+            },
+        }
+    }
+    Err(place.changed())
+}
+
+/// Adds to the end of a file, or makes it; gives what is in it then, and where it is.
+pub(crate) fn extend(
+    job: &Job<'_>,
+    path: &str,
+    added: &[u8],
+) -> Result<(String, Vec<u8>), ToolFault> {
+    let mut place = Place::find(job, path)?;
+    let _turn = place.turn()?;
+    for _ in 0..TRIES_MAX {
+        match place.hold(OFlags::RDWR | OFlags::APPEND)? {
+            Some(seen) => {
+                let content = place.append(seen, added)?;
+                return Ok((place.path, content));
+            }
+            None => match place.put(added, None)? {
+                Put::Done => return Ok((place.path, added.to_vec())),
+                Put::Changed => place = Place::find(job, path)?,
+            },
+        }
+    }
+    Err(place.changed())
+}
+
+impl Seen {
+    pub(crate) fn size_bytes(&self) -> u64 {
+        size_of(&self.stat)
+    }
+
+    /// The whole content; refused where there is more than a tool takes.
+    pub(crate) fn content(&mut self, path: &str) -> Result<&[u8], ToolFault> {
+        if self.content.is_none() {
+            let loaded = load(&self.file, &self.stat, FILE_BYTES_MAX)
+                .map_err(|error| ToolFault::from_io(&error, path))?;
+            let too_large = || ToolFault::too_large(path, self.size_bytes(), FILE_BYTES_MAX);
+            self.content = Some(loaded.ok_or_else(too_large)?);
+        }
+        Ok(self.content.as_deref().unwrap_or_default())
+    }
+
+    pub(crate) fn mark(&mut self, path: &str) -> Result<String, ToolFault> {
+        Ok(mark(self.content(path)?))
     }
 }
 
-impl Place {
-    pub(crate) fn find(workdir: &Workdir, path: &str) -> Result<Self, ToolFault> {
+impl<'a> Place<'a> {
+    fn find(job: &'a Job<'a>, path: &str) -> Result<Self, ToolFault> {
+        let (workdir, call) = (job.workdir, job.call);
+        let guard = workdir.guard();
+        guard.refuse_read_only()?;
         let relative = workdir.relative(path)?;
-        refuse_protected(&relative, path)?;
-        let dir = workdir.dir();
-        let (existing, missing) = match dir.canonicalize(&relative) {
-            Ok(real) => split_name(&real, path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                missing_part(dir, &relative, path)?
-            }
-            Err(error) => return Err(ToolFault::from_io(&error, path)),
-        };
-        let real = existing.join(missing.iter().collect::<PathBuf>());
-        refuse_protected(&real, path)?;
-        let base = dir
-            .open_dir(&existing)
-            .map_err(|error| ToolFault::from_io(&error, path))?;
-        let mut missing = missing;
+        refuse_named(&relative, path, call)?;
+        let root = workdir.root().as_fd();
+        let end = walk(root, &relative, Links::Inside)
+            .map_err(|error| ToolFault::from_open(error, path))?;
+        let mut missing = end.left;
         let name = missing.pop().ok_or_else(|| ToolFault::is_directory(path))?;
-        let real = real.strip_prefix(".").unwrap_or(&real);
-        Ok(Self {
-            base,
+        let parents: PathBuf = end.names.iter().chain(&missing).collect();
+        let real = parents.join(&name);
+        guard.check_write(&real, call, path)?;
+        refuse_named(&real, path, call)?;
+        refuse_long(&missing, path)?;
+        let found = Self {
+            job,
+            base: end.dir,
             missing,
             name,
-            path: shown(real),
-        })
+            path: shown(&real),
+            real,
+        };
+        found.refuse_repository(&found.base, found.first_made())?;
+        if end.by_link && !found.exists()? {
+            let message = format!("{path:?} is a link to a file that does not exist");
+            return Err(ToolFault::new(fault::NOT_FOUND, message));
+        }
+        Ok(found)
     }
 
-    /// The file as it is now, opened; `None` if there is none.
-    pub(crate) fn open(&self) -> Result<Option<(File, Metadata)>, ToolFault> {
+    fn fail(&self, error: impl Into<io::Error>) -> ToolFault {
+        ToolFault::from_io(&error.into(), &self.path)
+    }
+
+    /// The first name below `base` that has to be made, or that of the file.
+    fn first_made(&self) -> &OsString {
+        self.missing.first().unwrap_or(&self.name)
+    }
+
+    fn exists(&self) -> Result<bool, ToolFault> {
+        match statat(&self.base, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Ok(self.missing.is_empty()),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(self.fail(errno)),
+        }
+    }
+
+    /// What git keeps is known by what it is, too: it may have another name, and a rename may have put it here.
+    fn refuse_repository(&self, dir: &OwnedFd, coming: &OsString) -> Result<(), ToolFault> {
+        let Job { workdir, call, .. } = self.job;
+        let found = around(workdir.root().as_fd(), dir.as_fd(), coming);
+        match found.map_err(|errno| self.fail(errno))? {
+            Around::Nothing => Ok(()),
+            Around::Repository if call.approved() => Ok(()),
+            Around::Repository => Err(ToolFault::protected(
+                &self.path,
+                Protected::Repository,
+                call.tool(),
+            )),
+            Around::Elsewhere => Err(ToolFault::outside(&self.path)),
+        }
+    }
+
+    fn turn(&self) -> Result<Turn, ToolFault> {
+        let stat = fstat(&self.base).map_err(|errno| self.fail(errno))?;
+        let below: PathBuf = self.missing.iter().chain([&self.name]).collect();
+        Turn::take((stat.st_dev, stat.st_ino, below), self.job.cancel)
+    }
+
+    /// The file as it is now, locked; `None` if there is none.
+    fn hold(&self, access: OFlags) -> Result<Option<Seen>, ToolFault> {
         if !self.missing.is_empty() {
             return Ok(None);
         }
-        match open_regular(&self.base, self.name.as_ref(), Follow::No, &self.path) {
-            Ok(opened) => Ok(Some(opened)),
-            Err(fault) if fault.code == fault::NOT_FOUND => Ok(None),
-            Err(fault) => Err(fault),
-        }
-    }
-
-    /// The whole file as it is now; `None` if there is none.
-    pub(crate) fn current(&self) -> Result<Option<Current>, ToolFault> {
-        let Some((mut file, metadata)) = self.open()? else {
-            return Ok(None);
-        };
-        let bytes = load(&mut file, &metadata, FILE_BYTES_MAX)
-            .map_err(|error| ToolFault::from_io(&error, &self.path))?
-            .ok_or_else(|| ToolFault::too_large(&self.path, metadata.len(), FILE_BYTES_MAX))?;
-        Ok(Some(Current { bytes, metadata }))
-    }
-
-    /// Replaces the file by `content`: a reader sees the old or the new, also after a crash. `before` is
-    /// what the caller has seen there; if it is another file by now, nothing is changed.
-    pub(crate) fn replace(
-        &self,
-        content: &[u8],
-        before: Option<&Metadata>,
-        key: &str,
-        cancel: &Cancel,
-    ) -> Result<(), ToolFault> {
-        if let Some(before) = before {
-            self.refuse_read_only(before)?;
-        }
-        let on_path = |error: io::Error| ToolFault::from_io(&error, &self.path);
-        cancel.check()?;
-        let parent = self.make_parents().map_err(on_path)?;
-        let mut temp = Temp::create(&parent, &self.name, key).map_err(on_path)?;
-        temp.file.write_all(content).map_err(on_path)?;
-        if let Some(before) = before {
-            keep_owner_and_mode(&temp.file, before).map_err(on_path)?;
-        }
-        temp.file.sync_all().map_err(on_path)?;
-        self.refuse_changed(&parent, before)?;
-        cancel.check()?;
-        temp.rename(&self.name).map_err(on_path)?;
-        sync_dir(&parent).map_err(on_path)
-    }
-
-    /// Makes the missing directories durable one by one, and opens the last.
-    fn make_parents(&self) -> io::Result<Dir> {
-        let mut dir = self.base.try_clone()?;
-        for name in &self.missing {
-            match dir.create_dir(name) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        for _ in 0..TRIES_MAX {
+            self.job.cancel.check()?;
+            let file = match openat(&self.base, &self.name, flags, Mode::empty()) {
+                Ok(file) => File::from(file),
+                Err(Errno::NOENT) => return Ok(None),
+                Err(Errno::LOOP) => return Err(self.changed()),
+                Err(Errno::ISDIR) => return Err(ToolFault::is_directory(&self.path)),
+                Err(Errno::NXIO) => return Err(ToolFault::not_a_file(&self.path)),
+                Err(errno) => return Err(self.fail(errno)),
+            };
+            self.refuse_special(&fstat(&file).map_err(|errno| self.fail(errno))?)?;
+            lock::take(&file, self.job.cancel)?;
+            // Whoever had it before may have put another file in its place, or written to it.
+            let stat = fstat(&file).map_err(|errno| self.fail(errno))?;
+            if temp::is_named(&self.base, &self.name, &stat).map_err(|errno| self.fail(errno))? {
+                return Ok(Some(Seen {
+                    file,
+                    stat,
+                    content: None,
+                }));
             }
-            sync_dir(&dir)?;
-            dir = dir.open_dir(name)?;
         }
-        Ok(dir)
+        Err(self.changed())
+    }
+
+    fn refuse_special(&self, stat: &Stat) -> Result<(), ToolFault> {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(()),
+            FileType::Directory => Err(ToolFault::is_directory(&self.path)),
+            _ => Err(ToolFault::not_a_file(&self.path)),
+        }
     }
 
     /// A rename does not ask whether the file may be written, so this does.
-    fn refuse_read_only(&self, before: &Metadata) -> Result<(), ToolFault> {
-        if before.mode() & 0o222 == 0 {
+    fn refuse_read_only(&self, seen: &Seen) -> Result<(), ToolFault> {
+        if seen.stat.st_mode & 0o222 == 0 {
             let message = format!("{:?} is read-only", self.path);
             return Err(ToolFault::new(fault::PERMISSION_DENIED, message));
         }
         Ok(())
     }
 
-    fn refuse_changed(&self, parent: &Dir, before: Option<&Metadata>) -> Result<(), ToolFault> {
-        let now = match parent.symlink_metadata(&self.name) {
-            Ok(now) => Some(now),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(ToolFault::from_io(&error, &self.path)),
+    /// Puts a file with this content in the place, if what is there is still what was seen.
+    fn put(&self, content: &[u8], seen: Option<&Seen>) -> Result<Put, ToolFault> {
+        let Job { call, cancel, .. } = self.job;
+        cancel.check()?;
+        let others = match seen {
+            Some(seen) => {
+                self.refuse_read_only(seen)?;
+                names::others(self.job, &self.real, &seen.stat)?
+            }
+            None => vec![],
         };
-        if now.as_ref().map(identity) == before.map(identity) {
-            return Ok(());
+        let parent = self.make_parents()?;
+        let mut temp = Temp::create(&parent, &self.name, &call.key(), seen.is_none())
+            .map_err(|error| self.fail(error))?;
+        let fill = || {
+            (&temp.file).write_all(content)?;
+            if let Some(seen) = seen {
+                attributes::keep(&seen.file, &seen.stat, &temp.file)?;
+            }
+            temp.file.sync_all()
+        };
+        fill().map_err(|error| self.fail(error))?;
+        cancel.check()?;
+        let put = match seen {
+            None => temp.put_new(&self.name),
+            Some(seen) => temp.exchange(&self.name, &seen.file, seen.content.as_deref()),
+        };
+        if put.map_err(|error| self.fail(error))? == Put::Changed {
+            return Ok(Put::Changed);
         }
+        for other in others {
+            temp.rename_too(&self.name, &other)
+                .map_err(|error| self.fail(error))?;
+        }
+        sync_dir(&parent).map_err(|error| self.fail(error))?;
+        Ok(Put::Done)
+    }
+
+    /// Adds to the file in one write. What somebody else adds meanwhile stays; who replaces the file meanwhile is noticed.
+    fn append(&self, mut seen: Seen, added: &[u8]) -> Result<Vec<u8>, ToolFault> {
+        self.refuse_read_only(&seen)?;
+        names::others(self.job, &self.real, &seen.stat)?;
+        let mut content = seen.content(&self.path)?.to_vec();
+        let size_bytes = content.len() as u64 + added.len() as u64;
+        // A file that grew past the limit could never be appended to again.
+        if size_bytes > FILE_BYTES_MAX {
+            return Err(ToolFault::too_large(&self.path, size_bytes, FILE_BYTES_MAX));
+        }
+        self.job.cancel.check()?;
+        let before = content.len() as u64;
+        let written = (&seen.file)
+            .write(added)
+            .map_err(|error| self.fail(error))?;
+        if written < added.len() {
+            // The disk is full. What somebody else added since is not cut off.
+            let now = fstat(&seen.file).map_err(|errno| self.fail(errno))?;
+            if size_of(&now) == before + written as u64 {
+                seen.file
+                    .set_len(before)
+                    .map_err(|error| self.fail(error))?;
+            }
+            return Err(self.fail(io::Error::from(io::ErrorKind::StorageFull)));
+        }
+        seen.file.sync_data().map_err(|error| self.fail(error))?;
+        let stat = fstat(&seen.file).map_err(|errno| self.fail(errno))?;
+        let is_there = temp::is_named(&self.base, &self.name, &stat);
+        if !is_there.map_err(|errno| self.fail(errno))? {
+            let message = format!(
+                "{:?} was replaced by another process meanwhile; read it to see whether the text is in it",
+                self.path
+            );
+            return Err(ToolFault::new(fault::PRECONDITION_FAILED, message));
+        }
+        content.extend_from_slice(added);
+        if size_of(&stat) != content.len() as u64 {
+            seen.file.rewind().map_err(|error| self.fail(error))?;
+            seen.stat = stat;
+            seen.content = None;
+            content = seen.content(&self.path)?.to_vec();
+        }
+        Ok(content)
+    }
+
+    /// Makes the missing directories durable one by one, and opens the last.
+    fn make_parents(&self) -> Result<OwnedFd, ToolFault> {
+        let open = |dir: &OwnedFd, name: &Path| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            openat(dir, name, flags, Mode::empty()).map_err(|errno| self.fail(errno))
+        };
+        let mut dir = open(&self.base, Path::new("."))?;
+        for name in &self.missing {
+            match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+                Err(errno) if errno != Errno::EXIST => return Err(self.fail(errno)),
+                _ => {}
+            }
+            sync_dir(&dir).map_err(|error| self.fail(error))?;
+            dir = open(&dir, Path::new(name))?;
+        }
+        if !self.missing.is_empty() {
+            self.refuse_repository(&dir, &self.name)?;
+        }
+        Ok(dir)
+    }
+
+    fn changed(&self) -> ToolFault {
         let message = format!(
             "{:?} was changed by another process meanwhile; read it again",
             self.path
         );
-        Err(ToolFault::new(fault::PRECONDITION_FAILED, message))
+        ToolFault::new(fault::PRECONDITION_FAILED, message)
     }
 }
 
-/// What tells a file from one that was put in its place or written to.
-fn identity(metadata: &Metadata) -> (u64, u64, u64, i64, i64) {
-    (
-        metadata.dev(),
-        metadata.ino(),
-        metadata.size(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-    )
-}
-
-/// Splits an existing path into its directory and its name.
-fn split_name(real: &Path, path: &str) -> Result<(PathBuf, Vec<OsString>), ToolFault> {
-    let name = real.file_name().map(OsStr::to_owned);
-    let name = name.ok_or_else(|| ToolFault::is_directory(path))?;
-    let parent = match real.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    Ok((parent, vec![name]))
-}
-
-/// Splits a path that does not exist into its deepest existing directory and the names below that.
-fn missing_part(
-    dir: &Dir,
-    relative: &Path,
-    path: &str,
-) -> Result<(PathBuf, Vec<OsString>), ToolFault> {
-    let is_link = dir
-        .symlink_metadata(relative)
-        .is_ok_and(|metadata| metadata.is_symlink());
-    if is_link {
-        let message = format!("{path:?} is a link to a file that does not exist");
-        return Err(ToolFault::new(fault::NOT_FOUND, message));
-    }
-    let mut names = Vec::new();
-    let mut rest = relative;
-    loop {
-        let Some(Component::Normal(name)) = rest.components().next_back() else {
-            let message = format!("{path:?} goes up from a directory that does not exist");
-            return Err(ToolFault::new(fault::NOT_FOUND, message));
-        };
-        names.insert(0, name.to_owned());
-        rest = match rest.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => return Ok((".".into(), names)),
-        };
-        match dir.canonicalize(rest) {
-            Ok(real) => return Ok((real, names)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(ToolFault::from_io(&error, path)),
+fn refuse_named(path: &Path, given: &str, call: &Invocation) -> Result<(), ToolFault> {
+    match Protected::by_path(path) {
+        Some(protected) if !call.approved() => {
+            Err(ToolFault::protected(given, protected, call.tool()))
         }
+        _ => Ok(()),
     }
 }
 
-/// The history of a repository is not a file to edit: a hook written there would run unasked.
-fn refuse_protected(path: &Path, shown: &str) -> Result<(), ToolFault> {
-    let protected = path
-        .components()
-        .any(|component| component.as_os_str().eq_ignore_ascii_case(".git"));
-    if protected {
-        let message = format!("{shown:?} lies inside .git, which the file tools do not change");
-        return Err(ToolFault::new(fault::PROTECTED, message));
-    }
-    Ok(())
-}
-
-fn keep_owner_and_mode(file: &File, before: &Metadata) -> io::Result<()> {
-    let made = file.metadata()?;
-    if (made.uid(), made.gid()) != (before.uid(), before.gid()) {
-        let (owner, group) = (Uid::from_raw(before.uid()), Gid::from_raw(before.gid()));
-        // Only root may give files away; another user's replacement is then simply his own.
-        let _ = rustix::fs::fchown(file, Some(owner), Some(group));
-    }
-    file.set_permissions(before.permissions())
-}
-
-/// `Dir` is opened without the right to sync; its own entry gives a handle that can.
-fn sync_dir(dir: &Dir) -> io::Result<()> {
-    dir.open(".")?.sync_all()
-}
-
-const UNFINISHED_BEGIN: &str = ".bonded-";
-const UNFINISHED_END: &str = ".tmp";
-const UNFINISHED_DIGITS: usize = 24;
-
-/// Whether a file tool that did not come to its end may have left a file of this name.
-pub fn is_unfinished(name: &[u8]) -> bool {
-    let name = name.strip_prefix(UNFINISHED_BEGIN.as_bytes());
-    let digits = name.and_then(|name| name.strip_suffix(UNFINISHED_END.as_bytes()));
-    digits.is_some_and(|digits| {
-        digits.len() == UNFINISHED_DIGITS && digits.iter().all(u8::is_ascii_hexdigit)
-    })
-}
-
-/// A new file beside its target, removed again unless it was renamed.
-struct Temp<'a> {
-    dir: &'a Dir,
-    name: String,
-    file: File,
-    renamed: bool,
-}
-
-impl<'a> Temp<'a> {
-    /// The name depends on the call alone: what a crash left behind is taken over when the call is
-    /// repeated, instead of piling up.
-    fn create(dir: &'a Dir, target: &OsStr, key: &str) -> io::Result<Self> {
-        let seed = [key.as_bytes(), b"\0", target.as_encoded_bytes()].concat();
-        let digits = &Hash::of(&seed).to_string()[..UNFINISHED_DIGITS];
-        let name = format!("{UNFINISHED_BEGIN}{digits}{UNFINISHED_END}");
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let file = match dir.open_with(&name, &options) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                dir.remove_file(&name)?;
-                dir.open_with(&name, &options)?
-            }
-            opened => opened?,
-        };
-        Ok(Self {
-            dir,
-            name,
-            file,
-            renamed: false,
-        })
-    }
-
-    fn rename(&mut self, target: &OsStr) -> io::Result<()> {
-        self.dir.rename(&self.name, self.dir, target)?;
-        self.renamed = true;
-        Ok(())
+/// Told before any directory is made.
+fn refuse_long(names: &[OsString], given: &str) -> Result<(), ToolFault> {
+    match names.iter().any(|name| name.len() > NAME_BYTES_MAX) {
+        true => Err(ToolFault::from_io(&Errno::NAMETOOLONG.into(), given)),
+        false => Ok(()),
     }
 }
 
-impl Drop for Temp<'_> {
-    fn drop(&mut self) {
-        if !self.renamed {
-            // A leftover harms nobody, and the fault that led here is the one to report.
-            let _ = self.dir.remove_file(&self.name);
-        }
-    }
+/// A directory that was opened to be walked through cannot be synced; its own entry gives a handle that can.
+fn sync_dir(dir: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::fs::fsync(openat(
+        dir,
+        ".",
+        DIRECTORY,
+        Mode::empty(),
+    )?)?)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(dir: &Path) -> Vec<OsString> {
-        let entries = std::fs::read_dir(dir).expect("it can be listed");
-        entries
-            .map(|entry| entry.expect("an entry").file_name())
-            .collect()
-    }
-
-    #[test]
-    fn a_file_that_changed_since_it_was_read_is_not_replaced() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let file = temp.path().join("a");
-        std::fs::write(&file, "old").expect("it can be written");
-        let workdir = Workdir::open(temp.path()).expect("it can be opened");
-        let place = Place::find(&workdir, "a").expect("it is inside");
-        let current = place.current().expect("it can be read").expect("it exists");
-        std::fs::write(&file, "changed").expect("it can be written");
-        let fault = place
-            .replace(b"new", Some(&current.metadata), "key", &Cancel::default())
-            .expect_err("it changed");
-        assert_eq!(fault.code, fault::PRECONDITION_FAILED);
-        let fault = place
-            .replace(b"new", None, "key", &Cancel::default())
-            .expect_err("it came into being");
-        assert_eq!(fault.code, fault::PRECONDITION_FAILED);
-        assert_eq!(std::fs::read(&file).expect("it is there"), b"changed");
-        assert_eq!(names(temp.path()), ["a"]);
-    }
-
-    #[test]
-    fn a_cancelled_replacement_changes_nothing() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let workdir = Workdir::open(temp.path()).expect("it can be opened");
-        let place = Place::find(&workdir, "deep/er/a").expect("it is inside");
-        let fault = place
-            .replace(b"new", None, "key", &Cancel::cancelled())
-            .expect_err("it was cancelled");
-        assert_eq!(fault.code, fault::CANCELLED);
-        assert!(names(temp.path()).is_empty());
-    }
-
-    #[test]
-    fn what_a_crash_left_behind_is_taken_over_when_the_call_is_repeated() {
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let workdir = Workdir::open(temp.path()).expect("it can be opened");
-        let left = Temp::create(workdir.dir(), "a".as_ref(), "key").expect("it can be made");
-        std::mem::forget(left);
-        assert_eq!(names(temp.path()).len(), 1);
-        let place = Place::find(&workdir, "a").expect("it is inside");
-        place
-            .replace(b"new", None, "key", &Cancel::default())
-            .expect("it is replaced");
-        assert_eq!(names(temp.path()), ["a"]);
-    }
-}
+mod tests;

@@ -1,113 +1,92 @@
 //! What an agent must not change, and what it must not see, whichever tool it takes: one list for the file tools and
 //! for commands.
 //!
-//! Whatever configures a program that starts later would let an agent act outside its sandbox: what git and its kin
-//! keep, our own configuration, and agent files. And in a person's home, what lies below a name with a dot is where
-//! programs keep keys.
+//! Whatever configures what starts later is a person's to change: what git and its kin keep, our own settings, and agent
+//! files. And in a person's home, what lies below a name with a dot is where programs keep keys.
+//!
+//! Told by its name, in every spelling that some file system takes for the same, and by what it is: a directory that
+//! git would take for a repository, or one that the `.git` of a directory above it leads to.
 
-#![expect(
-    dead_code,
-    reason = "the file tools and the sandbox take it up one by one"
-)]
+mod home;
+mod layout;
+mod repository;
+mod spelling;
 
 use std::ffi::OsStr;
-use std::path::{Component, Path, PathBuf};
+use std::fmt;
+use std::path::{Component, Path};
 
-/// The names under which version control keeps its settings, which say what it starts.
-const REPOSITORIES: [&str; 3] = [".git", ".hg", ".jj"];
+pub use home::{homes, is_private};
+pub use layout::BareLayout;
+pub(crate) use repository::{Around, around};
 
-/// Our own configuration begins so: `.ai-agent.json`, `.ai-agent.env`.
-const CONFIGURATION: &str = ".ai-agent";
+use spelling::folded;
 
-/// An agent file ends so.
-const AGENT_FILE: &str = ".ai";
-
-/// Whether what has this name configures what starts later. Some file systems do not tell upper case from lower.
-pub(crate) fn configures(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    let begins = |with: &str| {
-        let head = name.get(..with.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
-    };
-    let ends = |with: &str| {
-        let tail = name.len().checked_sub(with.len()).map(|at| &name[at..]);
-        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(with.as_bytes()))
-    };
-    let is_repository = REPOSITORIES
-        .iter()
-        .any(|kept| name.eq_ignore_ascii_case(kept.as_bytes()));
-    is_repository || begins(CONFIGURATION) || (ends(AGENT_FILE) && name.len() > AGENT_FILE.len())
+/// Whether what has this name configures what starts later.
+pub fn configures(name: &OsStr) -> bool {
+    Protected::by_name(name).is_some()
 }
 
-/// The entries of a directory that make it a repository by itself, without a `.git` around it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BareLayout {
-    head: bool,
-    objects: bool,
-    refs: bool,
-    shared: bool,
+/// What is protected, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protected {
+    /// What git and its kin keep: a hook or a setting there runs commands when a person next uses them.
+    Repository,
+    /// The settings and keys of later runs.
+    Settings,
+    /// An agent: what a later run is told, and what it may do.
+    Agent,
 }
 
-impl BareLayout {
-    /// Takes note of an entry of the directory.
-    pub(crate) fn see(&mut self, name: &OsStr) {
-        let is = |other: &str| {
-            let name = name.as_encoded_bytes();
-            name.eq_ignore_ascii_case(other.as_bytes())
-        };
-        self.head |= is("HEAD");
-        self.objects |= is("objects");
-        self.refs |= is("refs");
-        self.shared |= is("commondir");
+impl Protected {
+    /// What a path leads into by one of its names; `None` where it is not protected by name.
+    pub fn by_path(path: &Path) -> Option<Self> {
+        let mut names = path.components().filter_map(|component| match component {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        });
+        let last = names.clone().next_back()?;
+        names
+            .find_map(Self::of_directory)
+            .or_else(|| is_agent(last).then_some(Self::Agent))
     }
 
-    /// Whether git would take the directory for a repository.
-    pub(crate) fn is_whole(self) -> bool {
-        self.head && (self.shared || (self.objects && self.refs))
+    /// What an entry of a directory is by its name, whether it is a file or a directory.
+    pub fn by_name(name: &OsStr) -> Option<Self> {
+        Self::of_directory(name).or_else(|| is_agent(name).then_some(Self::Agent))
+    }
+
+    /// What everything below such a name belongs to.
+    fn of_directory(name: &OsStr) -> Option<Self> {
+        let name = folded(name);
+        let is_git =
+            [".git", "git~1", ".hg", ".jj"].contains(&name.as_str()) || name.starts_with(".git:");
+        let is_settings =
+            name.starts_with(".ai-agent") || name == "ai-agent.json" || name == "ai-agent.env";
+        match (is_git, is_settings) {
+            (true, _) => Some(Self::Repository),
+            (_, true) => Some(Self::Settings),
+            _ => None,
+        }
     }
 }
 
-/// The homes of whoever runs this: what HOME says, and what the user database says, which programs ask as well.
-/// Absolute, without links, each once; a home that is the root of all files is none.
-pub(crate) fn homes() -> Vec<PathBuf> {
-    let said = std::env::var_os("HOME").map(PathBuf::from);
-    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let known = home_of(&users, rustix::process::getuid().as_raw());
-    let mut homes: Vec<PathBuf> = [said, known]
-        .into_iter()
-        .flatten()
-        .filter(|home| home.is_absolute())
-        .filter_map(|home| home.canonicalize().ok())
-        .filter(|home| home.parent().is_some())
-        .collect();
-    if homes.len() == 2 && homes[0] == homes[1] {
-        homes.pop();
+impl fmt::Display for Protected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Repository => {
+                "belongs to what git keeps, which can run commands when git is next used"
+            }
+            Self::Settings => "belongs to the settings of later runs",
+            Self::Agent => "is an agent file, which decides what a later run does",
+        })
     }
-    homes
 }
 
-fn home_of(users: &str, uid: u32) -> Option<PathBuf> {
-    let mut lines = users
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>());
-    let fields = lines.find(|fields| fields.get(2).and_then(|id| id.parse().ok()) == Some(uid))?;
-    fields.get(5).map(PathBuf::from)
-}
-
-/// Whether a place is a person's own: in a home, at or below an entry whose name begins with a dot. A working
-/// directory that lies there itself was named by the person. Both are absolute and without links.
-pub(crate) fn is_private(place: &Path, homes: &[PathBuf], workdir: &Path) -> bool {
-    homes.iter().any(|home| {
-        let first = place
-            .strip_prefix(home)
-            .ok()
-            .and_then(|inside| inside.components().next());
-        let Some(Component::Normal(first)) = first else {
-            return false;
-        };
-        let is_dotted = first.as_encoded_bytes().starts_with(b".");
-        is_dotted && !workdir.starts_with(home.join(first))
-    })
+/// A directory may be named so; what lies in it is not an agent.
+fn is_agent(name: &OsStr) -> bool {
+    let name = folded(name);
+    name.len() > 3 && name.ends_with(".ai")
 }
 
 #[cfg(test)]
@@ -115,64 +94,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repositories_configuration_and_agent_files_configure_and_nothing_else_does() {
-        for name in [
-            ".git",
-            ".GIT",
-            ".hg",
-            ".jj",
-            ".ai-agent.json",
-            ".AI-agent.env",
-            ".ai-agent",
-            "writer.ai",
-            "Writer.AI",
+    fn a_protected_path_is_known_in_every_spelling_and_others_are_not_taken_for_one() {
+        use Protected::{Agent, Repository, Settings};
+        for (path, expected) in [
+            (".git", Some(Repository)),
+            ("a/.git/config", Some(Repository)),
+            (".GIT/config", Some(Repository)),
+            (".Git./hooks/x", Some(Repository)),
+            (".git /hooks/x", Some(Repository)),
+            ("git~1/config", Some(Repository)),
+            (".git::$INDEX_ALLOCATION/config", Some(Repository)),
+            (".g\u{200d}it/config", Some(Repository)),
+            (".gi\u{feff}t", Some(Repository)),
+            (".hg/hgrc", Some(Repository)),
+            (".jj/repo/config.toml", Some(Repository)),
+            (".ai-agent.json", Some(Settings)),
+            ("sub/.AI-Agent.env", Some(Settings)),
+            (".ai-agent/ai-agent.json", Some(Settings)),
+            (".ai-agent.j\u{17f}on", Some(Settings)),
+            (".ai-agent.local.json", Some(Settings)),
+            ("etc/ai-agent.json", Some(Settings)),
+            ("helper.ai", Some(Agent)),
+            ("a/b/Helper.AI", Some(Agent)),
+            ("helper.ai.", Some(Agent)),
+            ("character.ai/readme", None),
+            (".gitignore", None),
+            (".github/workflows/x.yml", None),
+            ("git/x", None),
+            (".ai", None),
+            ("ai-agent/main.rs", None),
+            ("notes.ait", None),
+            ("", None),
         ] {
-            assert!(configures(OsStr::new(name)), "{name}");
+            assert_eq!(Protected::by_path(Path::new(path)), expected, "{path:?}");
         }
-        for name in [
-            "",
-            ".ai",
-            "git",
-            ".gitignore",
-            ".github",
-            "main.air",
-            "ai",
-            "a.ai.txt",
-        ] {
-            assert!(!configures(OsStr::new(name)), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_directory_is_a_repository_by_what_git_looks_for() {
-        let whole = |names: &[&str]| {
-            let mut layout = BareLayout::default();
-            names.iter().for_each(|name| layout.see(OsStr::new(name)));
-            layout.is_whole()
-        };
-        assert!(whole(&["HEAD", "objects", "refs"]));
-        assert!(whole(&["HEAD", "commondir"]));
-        assert!(!whole(&["objects", "refs", "config"]));
-        assert!(!whole(&["HEAD", "objects"]));
-    }
-
-    #[test]
-    fn the_user_database_knows_homes_by_number() {
-        let users = "root:x:0:0::/root:/bin/sh\nbroken\nme:x:1000:1000:a,b:/home/me:/bin/sh\n";
-        assert_eq!(home_of(users, 1000), Some("/home/me".into()));
-        assert_eq!(home_of(users, 7), None);
-    }
-
-    #[test]
-    fn what_lies_below_a_dot_in_a_home_is_private_unless_it_was_named() {
-        let homes = [PathBuf::from("/home/me")];
-        let is =
-            |place: &str, workdir: &str| is_private(Path::new(place), &homes, Path::new(workdir));
-        assert!(is("/home/me/.ssh/id", "/home/me"));
-        assert!(is("/home/me/.netrc", "/"));
-        assert!(!is("/home/me/src/.env", "/home/me"));
-        assert!(!is("/home/me", "/home/me"));
-        assert!(!is("/srv/.x", "/srv"));
-        assert!(!is("/home/me/.config/app/x", "/home/me/.config/app"));
     }
 }

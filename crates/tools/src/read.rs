@@ -1,19 +1,20 @@
 //! `read`: the lines of a text file.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek};
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
-use cap_std::fs::{File, Metadata};
+use rustix::fs::Stat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::bounds::{FILE_BYTES_MAX, budget, head_within, json_bytes};
-use crate::fault::ToolFault;
+use crate::fault::{self, ToolFault};
 use crate::mark::mark;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
-use crate::workdir::{Follow, Workdir, load, open_regular, shown};
+use crate::workdir::{Workdir, load, shown, size_of};
 
 /// The fixed fields of the output as JSON.
 const FIXED_BYTES: usize = 320;
@@ -70,8 +71,7 @@ impl Read {
 
     async fn read(&self, arguments: Arguments, call: &Invocation) -> Result<Value, ToolFault> {
         let relative = self.workdir.relative(&arguments.path)?;
-        let (mut file, metadata) =
-            open_regular(self.workdir.dir(), &relative, Follow::Yes, &arguments.path)?;
+        let (file, stat, _) = self.workdir.file(&relative, call, &arguments.path)?;
         let path = shown(&relative);
         let bytes_max = budget(call, FIXED_BYTES + json_bytes(&path));
         let ask = Ask {
@@ -80,12 +80,11 @@ impl Read {
             limit: arguments.limit,
             bytes_max,
         };
-        let content =
-            load(&mut file, &metadata, INLINE_BYTES_MAX).map_err(|error| ask.io(&error))?;
+        let content = load(&file, &stat, INLINE_BYTES_MAX).map_err(|error| ask.io(&error))?;
         if let Some(content) = content {
             return ask.answer_from_whole(&content, &Cancel::default());
         }
-        blocking(move |cancel| ask.answer_from_file(file, &metadata, cancel)).await
+        blocking(move |cancel| ask.answer_from_file(file, &stat, cancel)).await
     }
 }
 
@@ -118,17 +117,17 @@ impl Ask {
     fn answer_from_file(
         &self,
         mut file: File,
-        metadata: &Metadata,
+        stat: &Stat,
         cancel: &Cancel,
     ) -> Result<Value, ToolFault> {
         file.rewind().map_err(|error| self.io(&error))?;
-        let content = load(&mut file, metadata, FILE_BYTES_MAX).map_err(|error| self.io(&error))?;
+        let content = load(&file, stat, FILE_BYTES_MAX).map_err(|error| self.io(&error))?;
         if let Some(content) = content {
             return self.answer_from_whole(&content, cancel);
         }
         file.rewind().map_err(|error| self.io(&error))?;
         let window = self.window(BufReader::with_capacity(64 * 1024, file), cancel)?;
-        self.answer(&window, metadata.len())
+        self.answer(&window, size_of(stat))
     }
 
     fn answer_from_whole(&self, content: &[u8], cancel: &Cancel) -> Result<Value, ToolFault> {
@@ -150,11 +149,14 @@ impl Ask {
     fn window(&self, mut source: impl BufRead, cancel: &Cancel) -> Result<Window, ToolFault> {
         let mut window = Window::default();
         let mut line = 1_u64;
+        // Whether the line so far has something in it.
+        let mut is_begun = false;
         let end = self.offset.saturating_add(self.limit);
         loop {
             cancel.check()?;
             let chunk = source.fill_buf().map_err(|error| self.io(&error))?;
             if chunk.is_empty() {
+                self.refuse_past_end(line - u64::from(!is_begun))?;
                 return Ok(window);
             }
             if line >= end {
@@ -174,7 +176,20 @@ impl Ask {
             }
             source.consume(taken);
             line += u64::from(newline.is_some());
+            is_begun = newline.is_none();
         }
+    }
+
+    /// Nothing is no answer to who asks for a line that is not there. An empty file can be read from its beginning.
+    fn refuse_past_end(&self, lines: u64) -> Result<(), ToolFault> {
+        if self.offset <= lines.max(1) {
+            return Ok(());
+        }
+        let message = format!(
+            "{:?} has {lines} lines, so that there is none at offset {}",
+            self.path, self.offset
+        );
+        Err(ToolFault::new(fault::PAST_END, message))
     }
 
     fn answer(&self, window: &Window, size_bytes: u64) -> Result<Value, ToolFault> {

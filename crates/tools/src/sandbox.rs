@@ -176,6 +176,10 @@ impl Sandbox {
         })
     }
 
+    pub(crate) fn policy(&self) -> &SandboxPolicy {
+        &self.policy
+    }
+
     pub fn level(&self) -> SandboxLevel {
         self.policy.level
     }

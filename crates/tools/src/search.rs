@@ -3,19 +3,20 @@
 mod ignored;
 mod query;
 
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::{ToolEffect, ToolSpec};
-use cap_std::fs::Dir;
+use rustix::fs::Stat;
 use serde_json::{Value, json};
 
 use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
 use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
-use crate::task::Cancel;
 use crate::walk::{Found, Kind, entries};
-use crate::workdir::{Follow, Workdir, load, open_regular, shown};
+use crate::workdir::{Workdir, enter, load, open_entry, shown};
 use ignored::Ignored;
 use query::{Arguments, Query};
 
@@ -63,7 +64,6 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
 fn search(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
     let query = Query::new(arguments)?;
     let relative = job.workdir.relative(&arguments.path)?;
-    let root = job.workdir.dir();
     let start = relative
         .strip_prefix(".")
         .unwrap_or(&relative)
@@ -77,15 +77,16 @@ fn search(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
         truncated: false,
         files_searched: 0,
         files_skipped: 0,
-        cancel: job.cancel,
+        job,
     };
-    match open_regular(root, &relative, Follow::Yes, &arguments.path) {
-        Ok(_) => hunt.visit_file(root, &start)?,
+    match job.workdir.file(&relative, job.call, &arguments.path) {
+        Ok((file, stat, _)) => hunt.visit_file(&start, file, &stat)?,
         Err(fault) if fault.code == fault::IS_DIRECTORY => {
-            let dir = root
-                .open_dir(&relative)
-                .map_err(|error| ToolFault::from_io(&error, &arguments.path))?;
-            hunt.enter(&dir, &start, &mut Ignored::above(root, &start))?;
+            let (dir, real) = job
+                .workdir
+                .directory(&relative, job.call, &arguments.path)?;
+            let mut ignored = Ignored::above(job.workdir.root(), &start);
+            hunt.enter(&dir, &start, &real, &mut ignored)?;
         }
         Err(fault) => return Err(fault),
     }
@@ -103,21 +104,30 @@ struct Hunt<'a> {
     truncated: bool,
     files_searched: u64,
     files_skipped: u64,
-    cancel: &'a Cancel,
+    job: &'a Job<'a>,
 }
 
 impl Hunt<'_> {
-    fn enter(&mut self, dir: &Dir, path: &Path, ignored: &mut Ignored) -> Result<(), ToolFault> {
+    /// Searches a directory. `path` is how the model calls it, `real` its path without links.
+    fn enter(
+        &mut self,
+        dir: &OwnedFd,
+        path: &Path,
+        real: &Path,
+        ignored: &mut Ignored,
+    ) -> Result<(), ToolFault> {
         ignored.enter(dir, path);
-        let (found, more) = entries(dir, ENTRIES_MAX, &shown(path), self.cancel)?;
+        let (found, more) = entries(dir, ENTRIES_MAX, &shown(path), self.job.cancel)?;
         for found in found {
             if self.truncated {
                 break;
             }
-            self.cancel.check()?;
-            let inner = path.join(&found.name);
-            if found.name != ".git" && !ignored.matches(&inner, found.kind == Kind::Dir) {
-                self.visit(dir, &found, &inner, ignored)?;
+            self.job.cancel.check()?;
+            let (inner, real) = (path.join(&found.name), real.join(&found.name));
+            let is_open = self.job.call.approved() || !self.job.workdir.guard().hides(&real);
+            let is_left_out = found.name == ".git" || !is_open;
+            if !is_left_out && !ignored.matches(&inner, found.kind == Kind::Dir) {
+                self.visit(dir, &found, &inner, &real, ignored)?;
             }
         }
         self.truncated |= more;
@@ -127,9 +137,10 @@ impl Hunt<'_> {
 
     fn visit(
         &mut self,
-        dir: &Dir,
+        dir: &OwnedFd,
         found: &Found,
         path: &Path,
+        real: &Path,
         ignored: &mut Ignored,
     ) -> Result<(), ToolFault> {
         match found.kind {
@@ -137,8 +148,8 @@ impl Hunt<'_> {
                 self.truncated = true;
                 Ok(())
             }
-            Kind::Dir => match dir.open_dir(&found.name) {
-                Ok(inner) => self.enter(&inner, path, ignored),
+            Kind::Dir => match enter(dir, Path::new(&found.name)) {
+                Ok(inner) => self.enter(&inner, path, real, ignored),
                 // It cannot be entered, or is gone.
                 Err(_) => Ok(()),
             },
@@ -148,13 +159,16 @@ impl Hunt<'_> {
                 self.push(shown(path).into(), json_bytes(&shown(path)) + 3);
                 Ok(())
             }
-            Kind::File => self.search_lines(dir, Path::new(&found.name), Follow::No, path),
+            Kind::File => {
+                let opened = open_entry(dir, Path::new(&found.name)).ok().flatten();
+                self.search_lines(opened, path)
+            }
             Kind::Symlink | Kind::Other => Ok(()),
         }
     }
 
     /// The one file that the search was given instead of a directory.
-    fn visit_file(&mut self, root: &Dir, path: &Path) -> Result<(), ToolFault> {
+    fn visit_file(&mut self, path: &Path, file: File, stat: &Stat) -> Result<(), ToolFault> {
         let name = path
             .file_name()
             .map_or_else(|| path.to_path_buf(), PathBuf::from);
@@ -166,23 +180,13 @@ impl Hunt<'_> {
             self.push(shown(path).into(), json_bytes(&shown(path)) + 3);
             return Ok(());
         }
-        self.search_lines(root, path, Follow::Yes, path)
+        self.search_lines(Some((file, *stat)), path)
     }
 
-    fn search_lines(
-        &mut self,
-        dir: &Dir,
-        name: &Path,
-        follow: Follow,
-        path: &Path,
-    ) -> Result<(), ToolFault> {
+    fn search_lines(&mut self, opened: Option<(File, Stat)>, path: &Path) -> Result<(), ToolFault> {
         let path = shown(path);
         let content =
-            open_regular(dir, name, follow, &path)
-                .ok()
-                .and_then(|(mut file, metadata)| {
-                    load(&mut file, &metadata, FILE_BYTES_MAX).ok().flatten()
-                });
+            opened.and_then(|(file, stat)| load(&file, &stat, FILE_BYTES_MAX).ok().flatten());
         // Unreadable, too large or binary: one such file must not end the search.
         let Some(content) = content.filter(|content| !content.contains(&0)) else {
             self.files_skipped += 1;
@@ -193,7 +197,7 @@ impl Hunt<'_> {
             if self.truncated {
                 break;
             }
-            self.cancel.check()?;
+            self.job.cancel.check()?;
             if let Some(text) = self.query.excerpt(line) {
                 let bytes = json_bytes(&path) + json_bytes(&text) + MATCH_BYTES;
                 self.push(json!({ "path": path, "line": at + 1, "text": text }), bytes);

@@ -1,10 +1,13 @@
 //! The entries of a directory, in an order that does not depend on the file system.
 
 use std::collections::BinaryHeap;
-use std::ffi::OsString;
+use std::ffi::{CStr, OsStr, OsString};
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 
-use cap_std::fs::{Dir, DirEntry, FileType};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
+use rustix::io::Errno;
 
 use crate::fault::ToolFault;
 use crate::task::Cancel;
@@ -29,22 +32,22 @@ impl Kind {
     }
 
     fn of(file_type: FileType) -> Self {
-        if file_type.is_dir() {
-            Self::Dir
-        } else if file_type.is_file() {
-            Self::File
-        } else if file_type.is_symlink() {
-            Self::Symlink
-        } else {
-            Self::Other
+        match file_type {
+            FileType::Directory => Self::Dir,
+            FileType::RegularFile => Self::File,
+            FileType::Symlink => Self::Symlink,
+            _ => Self::Other,
         }
     }
 
     /// Some file systems do not say what an entry is while listing; then it is asked for.
-    fn of_entry(entry: &DirEntry) -> io::Result<Self> {
-        match Self::of(entry.file_type()?) {
-            Self::Other => Ok(Self::of(entry.metadata()?.file_type())),
-            kind => Ok(kind),
+    fn of_entry(dir: &OwnedFd, name: &CStr, told: FileType) -> Result<Self, Errno> {
+        match told {
+            FileType::Unknown => {
+                let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                Ok(Self::of(FileType::from_raw_mode(stat.st_mode)))
+            }
+            told => Ok(Self::of(told)),
         }
     }
 }
@@ -59,24 +62,28 @@ pub(crate) struct Found {
 /// The first `max` entries of a directory by name, and whether there were more. A directory of any size
 /// takes no more memory than `max` names.
 pub(crate) fn entries(
-    dir: &Dir,
+    dir: &OwnedFd,
     max: usize,
     shown: &str,
     cancel: &Cancel,
 ) -> Result<(Vec<Found>, bool), ToolFault> {
-    let on_path = |error: io::Error| ToolFault::from_io(&error, shown);
+    let on_path = |errno: Errno| ToolFault::from_io(&io::Error::from(errno), shown);
     let mut first = BinaryHeap::new();
     let mut more = false;
-    for entry in dir.entries().map_err(on_path)? {
+    for entry in Dir::read_from(dir).map_err(on_path)? {
         cancel.check()?;
         let entry = entry.map_err(on_path)?;
-        let kind = match Kind::of_entry(&entry) {
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match Kind::of_entry(dir, name, entry.file_type()) {
             Ok(kind) => kind,
             // It was removed since it was listed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(on_path(error)),
+            Err(Errno::NOENT) => continue,
+            Err(errno) => return Err(on_path(errno)),
         };
-        let name = entry.file_name();
+        let name = OsStr::from_bytes(name.to_bytes()).to_owned();
         first.push(Found { name, kind });
         if first.len() > max {
             first.pop();

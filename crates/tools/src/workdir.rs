@@ -1,42 +1,102 @@
 //! The working directory as a capability: what the file tools can reach, and nothing else.
 
+use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
+use bonded_kernel::Invocation;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use cap_std::fs::Dir;
+use rustix::fs::{FileType, Mode, OFlags, Stat, openat};
 
 use crate::ToolsError;
+use crate::beneath::{DIRECTORY, Links, Root};
 use crate::fault::{self, ToolFault};
+use crate::guard::Guard;
+use crate::sandbox::SandboxPolicy;
 
 /// An open directory. Paths are resolved beneath it by the operating system, so that neither a link nor
 /// a rename in the middle of a call leads out. A link with an absolute target is refused even where the
 /// target lies inside.
 #[derive(Debug)]
 pub struct Workdir {
+    root: Root,
     dir: Dir,
-    /// The absolute spellings of the directory that a caller may put before a path.
+    /// The absolute spellings of the directory that a caller may put before a path; the last is the real one.
     spellings: [PathBuf; 2],
+    guard: Guard,
 }
 
 impl Workdir {
     pub fn open(dir: &Path) -> Result<Self, ToolsError> {
         let open = || {
             let canonical = dir.canonicalize()?;
-            Ok(Self {
-                dir: Dir::open_ambient_dir(&canonical, ambient_authority())?,
-                spellings: [std::path::absolute(dir)?, canonical],
-            })
+            Ok((
+                Dir::open_ambient_dir(&canonical, ambient_authority())?,
+                [std::path::absolute(dir)?, canonical],
+            ))
         };
-        open().map_err(|source| ToolsError::OpenDirectory {
+        let (opened, spellings) = open().map_err(|source| ToolsError::OpenDirectory {
             path: dir.into(),
             source,
+        })?;
+        let root = Root::open(&spellings[1]).map_err(|error| ToolsError::OpenDirectory {
+            path: dir.into(),
+            source: io::Error::other(error),
+        })?;
+        Ok(Self {
+            root,
+            dir: opened,
+            spellings,
+            guard: Guard::default(),
         })
+    }
+
+    /// The same directory, in which the file tools do no more than commands may.
+    #[must_use]
+    pub(crate) fn under(mut self, policy: &SandboxPolicy) -> Self {
+        self.guard = Guard::new(&self.spellings, policy);
+        self
     }
 
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// Opens a regular file for reading; gives its real path too.
+    pub(crate) fn file<'p>(
+        &self,
+        relative: &'p Path,
+        call: &Invocation,
+        given: &str,
+    ) -> Result<(File, Stat, Cow<'p, Path>), ToolFault> {
+        let opened = self.root.regular(relative, Links::Inside);
+        let (file, stat, real) = opened.map_err(|error| ToolFault::from_open(error, given))?;
+        self.guard.check_read(&real, call, given)?;
+        Ok((file, stat, real))
+    }
+
+    /// Opens a directory to list it; gives its real path too.
+    pub(crate) fn directory<'p>(
+        &self,
+        relative: &'p Path,
+        call: &Invocation,
+        given: &str,
+    ) -> Result<(OwnedFd, Cow<'p, Path>), ToolFault> {
+        let opened = self.root.open_real(relative, DIRECTORY, Links::Inside);
+        let (dir, real) = opened.map_err(|error| ToolFault::from_open(error, given))?;
+        self.guard.check_read(&real, call, given)?;
+        Ok((dir, real))
     }
 
     /// The path relative to this directory, without `.`; refused if it leads out by its own spelling.
@@ -75,56 +135,34 @@ impl Workdir {
     }
 }
 
-/// Opens for reading without ever waiting: not for the other end of a pipe, nor for a device.
-pub(crate) fn open_nonblocking(dir: &Dir, path: &Path, follow: Follow) -> io::Result<File> {
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    if matches!(follow, Follow::No) {
-        flags |= OFlags::NOFOLLOW;
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits() as i32);
-    dir.open_with(path, &options)
+/// Opens a directory in another one. A link that was put in its place meanwhile is not followed.
+pub(crate) fn enter(dir: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
+    let flags = DIRECTORY | OFlags::NOFOLLOW;
+    Ok(openat(dir, name, flags, Mode::empty())?)
 }
 
-/// Whether a link as the last part of a path is followed (inside the directory).
-#[derive(Clone, Copy)]
-pub(crate) enum Follow {
-    Yes,
-    No,
+/// Opens a regular file in a directory, never by a link and never waiting; `None` where it is anything else.
+pub(crate) fn open_entry(dir: &OwnedFd, name: &Path) -> io::Result<Option<(File, Stat)>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(dir, name, flags | OFlags::CLOEXEC, Mode::empty())?;
+    let stat = rustix::fs::fstat(&file)?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    Ok(is_file.then(|| (file.into(), stat)))
 }
 
-/// Opens a regular file, and refuses anything else.
-pub(crate) fn open_regular(
-    dir: &Dir,
-    path: &Path,
-    follow: Follow,
-    shown: &str,
-) -> Result<(File, Metadata), ToolFault> {
-    let on_path = |error: io::Error| ToolFault::from_io(&error, shown);
-    let file = open_nonblocking(dir, path, follow).map_err(on_path)?;
-    let metadata = file.metadata().map_err(on_path)?;
-    if metadata.is_dir() {
-        return Err(ToolFault::is_directory(shown));
-    }
-    if !metadata.is_file() {
-        let message = format!("{shown:?} is a pipe, a socket or a device, not a regular file");
-        return Err(ToolFault::new(fault::NOT_A_FILE, message));
-    }
-    Ok((file, metadata))
+pub(crate) fn size_of(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_size).unwrap_or_default()
 }
 
 /// The whole content, or nothing if there is more of it than `bytes_max`, also where the file has grown
-/// since its metadata was read.
-pub(crate) fn load(
-    file: &mut File,
-    metadata: &Metadata,
-    bytes_max: u64,
-) -> io::Result<Option<Vec<u8>>> {
-    if metadata.len() > bytes_max {
+/// since it was looked at.
+pub(crate) fn load(file: &File, stat: &Stat, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let size = size_of(stat);
+    if size > bytes_max {
         return Ok(None);
     }
     // A little more than is needed, so that the end is found without growing.
-    let likely = usize::try_from(metadata.len()).unwrap_or_default() + 64;
+    let likely = usize::try_from(size).unwrap_or_default() + 64;
     let mut bytes = Vec::with_capacity(likely);
     file.take(bytes_max + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bonded_kernel::{ToolEffect, ToolSpec};
-use cap_std::fs::Metadata;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,8 +10,11 @@ use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
-use crate::place::Place;
-use crate::workdir::{Workdir, load};
+use crate::place::{Change, Place, Seen, update};
+use crate::workdir::Workdir;
+
+/// A smaller file is seen at a glance.
+const DROPPED_BYTES_MIN: u64 = 500;
 
 #[derive(Deserialize)]
 pub(crate) struct Arguments {
@@ -28,7 +30,8 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
         "write",
         ToolEffect::Idempotent,
         "Creates a file or replaces its whole content, atomically; makes missing directories. If the file \
-         already has this content, nothing happens and `unchanged` is true. Use edit for a small change.",
+         already has this content, nothing happens and `unchanged` is true. `warning` says that most of a file \
+         is gone. Use edit for a small change.",
         &json!({
             "path": { "type": "string", "description": "File inside the working directory." },
             "content": { "type": "string", "description": "The whole new content." },
@@ -51,74 +54,67 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
 }
 
 fn write(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
-    let place = Place::find(job.workdir, &arguments.path)?;
     let content = arguments.content.as_bytes();
-    let existing = Existing::look(&place, content)?;
-    let unchanged = matches!(existing, Existing::Equal);
-    if !unchanged {
-        existing.check(&place, arguments)?;
-        place.replace(content, existing.metadata(), &job.call.key(), job.cancel)?;
-    }
-    Ok(json!({
-        "path": place.path,
-        "bytes": content.len(),
-        "hash": mark(content),
-        "created": matches!(existing, Existing::Nothing),
-        "unchanged": unchanged,
-    }))
+    update(job, &arguments.path, |place, seen| {
+        let before_bytes = seen.as_ref().map(|seen| seen.size_bytes());
+        let mut answer = json!({
+            "path": place.path,
+            "bytes": content.len(),
+            "hash": mark(content),
+            "created": seen.is_none(),
+            "unchanged": false,
+        });
+        if let Some(before_bytes) = before_bytes.filter(|it| drops_most(*it, content.len() as u64))
+        {
+            answer["warning"] = format!(
+                "the file had {before_bytes} bytes and has {} now; what is not in `content` is gone",
+                content.len()
+            )
+            .into();
+        }
+        match seen {
+            Some(seen) => {
+                if has_content(seen, content, &place.path)? {
+                    answer["unchanged"] = true.into();
+                    return Ok(Change::Nothing(answer));
+                }
+                check(Some(seen), place, arguments)?;
+            }
+            None => check(None, place, arguments)?,
+        }
+        Ok(Change::Replace(content.to_vec(), answer))
+    })
 }
 
-/// What is at the place before the write.
-enum Existing {
-    Nothing,
-    /// Exactly the content that is to be written.
-    Equal,
-    Other(Metadata),
+/// Whether hardly anything of a file is left, which may not have been meant.
+fn drops_most(before_bytes: u64, now_bytes: u64) -> bool {
+    before_bytes >= DROPPED_BYTES_MIN && now_bytes < before_bytes / 2
 }
 
-impl Existing {
-    /// Reads the file only where its size leaves the answer open.
-    fn look(place: &Place, content: &[u8]) -> Result<Self, ToolFault> {
-        let Some((mut file, metadata)) = place.open()? else {
-            return Ok(Self::Nothing);
-        };
-        if metadata.len() == content.len() as u64 {
-            let current = load(&mut file, &metadata, metadata.len())
-                .map_err(|error| ToolFault::from_io(&error, &place.path))?;
-            if current.as_deref() == Some(content) {
-                return Ok(Self::Equal);
-            }
-        }
-        Ok(Self::Other(metadata))
-    }
+/// Reads the file only where its size leaves the answer open.
+fn has_content(seen: &mut Seen, content: &[u8], path: &str) -> Result<bool, ToolFault> {
+    let may_have = seen.size_bytes() == content.len() as u64 && seen.size_bytes() <= FILE_BYTES_MAX;
+    Ok(may_have && seen.content(path)? == content)
+}
 
-    fn metadata(&self) -> Option<&Metadata> {
-        match self {
-            Self::Other(metadata) => Some(metadata),
-            Self::Nothing | Self::Equal => None,
-        }
+fn check(
+    seen: Option<&mut Seen>,
+    place: &Place<'_>,
+    arguments: &Arguments,
+) -> Result<(), ToolFault> {
+    let path = &place.path;
+    if arguments.must_be_new && seen.is_some() {
+        let message = format!("{path:?} exists with other content");
+        return Err(ToolFault::new(fault::ALREADY_EXISTS, message));
     }
-
-    fn check(&self, place: &Place, arguments: &Arguments) -> Result<(), ToolFault> {
-        let path = &place.path;
-        if arguments.must_be_new && matches!(self, Self::Other(_)) {
-            let message = format!("{path:?} exists with other content");
-            return Err(ToolFault::new(fault::ALREADY_EXISTS, message));
-        }
-        let Some(expected) = &arguments.expected_hash else {
-            return Ok(());
-        };
-        let actual = match self.metadata() {
-            Some(metadata) if metadata.len() > FILE_BYTES_MAX => {
-                return Err(ToolFault::too_large(path, metadata.len(), FILE_BYTES_MAX));
-            }
-            _ => place.current()?.map(|current| current.mark()),
-        };
-        if actual.as_ref() == Some(expected) {
-            return Ok(());
-        }
-        let actual = actual.unwrap_or_else(|| "no file".into());
-        let message = format!("{path:?}: expected hash {expected}, actual {actual}; read it again");
-        Err(ToolFault::new(fault::PRECONDITION_FAILED, message))
+    let Some(expected) = &arguments.expected_hash else {
+        return Ok(());
+    };
+    let actual = seen.map(|seen| seen.mark(path)).transpose()?;
+    if actual.as_ref() == Some(expected) {
+        return Ok(());
     }
+    let actual = actual.unwrap_or_else(|| "no file".into());
+    let message = format!("{path:?}: expected hash {expected}, actual {actual}; read it again");
+    Err(ToolFault::new(fault::PRECONDITION_FAILED, message))
 }

@@ -28,7 +28,7 @@ pub(crate) struct End {
     /// What is left of the path below it: nothing where the path names the root itself, one name that is no link or is
     /// not there, or several of which the first is not there.
     pub(crate) left: Vec<OsString>,
-    /// Whether the last name is the target of a link.
+    /// Whether the last name is that of a link's target.
     pub(crate) by_link: bool,
 }
 
@@ -44,10 +44,13 @@ pub(crate) fn walk(root: BorrowedFd<'_>, path: &Path, links: Links) -> Result<En
         dir: reopen(root, &[]).map_err(|errno| OpenError::of(errno, path))?,
         names: Vec::new(),
         ahead: parts(path),
+        of_links: 0,
         followed: 0,
         by_link: false,
     };
     while let Some(name) = walker.ahead.pop_front() {
+        walker.by_link = walker.of_links > 0;
+        walker.of_links = walker.of_links.saturating_sub(1);
         if let Some(left) = walker.take(name)? {
             return Ok(walker.end(left));
         }
@@ -63,6 +66,8 @@ struct Walker<'a> {
     dir: OwnedFd,
     names: Vec<OsString>,
     ahead: VecDeque<OsString>,
+    /// How many of the names ahead are a link's target.
+    of_links: usize,
     followed: usize,
     by_link: bool,
 }
@@ -98,10 +103,7 @@ impl Walker<'_> {
 
     fn last(&mut self, name: OsString) -> Result<Option<Vec<OsString>>, OpenError> {
         match self.target(&name)? {
-            Some(target) => {
-                self.by_link = true;
-                self.follow(&target).map(|()| None)
-            }
+            Some(target) => self.follow(&target).map(|()| None),
             None => Ok(Some(vec![name])),
         }
     }
@@ -129,7 +131,9 @@ impl Walker<'_> {
         if target.is_absolute() {
             return Err(OpenError::Outside { path });
         }
-        for part in parts(target).into_iter().rev() {
+        let parts = parts(target);
+        self.of_links += parts.len();
+        for part in parts.into_iter().rev() {
             self.ahead.push_front(part);
         }
         Ok(())
@@ -147,6 +151,10 @@ impl Walker<'_> {
     }
 
     fn missing(&mut self, name: OsString) -> Result<Vec<OsString>, OpenError> {
+        if self.by_link {
+            let path = self.path.to_path_buf();
+            return Err(OpenError::Dangling { path });
+        }
         if self.ahead.iter().any(|part| part == "..") {
             return Err(self.fail(Errno::NOENT));
         }

@@ -1,13 +1,14 @@
 //! What the `.gitignore` files of the working directory leave out. Those above it and those of the
 //! user are not looked at: the result depends on the directory alone.
 
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use cap_std::fs::Dir;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::workdir::{Follow, load, open_regular};
+use crate::beneath::{Links, Root};
+use crate::workdir::{load, open_entry};
 
 const NAME: &str = ".gitignore";
 
@@ -28,7 +29,7 @@ struct Level {
 
 impl Ignored {
     /// The patterns of the directories above `start`, which is relative to `root`.
-    pub(super) fn above(root: &Dir, start: &Path) -> Self {
+    pub(super) fn above(root: &Root, start: &Path) -> Self {
         let mut ignored = Self {
             levels: Vec::new(),
             above: 0,
@@ -40,7 +41,10 @@ impl Ignored {
             for dir in outermost_first.into_iter().rev() {
                 ignored.levels.push(Level {
                     dir: dir.to_path_buf(),
-                    patterns: patterns_of(root, &dir.join(NAME)),
+                    patterns: root
+                        .read(&dir.join(NAME), Links::Inside, PATTERNS_BYTES_MAX)
+                        .ok()
+                        .and_then(|content| patterns(&content)),
                 });
             }
         }
@@ -48,10 +52,10 @@ impl Ignored {
         ignored
     }
 
-    pub(super) fn enter(&mut self, dir: &Dir, path: &Path) {
+    pub(super) fn enter(&mut self, dir: &OwnedFd, path: &Path) {
         self.levels.push(Level {
             dir: path.to_path_buf(),
-            patterns: patterns_of(dir, Path::new(NAME)),
+            patterns: patterns_of(dir),
         });
     }
 
@@ -81,12 +85,16 @@ impl Ignored {
     }
 }
 
-/// A file that is missing, unreadable or too large leaves nothing out; nor does a bad line in it.
-fn patterns_of(dir: &Dir, path: &Path) -> Option<Gitignore> {
-    let (mut file, metadata) = open_regular(dir, path, Follow::No, NAME).ok()?;
-    let content = load(&mut file, &metadata, PATTERNS_BYTES_MAX).ok()??;
+/// A file that is missing, unreadable, a link or too large leaves nothing out.
+fn patterns_of(dir: &OwnedFd) -> Option<Gitignore> {
+    let (file, stat) = open_entry(dir, Path::new(NAME)).ok()??;
+    patterns(&load(&file, &stat, PATTERNS_BYTES_MAX).ok()??)
+}
+
+/// A bad line leaves nothing out.
+fn patterns(content: &[u8]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
-    for line in String::from_utf8_lossy(&content).lines() {
+    for line in String::from_utf8_lossy(content).lines() {
         let _ = builder.add_line(None, line);
     }
     builder.build().ok()

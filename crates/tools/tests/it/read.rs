@@ -21,8 +21,6 @@ async fn a_file_is_read_by_lines_with_its_hash() {
         (1, 1, "one\n", Some(2)),
         (2, 2, "two\nthree\n", Some(4)),
         (4, 5, "four", None),
-        (5, 5, "", None),
-        (99, 1, "", None),
     ];
     for (offset, limit, content, next_line) in table {
         let part = world
@@ -39,7 +37,16 @@ async fn a_file_is_read_by_lines_with_its_hash() {
         assert_eq!(part["next_line"], json!(next_line), "{offset} {limit}");
         assert_eq!(part["hash"], whole["hash"]);
     }
+    world.put("ended", "one\ntwo\n");
     world.put("empty", "");
+    for (path, offset) in [("f", 5), ("f", 99), ("ended", 3), ("empty", 2)] {
+        let past = json!({ "path": path, "offset": offset });
+        assert_eq!(
+            world.fault("read", past).await,
+            "past_end",
+            "{path} {offset}"
+        );
+    }
     let empty = world.ok("read", json!({ "path": "empty" })).await;
     assert_eq!(empty["content"], "");
 }

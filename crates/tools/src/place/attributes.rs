@@ -1,0 +1,80 @@
+//! What a file keeps when another takes its place.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{
+    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat,
+};
+use rustix::io::Errno;
+
+/// As much as the kernel takes, for the list of names and for a value.
+const BYTES_MAX: usize = 64 * 1024;
+
+/// Whoever writes to a file takes these bits from it: they would lend the owner's rights to the new content.
+const LENT_RIGHTS: u32 = 0o6000;
+
+/// Gives a new file the owner, the mode and the extended attributes, access lists among them, of the one before.
+pub(super) fn keep(from: &File, before: &Stat, to: &File) -> io::Result<()> {
+    let made = fstat(to)?;
+    let owner = (made.st_uid != before.st_uid).then(|| Uid::from_raw(before.st_uid));
+    let group = (made.st_gid != before.st_gid).then(|| Gid::from_raw(before.st_gid));
+    if owner.is_some() || group.is_some() {
+        // Only root may give files away; another user's replacement is then his own, and of the same group if it can be.
+        let given = fchown(to, owner, group);
+        if given.is_err() && group.is_some() {
+            let _ = fchown(to, None, group);
+        }
+    }
+    fchmod(
+        to,
+        Mode::from_raw_mode(before.st_mode & 0o7777 & !LENT_RIGHTS),
+    )?;
+    for name in names(from)? {
+        keep_one(from, to, &name)?;
+    }
+    Ok(())
+}
+
+fn names(file: &File) -> io::Result<Vec<CString>> {
+    // Most files have none, and then nothing is read.
+    let mut list = Vec::new();
+    let mut size = match flistxattr(file, &mut [0_u8; 0][..]) {
+        Ok(size) => size,
+        Err(Errno::NOTSUP | Errno::NOSYS) => 0,
+        Err(errno) => return Err(errno.into()),
+    };
+    if size > 0 {
+        list.resize(BYTES_MAX, 0);
+        size = flistxattr(file, list.as_mut_slice())?;
+    }
+    let names = list.get(..size).unwrap_or_default();
+    let names = names.split_inclusive(|byte| *byte == 0);
+    Ok(names
+        .filter_map(|name| CStr::from_bytes_with_nul(name).ok())
+        .map(CStr::to_owned)
+        .collect())
+}
+
+fn keep_one(from: &File, to: &File, name: &CStr) -> io::Result<()> {
+    let mut value = vec![0; BYTES_MAX];
+    let size = match fgetxattr(from, name, value.as_mut_slice()) {
+        Ok(size) => size,
+        // It was taken away meanwhile, or is not for us to see.
+        Err(Errno::NODATA | Errno::PERM | Errno::ACCESS) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    };
+    let value = value.get(..size).unwrap_or_default();
+    match fsetxattr(to, name, value, XattrFlags::empty()) {
+        Ok(()) => Ok(()),
+        // Those are the system's: what it does not let us set, it sets itself.
+        Err(_) if is_of_the_system(name) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn is_of_the_system(name: &CStr) -> bool {
+    let name = name.to_bytes();
+    name.starts_with(b"security.") || name.starts_with(b"trusted.")
+}
