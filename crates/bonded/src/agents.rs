@@ -84,12 +84,25 @@ pub(crate) fn host(
     workplace: Workplace,
     shown: Shown,
 ) -> (Host, Arc<AgentTools>) {
+    host_apart(store, workplace, shown, vec![])
+}
+
+/// The same, with directories whose runs see nothing of each other.
+pub(crate) fn host_apart(
+    store: Arc<dyn Store>,
+    workplace: Workplace,
+    shown: Shown,
+    apart: Vec<PathBuf>,
+) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone());
     let token_dir = settings::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
-        .confined(confinement(&*store))
+        .confined(Confinement {
+            apart,
+            ..confinement(&*store)
+        })
         .warning(|warning| output::stderr(&format!("warning: {warning}")));
     if let Some(token_dir) = token_dir {
         tools = tools.logged_in(token_dir);
@@ -128,6 +141,7 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     Confinement {
         launcher: Launcher::own(),
         hidden_paths: hidden_paths(store),
+        apart: vec![],
         on_shortfall: Some(warn_once()),
     }
 }
@@ -139,6 +153,7 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     files
         .into_iter()
         .chain(settings::token_dir())
+        .chain(settings::serve_token_file())
         .chain(keys)
         .collect()
 }

@@ -52,8 +52,8 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         _ => None,
     };
     let mut runtime = match &cli.command {
-        // What one client searches for must not hold up the others.
-        Command::Serve(args) if args.data.is_some() => tokio::runtime::Builder::new_multi_thread(),
+        // What one client searches for, or has checked, must not hold up the others.
+        Command::Serve(_) | Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime

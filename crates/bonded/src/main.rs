@@ -3,6 +3,7 @@
 
 mod agents;
 mod args;
+mod bounded_json;
 mod commands;
 mod error;
 mod event_stream;
@@ -19,11 +20,16 @@ mod serve;
 mod settings;
 mod signals;
 mod snapshot;
+mod stderr_writer;
 mod traced;
 mod work;
 mod workspace;
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long a reader of stderr may take at the end of a server.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     // Commands are started through this program: that comes before anything else is set up.
@@ -34,11 +40,13 @@ fn main() -> ExitCode {
         return code;
     }
     bonded_host::sandbox::hide_memory();
-    match commands::dispatch() {
+    let code = match commands::dispatch() {
         Ok(code) => code,
         Err(error) => {
             output::stderr(&error.render());
             ExitCode::from(error.exit_code())
         }
-    }
+    };
+    stderr_writer::settle(LAST_WORDS);
+    code
 }

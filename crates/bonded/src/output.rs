@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use bonded_host::Secrets;
 
+use crate::stderr_writer;
+
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
 
@@ -33,7 +35,10 @@ pub(crate) fn stdout(line: &str) {
 
 /// Writes a line to stderr: everything else.
 pub(crate) fn stderr(line: &str) {
-    let line = masked(line);
+    // A server has nobody wait for whoever reads.
+    let Some(line) = stderr_writer::take(masked(line).into_owned()) else {
+        return;
+    };
     let mut stream = io::stderr().lock();
     let _unread = writeln!(stream, "{line}");
 }

@@ -12,9 +12,11 @@ mod chat;
 mod client;
 mod connection;
 mod conversation;
+mod guests;
 mod key;
 mod mcp;
 mod models;
+mod own;
 mod places;
 mod progress;
 mod refusal;
@@ -24,6 +26,7 @@ mod routes;
 mod runs;
 mod stall;
 mod stream;
+mod unread;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +43,7 @@ pub(crate) use client::Client;
 pub(crate) use conversation::{Role, Said};
 pub(crate) use key::Key;
 pub(crate) use models::{Model, Models};
+pub(crate) use own::{Apart, Own};
 use places::Places;
 pub(crate) use progress::Follower;
 pub(crate) use refusal::Refusal;
@@ -54,6 +58,8 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(crate) struct Settings {
     pub(crate) agents: Vec<Agent>,
     pub(crate) tokens: Tokens,
+    /// Whether callers have directories and runs of their own.
+    pub(crate) apart: Apart,
     /// How many runs are driven at once.
     pub(crate) concurrency: usize,
     /// The limits that no agent speaks of.
@@ -75,6 +81,7 @@ pub(crate) struct Settings {
 pub(crate) struct Server {
     pub(crate) models: Models,
     tokens: Tokens,
+    pub(crate) apart: Apart,
     pub(crate) limits: Limits,
     pub(crate) runs: Arc<Runs>,
     pub(crate) asks_clients: bool,
@@ -89,10 +96,11 @@ impl Server {
         tools: Arc<AgentTools>,
         end_runs: CancellationToken,
     ) -> Arc<Self> {
-        let places = Places::new(settings.concurrency);
+        let places = Places::new(settings.concurrency, settings.tokens.count());
         Arc::new(Self {
             models: Models::new(settings.agents),
             tokens: settings.tokens,
+            apart: settings.apart,
             limits: settings.limits,
             runs: Runs::new(host, places, end_runs, settings.tells),
             asks_clients: settings.asks_clients,

@@ -178,8 +178,22 @@ impl Agent {
         self.unchecked_goal(assignment)
     }
 
+    /// The same for a run that works in another directory. The agent's configuration stays that of its own.
+    pub fn goal_in(&self, dir: &Path, assignment: Assignment) -> Result<Goal, AgentError> {
+        self.check_input(&assignment.input)?;
+        let there = Workplace {
+            dir: dir.to_owned(),
+            ..self.workplace.clone()
+        };
+        self.goal_at(&there, assignment)
+    }
+
     /// The same without a look at the input, for whoever makes many goals and checks the input of each.
     pub fn unchecked_goal(&self, assignment: Assignment) -> Result<Goal, AgentError> {
+        self.goal_at(&self.workplace, assignment)
+    }
+
+    fn goal_at(&self, workplace: &Workplace, assignment: Assignment) -> Result<Goal, AgentError> {
         let format = self.format(assignment.format);
         let report = ReportSpec {
             format,
@@ -204,6 +218,7 @@ impl Agent {
             tools: tools::named(self)?,
             agents: sub_agent::listed(self, &self.workplace)?,
             config_files: self.config.files().map(absolute).collect(),
+            quotes_are_text: true,
         };
         let policy = policy(options, &agent.agents, &agent.nonce);
         let config = RunConfig {
@@ -223,7 +238,7 @@ impl Agent {
             policy,
             sandbox: Some(Box::new(options.sandbox.clone())),
             ..RunConfig::new(
-                self.workplace.dir.to_string_lossy(),
+                workplace.dir.to_string_lossy(),
                 target::all(
                     &self.config,
                     options,
@@ -232,7 +247,7 @@ impl Agent {
                 )?,
             )
         };
-        let variables = assignment.now.variables(&self.workplace, options, format);
+        let variables = assignment.now.variables(workplace, options, format);
         Ok(Goal {
             text: assignment.input.into(),
             system: self.system(&variables)?,

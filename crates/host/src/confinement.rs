@@ -16,6 +16,8 @@ pub struct Confinement {
     pub launcher: Launcher,
     /// What no command may see: the store.
     pub hidden_paths: Vec<PathBuf>,
+    /// Directories of which a run sees only the one that it works in.
+    pub apart: Vec<PathBuf>,
     /// Told what the machine lacks, when a run starts its first command.
     pub on_shortfall: Option<OnShortfall>,
 }
@@ -49,6 +51,8 @@ impl Confinement {
         let demanded = run.sandbox.as_deref().cloned().unwrap_or_default();
         let mut hidden_paths = self.hidden_paths.clone();
         hidden_paths.extend(secret_files(run));
+        let works_in = |dir: &&PathBuf| Path::new(&run.dir).starts_with(dir);
+        hidden_paths.extend(self.apart.iter().filter(|dir| !works_in(dir)).cloned());
         let policy = SandboxPolicy {
             level: own.level.unwrap_or(demanded.level),
             required: demanded.required,

@@ -19,6 +19,7 @@ use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
 use crate::live::Telling;
+use crate::long_work::off_the_runtime;
 pub(crate) use memory::MemoryLink;
 
 /// How often a step that was not committed is offered to the store again.
@@ -26,6 +27,9 @@ const APPEND_TRIES: u32 = 4;
 const APPEND_PAUSE_MS: u64 = 50;
 
 const LOOK_AFTER_MS: u64 = 100;
+
+/// A reply up to this length is read and checked in no time.
+const SHORT_REPLY_BYTES: usize = 64 * 1024;
 
 /// Drives one run to its end, or until it waits for a person.
 pub(crate) struct Driver<'a> {
@@ -46,6 +50,18 @@ enum Woken {
     LogChanged,
 }
 
+/// Whether a step has a reply to check that is long, or schemas that are not at a glance quick to check with.
+fn takes_long(run: &Run, input: &Input) -> bool {
+    match input {
+        Input::Reply { reply, .. } => {
+            let of_calls = reply.calls.iter().map(|call| call.arguments.len());
+            let bytes = of_calls.sum::<usize>() + reply.text.len();
+            bytes > SHORT_REPLY_BYTES || !run.has_plain_schemas()
+        }
+        _ => false,
+    }
+}
+
 impl Driver<'_> {
     pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
         let mut effect = self.commit(first).await?;
@@ -62,7 +78,10 @@ impl Driver<'_> {
                 Woken::Input(input) => {
                     let input = self.with_edits(&effect, input).await;
                     let now = self.host.clock.now();
-                    let step = kernel::step(&mut self.run, now, input);
+                    let step = match takes_long(&self.run, &input) {
+                        true => off_the_runtime(|| kernel::step(&mut self.run, now, input)),
+                        false => kernel::step(&mut self.run, now, input),
+                    };
                     self.commit(step).await?
                 }
                 Woken::LogChanged => self.reload().await?,

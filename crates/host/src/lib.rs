@@ -16,6 +16,7 @@ mod error;
 mod host;
 mod live;
 mod load;
+mod long_work;
 mod many;
 mod policy;
 mod provider;
@@ -35,6 +36,7 @@ pub use error::HostError;
 pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
 pub use live::{LivePiece, LiveSink};
 pub use load::load_run;
+pub use long_work::off_the_runtime;
 pub use many::{Many, many};
 pub use policy::policy;
 pub use provider::{

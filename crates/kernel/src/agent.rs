@@ -21,6 +21,10 @@ pub struct AgentConfig {
     /// The configuration files, highest first, that say what the names in `tools` mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_files: Vec<String>,
+    /// Whether a tag without its end is the end of what is read, and whether what a tag holds is passed over where the
+    /// tag is no call: what is quoted there runs nothing. Older logs read on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quotes_are_text: bool,
 }
 
 /// Another agent that this one may call.

@@ -102,7 +102,11 @@ impl<'a> Decoding<'a> {
         match self.agent() {
             Some(agent) if agent.encoding != Encoding::Native => {
                 let offered = offered_slots(agent, self.config, self.turn, self.last);
-                xml::find_tags(text, &agent.nonce, &offered, finish)
+                let find = match agent.quotes_are_text {
+                    true => xml::find_tags,
+                    false => xml::find_tags_reading_on,
+                };
+                find(text, &agent.nonce, &offered, finish)
             }
             _ => XmlFound::default(),
         }

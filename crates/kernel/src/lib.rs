@@ -39,6 +39,7 @@ mod report;
 mod retry;
 mod run;
 mod sandbox;
+mod schema;
 mod step;
 mod termination;
 mod text;
@@ -94,6 +95,7 @@ pub use report::{
 };
 pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
 pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
+pub use schema::{Misfit, Schema, check_size as check_schema_size};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
 pub use termination::{Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};

@@ -177,6 +177,11 @@ impl Run {
         &self.catalog
     }
 
+    /// Whether whatever a reply is checked against is quick to check with, at a glance.
+    pub fn has_plain_schemas(&self) -> bool {
+        self.catalog.is_plain()
+    }
+
     pub fn head(&self) -> Head {
         self.head
     }

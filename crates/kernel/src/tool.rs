@@ -11,6 +11,7 @@ use crate::looping::LoopOp;
 use crate::plain_schema::is_plain;
 use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::sandbox::SandboxLevel;
+use crate::schema::{Schema, check_size};
 use crate::text::Text;
 
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
@@ -109,12 +110,13 @@ struct Inner {
     text: Text,
     hash: Hash,
     tools: Vec<Checked>,
+    is_plain: OnceLock<bool>,
 }
 
 struct Checked {
     spec: ToolSpec,
     /// Compiled at the first call: most runs use few of their tools.
-    validator: OnceLock<Option<jsonschema::Validator>>,
+    validator: OnceLock<Option<Schema>>,
 }
 
 /// Why a set of tools cannot be a catalogue.
@@ -199,7 +201,12 @@ impl Catalog {
                 validator: OnceLock::new(),
             })
             .collect();
-        Self(Arc::new(Inner { text, hash, tools }))
+        Self(Arc::new(Inner {
+            text,
+            hash,
+            tools,
+            is_plain: OnceLock::new(),
+        }))
     }
 
     pub fn text(&self) -> &Text {
@@ -248,20 +255,24 @@ impl Catalog {
         let Some(tool) = self.find(name) else {
             return Err(format!("there is no tool {name:?}"));
         };
-        let validator = tool.validator.get_or_init(|| compile(&tool.spec.schema));
-        match validator {
-            // A schema that does not compile lets nothing through.
-            None => Err("the tool's schema is not usable".into()),
-            Some(validator) => validator.validate(arguments).map_err(|error| {
-                let path = error.instance_path().to_string();
-                let place = if path.is_empty() {
-                    "arguments".into()
-                } else {
-                    path
-                };
-                format!("{place}: {}", error.masked())
-            }),
-        }
+        let compiled = tool
+            .validator
+            .get_or_init(|| Schema::compile(&tool.spec.schema).ok());
+        // A schema that does not compile lets nothing through.
+        let schema = compiled.as_ref().ok_or("the tool's schema is not usable")?;
+        schema.check(arguments).map_err(|misfit| {
+            let place = match misfit.place.as_str() {
+                "" => "arguments",
+                place => place,
+            };
+            format!("{place}: {}", misfit.why)
+        })
+    }
+
+    /// Whether every check of arguments is short, whatever the arguments are.
+    pub(crate) fn is_plain(&self) -> bool {
+        let all_plain = || self.specs().all(|spec| is_plain(&spec.schema));
+        *self.0.is_plain.get_or_init(all_plain)
     }
 }
 
@@ -279,15 +290,6 @@ impl PartialEq for Catalog {
     }
 }
 
-/// What is plain means the same in every draft, and the schema of schemas of this one is the shortest to set up.
-fn compile(schema: &Value) -> Option<jsonschema::Validator> {
-    let compiled = match is_plain(schema) {
-        true => jsonschema::draft7::new(schema),
-        false => jsonschema::validator_for(schema),
-    };
-    compiled.ok()
-}
-
 fn check_spec(spec: &ToolSpec) -> Result<(), BadCatalog> {
     let name = spec.name.clone();
     let well_formed = (1..=64).contains(&name.len())
@@ -302,14 +304,9 @@ fn check_spec(spec: &ToolSpec) -> Result<(), BadCatalog> {
         let why = "its type must be \"object\"".into();
         return Err(BadCatalog::BadSchema { name, why });
     }
-    if is_plain(&spec.schema) {
-        return Ok(());
-    }
-    match jsonschema::meta::validate(&spec.schema) {
-        Ok(()) => Ok(()),
-        Err(error) => Err(BadCatalog::BadSchema {
-            name,
-            why: error.to_string(),
-        }),
-    }
+    let checked = check_size(&spec.schema).and_then(|()| match is_plain(&spec.schema) {
+        true => Ok(()),
+        false => jsonschema::meta::validate(&spec.schema).map_err(|error| error.to_string()),
+    });
+    checked.map_err(|why| BadCatalog::BadSchema { name, why })
 }

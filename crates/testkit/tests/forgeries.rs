@@ -275,6 +275,7 @@ fn flooded(seed: u64) -> Plan {
         tools: vec![],
         agents: vec![],
         config_files: vec![],
+        quotes_are_text: true,
     }));
     plan.config.targets[0].window = Some(Window {
         tokens: 6_000,

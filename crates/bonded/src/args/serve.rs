@@ -17,6 +17,7 @@ Examples:
   bonded serve --agent researcher.ai --listen 0.0.0.0:8130 --token-file tokens.txt
   bonded serve --data data                           notes, rules and runs below /api
   curl http://127.0.0.1:8130/v1/chat/completions -H 'Content-Type: application/json' \\
+    -H \"Authorization: Bearer $(cat ~/.local/share/bonded/serve-token)\" \\
     -d '{\"model\": \"researcher\", \"messages\": [{\"role\": \"user\", \"content\": \"why?\"}]}'")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -61,6 +62,18 @@ pub(crate) struct ServeArgs {
     /// A file with one token a line
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+
+    /// Serve everybody on this machine who asks, without a token
+    ///
+    /// Every user of the machine can have the agents work as you then. Beyond this machine a token is always needed.
+    #[arg(long, conflicts_with_all = ["tokens", "token_file"])]
+    pub(crate) no_token: bool,
+
+    /// Let the clients of all tokens work in the same directory, and see each other's runs
+    ///
+    /// Where several tokens are given, each has a directory of its own below the working directory otherwise.
+    #[arg(long)]
+    pub(crate) shared_dir: bool,
 
     /// How many seconds runs may go on after a stop before they are cancelled
     #[arg(long, value_name = "S", default_value_t = 30)]

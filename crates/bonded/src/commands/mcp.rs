@@ -13,6 +13,7 @@ use crate::mcp::Offer;
 use crate::mcp::layer::stdio;
 use crate::serve::{Server, Settings};
 use crate::signals::{Stopping, stop_on_signal};
+use crate::stderr_writer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
@@ -21,7 +22,8 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let prepared = Prepared::new(&args.served, store, || Ok(()))?;
+    stderr_writer::begin();
+    let prepared = Prepared::new(&args.served, store, |_| Ok(((), vec![])))?;
     let end_runs = CancellationToken::new();
     let (host, tools) = (prepared.host, prepared.tools);
     let settings = Settings {

@@ -1,8 +1,10 @@
 //! `bonded serve`: agents as models of an OpenAI-compatible server, and a workspace of notes and rules.
 
+mod door;
+
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +19,13 @@ use crate::agents::Shown;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
-use crate::serve::{self, Settings, Tokens};
+use crate::serve::{self, Apart, Settings, Tokens};
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace;
 use crate::workspace::config_file::LISTEN;
 use crate::workspace::opened::Opened;
 use crate::workspace::serving::Serving;
-use crate::{agents, output, settings};
+use crate::{agents, output, settings, stderr_writer};
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
@@ -66,6 +68,7 @@ async fn serve_workspace(
     said: &str,
     opened: Opened,
 ) -> Result<ExitCode, CliError> {
+    stderr_writer::begin();
     let addresses = addresses(said)?;
     let stop = stop_on_signal(STOPPING);
     let listener = bind(&addresses, said).await?;
@@ -85,19 +88,20 @@ async fn serve_agents(
     said: &str,
     beside: impl FnOnce(CancellationToken) -> Result<Router, CliError>,
 ) -> Result<ExitCode, CliError> {
-    let prepared = Prepared::new(&args.served, store, || {
-        let tokens = tokens(args)?;
+    stderr_writer::begin();
+    let prepared = Prepared::new(&args.served, store, |dir| {
         let addresses = addresses(said)?;
-        if tokens.is_empty() && serve::needs_tokens(&addresses) {
-            return Err(no_token(said));
-        }
-        Ok((tokens, addresses))
+        let tokens = door::tokens(args, said, &addresses)?;
+        let apart = Apart::of(&tokens, dir, args.shared_dir);
+        let dirs = door::directories(&tokens, &apart)?;
+        Ok(((tokens, apart, addresses), dirs))
     })?;
-    let (tokens, addresses) = prepared.door;
+    let (tokens, apart, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, said).await?;
     let settings = Settings {
         tokens,
+        apart,
         stop_after: Duration::from_secs(args.stop_after),
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
@@ -121,11 +125,12 @@ pub(super) struct Prepared<D> {
 }
 
 impl<D> Prepared<D> {
-    /// Loads the agents, makes sure of the door, and opens the store last.
+    /// Loads the agents, makes sure of the door, and opens the store last. The door knows the directory that agents work
+    /// in, and which directories in it are kept apart.
     pub(super) fn new(
         args: &ServedArgs,
         store: Option<&Path>,
-        door: impl FnOnce() -> Result<D, CliError>,
+        door: impl FnOnce(&Path) -> Result<(D, Vec<PathBuf>), CliError>,
     ) -> Result<Self, CliError> {
         if args.agent_files.is_empty() {
             return Err(CliError::new(
@@ -138,7 +143,7 @@ impl<D> Prepared<D> {
         let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
         let limits = settings::own_limits(&args.limits, 0)?;
         let agents = load(args, &workplace, &limits)?;
-        let door = door()?;
+        let (door, apart) = door(Path::new(&dir))?;
         let store = settings::open_store(store)?;
         let shown = agents.iter().map(|agent| Shown::of(&agent.options));
         let shown = shown.fold(Shown::default(), Shown::and);
@@ -146,11 +151,12 @@ impl<D> Prepared<D> {
         for agent in &agents {
             keeper.check(settings::kept(&agent.options).as_deref())?;
         }
-        let (host, tools) = agents::host(store, workplace, shown);
+        let (host, tools) = agents::host_apart(store, workplace, shown, apart);
         let quiet = agents.iter().any(|agent| agent.options.quiet);
         let settings = Settings {
             agents,
             tokens: Tokens::default(),
+            apart: Apart::default(),
             concurrency: args.concurrency as usize,
             limits,
             stop_after: Duration::ZERO,
@@ -193,31 +199,6 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
     Ok(agents)
 }
 
-fn tokens(args: &ServeArgs) -> Result<Tokens, CliError> {
-    let in_file = match &args.token_file {
-        None => String::new(),
-        Some(path) => std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("cannot read the tokens in {}: {error}", path.display());
-            CliError::new(Code::Usage, message)
-        })?,
-    };
-    let lines = in_file.lines().map(str::trim);
-    let lines: Vec<&str> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect();
-    if let (Some(path), []) = (&args.token_file, lines.as_slice()) {
-        let message = format!("there is no token in {}", path.display());
-        return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
-    }
-    let said = args.tokens.iter().map(|token| token.trim());
-    let tokens: Vec<&str> = said.chain(lines).collect();
-    if tokens.iter().any(|token| token.is_empty()) {
-        let message = "a token is empty; it would let everybody in";
-        return Err(CliError::new(Code::Usage, message));
-    }
-    Ok(Tokens::new(tokens))
-}
-
 fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
     let addresses: Vec<SocketAddr> = listen
         .to_socket_addrs()
@@ -227,14 +208,6 @@ fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
         })?
         .collect();
     Ok(addresses)
-}
-
-fn no_token(listen: &str) -> CliError {
-    let message =
-        format!("--listen {listen} lets other machines ask the agents, and there is no token");
-    CliError::new(Code::Usage, message)
-        .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")
-        .hint("or listen on this machine only: --listen 127.0.0.1:8130")
 }
 
 async fn listen(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {

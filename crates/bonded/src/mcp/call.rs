@@ -38,7 +38,8 @@ pub(super) async fn call(server: &Server, asked: &Asked, peer: &Peer) -> Result<
     };
     let mut meta = Map::new();
     meta.insert(RUN.into(), client.run.as_str().into());
-    Ok(match ended(server, goal, client, peer).await {
+    let caller = Caller(asked.caller);
+    Ok(match ended(server, caller, goal, client, peer).await {
         Ok(answer) => succeeded(model, &answer, meta),
         Err(refusal) => failed(&refusal, &meta),
     })
@@ -62,13 +63,22 @@ async fn begin(
         }
     };
     let question = question(model, arguments, wants_progress, digest)?;
-    let goal = model.goal(&question, &server.limits)?;
-    let client = server.runs.begin(key, goal.clone()).await?;
+    let caller = Caller(asked.caller);
+    let own = server.apart.own(caller);
+    let goal = model.goal(&question, &server.limits, own.as_ref())?;
+    let runs = &server.runs;
+    let client = runs.begin(caller, own.as_ref(), key, goal.clone()).await?;
     Ok((goal, client))
 }
 
 /// Waits for the end of the run. Where it waits for a person, the one at the client is asked if that is wanted.
-async fn ended(server: &Server, goal: Goal, mut client: Client, peer: &Peer) -> Ended {
+async fn ended(
+    server: &Server,
+    caller: Caller,
+    goal: Goal,
+    mut client: Client,
+    peer: &Peer,
+) -> Ended {
     let asks = server.asks_clients && peer.can_be_asked(review::METHOD);
     let mut telling = Telling::new(server, &client, peer);
     loop {
@@ -77,7 +87,9 @@ async fn ended(server: &Server, goal: Goal, mut client: Client, peer: &Peer) -> 
         if !waits || !asks || !review::is_judged(&server.runs, &client.run, peer).await {
             return ended;
         }
-        client = server.runs.go_on(client.run.clone(), goal.clone())?;
+        client = server
+            .runs
+            .go_on(caller, client.run.clone(), goal.clone())?;
     }
 }
 

@@ -9,6 +9,7 @@ use super::tools::Page;
 use crate::commands::runs;
 use crate::error::with_causes;
 use crate::render::{json as shown, text};
+use crate::serve::Own;
 
 const RUNS: &str = "bonded://runs";
 const RUN: &str = "bonded://runs/";
@@ -59,10 +60,14 @@ pub(super) fn templates() -> Value {
 }
 
 /// The list of runs, then the runs, the newest first.
-pub(super) async fn list(store: &dyn Store, asked: &Asked) -> Result<Value, Fault> {
+pub(super) async fn list(
+    store: &dyn Store,
+    own: Option<&Own>,
+    asked: &Asked,
+) -> Result<Value, Fault> {
     let page = Page::of(asked, PAGE)?;
     let limit = page.skip.saturating_add(PAGE + 1).min(LISTED_MAX);
-    let listed = newest(store, limit).await?;
+    let listed = newest(store, own, limit).await?;
     let all = json!({
         "uri": RUNS,
         "name": "runs",
@@ -92,10 +97,13 @@ fn resource(listed: &Listed) -> Value {
     })
 }
 
-pub(super) async fn read(store: &dyn Store, uri: &str) -> Result<Value, Fault> {
+pub(super) async fn read(store: &dyn Store, own: Option<&Own>, uri: &str) -> Result<Value, Fault> {
     let unknown = || Fault::unknown_resource(uri);
     let (text, next) = match Resource::of(uri).ok_or_else(unknown)? {
-        Resource::Runs => (runs_text(store).await?, None),
+        Resource::Runs => (runs_text(store, own).await?, None),
+        Resource::Run { run, .. } if own.is_some_and(|own| !own.has(&run)) => {
+            return Err(unknown());
+        }
         Resource::Run { run, after } => {
             let head = store.head(&run).await.map_err(unreadable)?;
             head.ok_or_else(unknown)?;
@@ -109,9 +117,9 @@ pub(super) async fn read(store: &dyn Store, uri: &str) -> Result<Value, Fault> {
     Ok(json!({ "contents": [contents] }))
 }
 
-async fn runs_text(store: &dyn Store) -> Result<String, Fault> {
+async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, Fault> {
     let mut text = String::new();
-    for listed in newest(store, PAGE).await? {
+    for listed in newest(store, own, PAGE).await? {
         let status = runs::status(store, &listed).await;
         text.push_str(&runs::json_line(&listed, status));
         text.push('\n');
@@ -154,9 +162,9 @@ pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Resul
         .any(|entry| matches!(entry.event, Event::RunEnded(_))))
 }
 
-async fn newest(store: &dyn Store, limit: usize) -> Result<Vec<Listed>, Fault> {
+async fn newest(store: &dyn Store, own: Option<&Own>, limit: usize) -> Result<Vec<Listed>, Fault> {
     let filter = ListFilter {
-        prefix: None,
+        prefix: own.map(Own::prefix),
         limit,
     };
     store.list(filter).await.map_err(unreadable)

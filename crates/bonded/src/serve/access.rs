@@ -27,8 +27,22 @@ pub(crate) struct Caller(pub(crate) Hash);
 
 impl Tokens {
     pub(crate) fn new<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Self {
-        let hashes = tokens.into_iter().map(|token| Hash::of(token.as_bytes()));
-        Self(hashes.collect())
+        let mut hashes: Vec<Hash> = tokens
+            .into_iter()
+            .map(|token| Hash::of(token.as_bytes()))
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self(hashes)
+    }
+
+    pub(super) fn callers(&self) -> impl Iterator<Item = Caller> + '_ {
+        self.0.iter().copied().map(Caller)
+    }
+
+    /// How many callers they tell apart.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -7,6 +7,7 @@ use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
+use bonded_host::off_the_runtime;
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -62,11 +63,15 @@ pub(super) async fn ask(
     let (head, body) = request.into_parts();
     let caller = server.tokens.caller(&head.headers)?;
     let body = body::read(&head.headers, body).await?;
-    let asked = interface.read(&body)?;
+    let asked = off_the_runtime(|| interface.read(&body))?;
+    drop(body);
     let model = server.models.find(&asked.model)?;
     let key = Key::of(&head.headers, caller, asked.digest)?;
-    let goal = model.goal(&asked, &server.limits)?;
-    let client = server.runs.begin(key, goal).await?;
+    let own = server.apart.own(caller);
+    // The client's schema is made ready here: that may take a while.
+    let goal = off_the_runtime(|| model.goal(&asked, &server.limits, own.as_ref()))?;
+    let runs = &server.runs;
+    let client = runs.begin(caller, own.as_ref(), key, goal).await?;
     let ticket = Ticket {
         run: client.run.clone(),
         model: model.id.clone(),

@@ -14,6 +14,8 @@ pub(super) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// reads why.
 const DISCARDED_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client may send nothing of a body that it has begun.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// Reads a body whole.
 pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
@@ -38,7 +40,11 @@ async fn collect(body: Body) -> Result<Vec<u8>, Refusal> {
     let mut pieces = body.into_data_stream();
     let mut bytes = vec![];
     let mut received = 0_usize;
-    while let Some(piece) = pieces.next().await {
+    loop {
+        let piece = tokio::time::timeout(SILENCE_MAX, pieces.next()).await;
+        let Some(piece) = piece.map_err(|_| Refusal::too_slow())? else {
+            break;
+        };
         let piece = piece.map_err(|error| {
             let message = format!("the body broke off: {error}");
             Refusal::bad_request("broken_body", None, message)

@@ -1,23 +1,30 @@
 //! Connections: accepted, bounded in number and in time, ended gracefully.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
 use bonded_host::CancellationToken;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::guests::{Guest, Guests};
 use super::stall::Stalling;
+use super::unread;
 
 const CONNECTIONS_MAX: usize = 1024;
-/// For the head of a request, and for the silence before it.
+/// For the head of the first request: nobody connects to say nothing.
+const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+/// For the head of a later request, and for the silence before it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may not take what is sent to it.
 const STALL_MAX: Duration = Duration::from_secs(30);
-/// After a failed accept: when there are no descriptors left, the next one fails at once too.
+/// After a failed accept, and while everybody is busy.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The connections that are open when the server has stopped accepting. Dropping them closes them.
@@ -31,47 +38,93 @@ impl Connections {
     }
 }
 
-/// Accepts connections until `stop` is cancelled.
+/// Accepts connections until `stop` is cancelled. Where all places are taken, one that asks nothing just now makes room.
 pub(super) async fn accept(
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
 ) -> Connections {
     let mut open = JoinSet::new();
+    let guests = Guests::default();
+    let max = connections_max();
     loop {
+        let has_room = guests.count() < max || guests.has_idle();
         tokio::select! {
             biased;
             () = stop.cancelled() => return Connections(open),
             Some(_closed) = open.join_next() => {}
-            accepted = listener.accept(), if open.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => {
-                    open.spawn(talk(stream, router.clone(), stop.clone()));
+            accepted = listener.accept(), if has_room => match accepted {
+                Ok((stream, peer)) => {
+                    if guests.count() >= max {
+                        guests.send_one_away();
+                    }
+                    let guest = guests.enter(peer.ip());
+                    open.spawn(talk(stream, guest, router.clone(), stop.clone()));
                 }
-                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-            }
+                Err(_) => {
+                    // When there are no descriptors left, the next one fails at once too.
+                    guests.send_one_away();
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            () = tokio::time::sleep(ACCEPT_PAUSE), if !has_room => {}
         }
     }
 }
 
+/// Half of the descriptors at most: runs need some too.
+fn connections_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let half = limit.current.map_or(u64::MAX, |count| count / 2);
+    usize::try_from(half).map_or(CONNECTIONS_MAX, |half| half.clamp(16, CONNECTIONS_MAX))
+}
+
 /// Answers the requests of one connection. When `stop` is cancelled, the one under way is the last.
-async fn talk(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn talk(stream: TcpStream, guest: Guest, router: Router, stop: CancellationToken) {
     // Without it the last piece of an answer may wait for an acknowledgement.
     let _slower = stream.set_nodelay(true);
     let stream = TokioIo::new(Stalling::new(stream, STALL_MAX));
+    let guest = Arc::new(guest);
+    let asking = guest.clone();
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        let (busy, router) = (asking.begin(), router.clone());
+        async move { unread::answer(router, request.map(axum::body::Body::new), busy).await }
+    });
     let mut connection = std::pin::pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(stream, TowerToHyperService::new(router))
+            .serve_connection(stream, service)
             .with_upgrades()
     );
     // A connection that broke has told its request so by dropping it; nobody else needs to know.
     let _broken = tokio::select! {
         biased;
         ended = connection.as_mut() => ended,
+        () = guest.sent_away() => return,
+        () = silence(&guest) => return,
         () = stop.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
+}
+
+/// Resolves when a connection has asked nothing for too long since it was opened.
+async fn silence(guest: &Guest) {
+    tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
+    if guest.has_asked() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Addresses of one network of the newer kind are one client's.
+pub(super) fn client_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            let network = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(network.into())
+        }
+        address => address,
+    }
 }

@@ -5,6 +5,7 @@ use bonded_kernel::{Event, Hash, RunId, TerminationKind};
 use bonded_state::{ListFilter, Listed, Store, StoreError};
 
 use super::access::Caller;
+use super::own::Own;
 use super::refusal::Refusal;
 
 const HEADER: &str = "idempotency-key";
@@ -12,7 +13,8 @@ const KEY_BYTES_MAX: usize = 255;
 /// Hexadecimal digits of a hash in an id.
 const DIGITS: usize = 24;
 
-/// How the ids of a key's runs are written: `key-KEY-BODY`, and `key-KEY-BODY-2` for the second run.
+/// How the ids of a key's runs are written: `key-KEY-BODY`, and `key-KEY-BODY-2` for the second run; where callers have
+/// runs of their own, after the caller's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     of_key: String,
@@ -50,6 +52,15 @@ impl Key {
             of_key: format!("key-{}-", digits(Hash::of(&whose))),
             of_body: digits(body),
         })
+    }
+
+    /// The same among the runs of a caller that has runs of its own.
+    #[must_use]
+    pub(super) fn of_own(mut self, own: Option<&Own>) -> Self {
+        if let Some(own) = own {
+            self.of_key.insert_str(0, &own.prefix());
+        }
+        self
     }
 
     /// How the ids of all its runs begin.

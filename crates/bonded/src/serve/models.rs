@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::ask::unix_seconds;
 use super::conversation::{self, Role};
+use super::own::Own;
 use super::refusal::Refusal;
 use super::request::{Asked, Wish};
 use crate::{agents, settings};
@@ -89,20 +90,29 @@ fn unknown(id: &str, known: &[&str]) -> String {
 
 impl Model {
     /// Makes the goal of a request.
-    pub(crate) fn goal(&self, asked: &Asked, limits: &Limits) -> Result<Goal, Refusal> {
+    pub(crate) fn goal(
+        &self,
+        asked: &Asked,
+        limits: &Limits,
+        own: Option<&Own>,
+    ) -> Result<Goal, Refusal> {
         let wish = asked.wish.as_ref();
         let format = wish.map_or(ReportFormat::Markdown, |wish| wish.format);
         if let Some(wish) = wish {
             self.check_wish(wish)?;
         }
-        let goal = self.agent.goal(Assignment {
+        let assignment = Assignment {
             input: self.input(asked)?,
             format,
             nonce: Host::draw_nonce(),
             now: agents::moment(),
             limits: limits.clone(),
             parent: None,
-        });
+        };
+        let goal = match own {
+            Some(own) => self.agent.goal_in(own.dir(), assignment),
+            None => self.agent.goal(assignment),
+        };
         let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
         goal.config.kept = settings::kept(&self.agent.options);
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);

@@ -1,67 +1,191 @@
-//! How many runs go on at once, and how many wait for that.
+//! How many runs go on at once, how many wait for that, and whose turn it is.
+//!
+//! Each caller has a line of its own, and the lines take turns: whoever asks much waits for himself. Some places are kept
+//! for callers that have no run at all.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_host::CancellationToken;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use bonded_kernel::Hash;
+use tokio::sync::oneshot;
 
+use super::access::Caller;
 use super::refusal::Refusal;
 
-/// So many requests may wait for each run that goes on.
+/// So many requests of a caller may wait for each run that goes on.
 const WAITING_PER_RUN: usize = 10;
 
-/// Places for runs, given in the order in which they were asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Places(Arc<Mutex<Lines>>);
+
 #[derive(Debug)]
-pub(super) struct Places {
-    running: Arc<Semaphore>,
-    /// Those that wait and those that run together.
-    admitted: Arc<Semaphore>,
+struct Lines {
+    concurrency: usize,
+    /// How many callers there may be.
+    callers: usize,
+    running: usize,
+    of_callers: BTreeMap<Hash, Line>,
+    /// The caller that had the last turn.
+    last: Option<Hash>,
+    numbers: u64,
+}
+
+/// The requests of one caller.
+#[derive(Debug, Default)]
+struct Line {
+    running: usize,
+    waiting: VecDeque<(u64, oneshot::Sender<Running>)>,
 }
 
 /// A place in the line.
 #[derive(Debug)]
 pub(super) struct Place {
-    running: Arc<Semaphore>,
-    admitted: OwnedSemaphorePermit,
+    number: u64,
+    caller: Hash,
+    turn: oneshot::Receiver<Running>,
+    places: Places,
 }
 
 /// The right to run, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
-    _running: OwnedSemaphorePermit,
-    _admitted: OwnedSemaphorePermit,
+    caller: Hash,
+    places: Places,
 }
 
 impl Places {
-    pub(super) fn new(concurrency: usize) -> Self {
-        let running = concurrency.clamp(1, Semaphore::MAX_PERMITS / (WAITING_PER_RUN + 1));
-        Self {
-            running: Arc::new(Semaphore::new(running)),
-            admitted: Arc::new(Semaphore::new(running * (WAITING_PER_RUN + 1))),
+    /// Places for so many runs of so many callers.
+    pub(super) fn new(concurrency: usize, callers: usize) -> Self {
+        Self(Arc::new(Mutex::new(Lines {
+            concurrency: concurrency.max(1),
+            callers: callers.max(1),
+            running: 0,
+            of_callers: BTreeMap::new(),
+            last: None,
+            numbers: 0,
+        })))
+    }
+
+    /// Stands in line, unless the caller's is too long.
+    pub(super) fn admit(&self, caller: Caller) -> Result<Place, Refusal> {
+        let (sender, turn) = oneshot::channel();
+        let number = {
+            let mut lines = self.lock();
+            let longest = lines.concurrency.saturating_mul(WAITING_PER_RUN + 1);
+            lines.numbers += 1;
+            let number = lines.numbers;
+            let line = lines.of_callers.entry(caller.0).or_default();
+            if line.running + line.waiting.len() >= longest {
+                return Err(Refusal::busy());
+            }
+            line.waiting.push_back((number, sender));
+            number
+        };
+        self.give_turns();
+        Ok(Place {
+            number,
+            caller: caller.0,
+            turn,
+            places: self.clone(),
+        })
+    }
+
+    /// Lets those run whose turn it is.
+    fn give_turns(&self) {
+        loop {
+            let mut lines = self.lock();
+            let Some((caller, turn)) = lines.next() else {
+                return;
+            };
+            drop(lines);
+            let places = self.clone();
+            // Whoever does not wait any more drops the turn, and with it gives the place back.
+            let _gone = turn.send(Running { caller, places });
         }
     }
 
-    /// Stands in line, unless it is too long.
-    pub(super) fn admit(&self) -> Result<Place, Refusal> {
-        let admitted = self.admitted.clone().try_acquire_owned();
-        Ok(Place {
-            running: self.running.clone(),
-            admitted: admitted.map_err(|_| Refusal::busy())?,
-        })
+    fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines {
+    /// Takes the next one out of its line, if there is room for a run of its caller.
+    fn next(&mut self) -> Option<(Hash, oneshot::Sender<Running>)> {
+        let last = self.last;
+        let after = self
+            .of_callers
+            .keys()
+            .filter(|caller| Some(**caller) > last);
+        let before = self
+            .of_callers
+            .keys()
+            .filter(|caller| Some(**caller) <= last);
+        let mut callers = after.chain(before).copied();
+        let caller = callers.find(|caller| self.may_run(caller))?;
+        let line = self.of_callers.get_mut(&caller)?;
+        let (_, turn) = line.waiting.pop_front()?;
+        line.running += 1;
+        self.running += 1;
+        self.last = Some(caller);
+        Some((caller, turn))
+    }
+
+    /// Up to half of the places are kept, one for each caller that has no run.
+    fn may_run(&self, caller: &Hash) -> bool {
+        let Some(line) = self.of_callers.get(caller) else {
+            return false;
+        };
+        let free = self.concurrency.saturating_sub(self.running);
+        if line.waiting.is_empty() || free == 0 {
+            return false;
+        }
+        let at_work = self.of_callers.values().filter(|line| line.running > 0);
+        let idle = self.callers.saturating_sub(at_work.count());
+        line.running == 0 || free > idle.min(self.concurrency / 2)
+    }
+
+    fn forget(&mut self, caller: Hash) {
+        let line = self.of_callers.get(&caller);
+        if line.is_some_and(|line| line.running == 0 && line.waiting.is_empty()) {
+            self.of_callers.remove(&caller);
+        }
     }
 }
 
 impl Place {
     /// Waits until it is this one's turn; `None` if it was cancelled before.
-    pub(super) async fn wait(self, cancel: &CancellationToken) -> Option<Running> {
+    pub(super) async fn wait(mut self, cancel: &CancellationToken) -> Option<Running> {
         tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            running = self.running.acquire_owned() => Some(Running {
-                _running: running.ok()?,
-                _admitted: self.admitted,
-            }),
+            running = &mut self.turn => running.ok(),
         }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut lines = self.places.lock();
+        if let Some(line) = lines.of_callers.get_mut(&self.caller) {
+            line.waiting.retain(|(number, _)| *number != self.number);
+        }
+        lines.forget(self.caller);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        {
+            let mut lines = self.places.lock();
+            lines.running -= 1;
+            if let Some(line) = lines.of_callers.get_mut(&self.caller) {
+                line.running -= 1;
+            }
+            lines.forget(self.caller);
+        }
+        self.places.give_turns();
     }
 }
 
@@ -69,26 +193,70 @@ impl Place {
 mod tests {
     use super::*;
 
+    const ONE: Caller = Caller(Hash::ZERO);
+
     #[tokio::test]
     async fn those_that_wait_run_in_order_and_those_beyond_the_bound_are_refused() {
-        let places = Places::new(1);
+        let places = Places::new(1, 1);
         let cancel = CancellationToken::new();
-        let first = places.admit().expect("the line is empty");
+        let first = places.admit(ONE).expect("the line is empty");
         let first = first.wait(&cancel).await.expect("nobody is before it");
         let mut line: Vec<Place> = (0..WAITING_PER_RUN)
-            .map(|_| places.admit().expect("there is room in the line"))
+            .map(|_| places.admit(ONE).expect("there is room in the line"))
             .collect();
-        assert!(places.admit().is_err());
+        assert!(places.admit(ONE).is_err());
 
         let second = line.remove(0).wait(&cancel);
         let mut second = std::pin::pin!(second);
         assert!(futures_util::poll!(second.as_mut()).is_pending());
         drop(first);
         let second = second.await.expect("its turn has come");
-        assert!(places.admit().is_ok());
+        assert!(places.admit(ONE).is_ok());
 
         cancel.cancel();
         assert!(line.remove(0).wait(&cancel).await.is_none());
         drop(second);
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_asks_much_waits_for_himself() {
+        let places = Places::new(4, 2);
+        let cancel = CancellationToken::new();
+        let (much, little) = (Caller(Hash::of(b"much")), Caller(Hash::of(b"little")));
+        let mut of_much: Vec<Place> = (0..44)
+            .map(|_| places.admit(much).expect("his line has room"))
+            .collect();
+        assert!(places.admit(much).is_err());
+        let mut running = vec![];
+        for place in of_much.drain(..3) {
+            running.push(place.wait(&cancel).await.expect("there is room"));
+        }
+        let mut fourth = std::pin::pin!(of_much.remove(0).wait(&cancel));
+        assert!(
+            futures_util::poll!(fourth.as_mut()).is_pending(),
+            "one is kept"
+        );
+        let first = places.admit(little).expect("his line is empty");
+        let first = first.wait(&cancel).await.expect("a place was kept");
+        let second = places.admit(little).expect("his line has room");
+        let mut second = std::pin::pin!(second.wait(&cancel));
+        assert!(futures_util::poll!(second.as_mut()).is_pending());
+        // The lines take turns: one of the forty before him comes first at most.
+        running.truncate(1);
+        assert!(futures_util::poll!(second.as_mut()).is_ready());
+        drop(first);
+    }
+
+    #[tokio::test]
+    async fn whoever_does_not_wait_any_more_keeps_no_place() {
+        let places = Places::new(1, 1);
+        let cancel = CancellationToken::new();
+        let first = places.admit(ONE).expect("the line is empty");
+        // Its turn has come, and nobody takes it.
+        drop(first);
+        let second = places.admit(ONE).expect("the line is empty");
+        let running = second.wait(&cancel).await.expect("the place is free");
+        drop(running);
+        assert!(places.lock().of_callers.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::conversation::Said;
 use super::refusal::Refusal;
+use crate::bounded_json;
 
 /// A request that is understood.
 #[derive(Debug)]
@@ -51,23 +52,30 @@ struct WishedSchema {
     schema: Option<Value>,
 }
 
-/// Reads a body; the message of a fault says where in it.
+/// Reads a body, once; the message of a fault says what is wrong in it.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<(T, Hash), Refusal> {
-    let bad = |error: serde_json::Error| {
-        Refusal::bad_request(
-            "bad_body",
-            None,
-            format!("the body cannot be read: {error}"),
-        )
-    };
-    let parsed = serde_json::from_slice(body).map_err(bad)?;
-    let mut value: Value = serde_json::from_slice(body).map_err(bad)?;
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("stream");
-        fields.remove("stream_options");
-    }
+    let bad = |message: String| Refusal::bad_request("bad_body", None, message);
+    let mut value =
+        bounded_json::parse(body).map_err(|unread| bad(format!("the body {unread}")))?;
+    let digest = digest(&mut value);
+    let parsed = serde_json::from_value(value)
+        .map_err(|error| bad(format!("the body cannot be read: {error}")))?;
+    Ok((parsed, digest))
+}
+
+/// The digest of a body without how the answer is to be sent.
+fn digest(value: &mut Value) -> Hash {
+    const HOW: [&str; 2] = ["stream", "stream_options"];
+    let fields = value.as_object_mut();
+    let taken = fields.map(|fields| HOW.map(|name| (name, fields.remove(name))));
     // The fields of a parsed object are in order, so the same request has the same text.
-    Ok((parsed, Hash::of(value.to_string().as_bytes())))
+    let digest = Hash::of(value.to_string().as_bytes());
+    for (name, field) in taken.into_iter().flatten() {
+        if let Some(field) = field {
+            value[name] = field;
+        }
+    }
+    digest
 }
 
 /// The wish of a request: OpenAI's own field comes before ours.

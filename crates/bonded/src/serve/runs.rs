@@ -8,9 +8,11 @@ use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
 use tokio::sync::watch;
 
+use super::access::Caller;
 use super::answer::{self, Ended};
 use super::client::Client;
 use super::key::{self, Earlier, Key};
+use super::own::Own;
 use super::places::{Place, Places};
 use super::refusal::Refusal;
 use crate::keeping::Keeper;
@@ -92,24 +94,33 @@ impl Runs {
     }
 
     /// Goes on with a run that had stopped, or joins whoever does already.
-    pub(crate) fn go_on(self: &Arc<Self>, id: RunId, goal: Goal) -> Result<Client, Refusal> {
-        self.start(id, goal)
+    pub(crate) fn go_on(
+        self: &Arc<Self>,
+        caller: Caller,
+        id: RunId,
+        goal: Goal,
+    ) -> Result<Client, Refusal> {
+        self.start(caller, id, goal)
     }
 
     /// Begins a run, or joins the one that the key has begun before.
     pub(crate) async fn begin(
         self: &Arc<Self>,
+        caller: Caller,
+        own: Option<&Own>,
         key: Option<Key>,
         goal: Goal,
     ) -> Result<Client, Refusal> {
         let Some(key) = key else {
-            return self.start(Host::draw_id(), goal);
+            let id = own.map_or_else(Host::draw_id, Own::draw_id);
+            return self.start(caller, id, goal);
         };
+        let key = key.of_own(own);
         let _alone = self.keys.lock().await;
         let stored = key::stored(&*self.host.store, &key).await;
         let mut earlier = stored.map_err(|error| answer::internal(&error.to_string()))?;
         earlier.extend(self.under_way_of(&key));
-        self.start(key.choose(&earlier)?, goal)
+        self.start(caller, key.choose(&earlier)?, goal)
     }
 
     /// Runs that have not reached the store yet.
@@ -124,7 +135,7 @@ impl Runs {
         .collect()
     }
 
-    fn start(self: &Arc<Self>, id: RunId, goal: Goal) -> Result<Client, Refusal> {
+    fn start(self: &Arc<Self>, caller: Caller, id: RunId, goal: Goal) -> Result<Client, Refusal> {
         if self.end_all.is_cancelled() {
             return Err(Refusal::stopping());
         }
@@ -133,7 +144,7 @@ impl Runs {
             drive.join()?;
             return Ok(self.client(id, drive));
         }
-        let place = self.places.admit()?;
+        let place = self.places.admit(caller)?;
         let cancel = self.end_all.child_token();
         let (sender, ended) = watch::channel(None);
         under_way.begun += 1;

@@ -32,6 +32,12 @@ pub(crate) fn token_dir() -> Option<PathBuf> {
     Some(base.data_dir().join("bonded").join("tokens"))
 }
 
+/// Where the token of a server is that was given none.
+pub(crate) fn serve_token_file() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded").join("serve-token"))
+}
+
 /// Opens the store, making it where it is missing.
 pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(said)?;

@@ -9,16 +9,13 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use super::refusal::Refusal;
-
-/// How deep arrays and objects may lie in each other.
-const DEPTH_MAX: usize = 64;
-
-/// How many values a body may hold, counted by what separates them: each takes far more memory than the bytes in which
-/// it is written.
-const VALUES_MAX: usize = 100_000;
+use crate::bounded_json::{self, Unread, VALUES_MAX};
 
 /// How much of a body that is too large is still taken in: a client that is cut off while it sends never reads why.
 const DISCARDED_TIMES_MAX: usize = 2;
+
+/// How long a client may send nothing of a body that it has begun.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// What a body may be.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +35,7 @@ pub(super) async fn read(
         return Err(Refusal::too_large(bounds.bytes_max));
     }
     let read = tokio::time::timeout(bounds.timeout, collect(body, bounds.bytes_max)).await;
-    let Ok(bytes) = read else {
-        let message = "the body did not arrive in time; send it again";
-        return Err(Refusal::new("REQUEST_TIMEOUT", message));
-    };
-    let bytes = bytes?;
+    let bytes = read.unwrap_or_else(|_| Err(too_slow()))?;
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -54,10 +47,19 @@ pub(super) async fn read(
     parse(&bytes)
 }
 
+fn too_slow() -> Refusal {
+    let message = "the body did not arrive in time; send it again";
+    Refusal::new("REQUEST_TIMEOUT", message)
+}
+
 async fn collect(body: Body, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     let mut pieces = body.into_data_stream();
     let (mut bytes, mut received) = (vec![], 0_usize);
-    while let Some(piece) = pieces.next().await {
+    loop {
+        let piece = tokio::time::timeout(SILENCE_MAX, pieces.next()).await;
+        let Some(piece) = piece.map_err(|_| too_slow())? else {
+            break;
+        };
         let piece = piece.map_err(|error| Refusal::bad(format!("the body broke off: {error}")))?;
         received = received.saturating_add(piece.len());
         if received > bytes_max.saturating_mul(DISCARDED_TIMES_MAX) {
@@ -73,59 +75,18 @@ async fn collect(body: Body, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// Reads JSON that is UTF-8 and not too deep.
+/// Reads JSON within the bounds that hold for every server.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let at = error.valid_up_to();
-        Refusal::bad(format!(
-            "the body is not UTF-8: byte {at} belongs to no character"
-        ))
-    })?;
-    let measure = Measure::of(text);
-    if measure.depth > DEPTH_MAX {
-        let message = format!("the body is nested deeper than {DEPTH_MAX} levels");
-        return Err(Refusal::bad(message));
-    }
-    if measure.values > VALUES_MAX {
-        let message = format!("the body holds more than {VALUES_MAX} values; send less at a time");
-        let details = serde_json::json!({ "values_max": VALUES_MAX });
-        return Err(Refusal::new("PAYLOAD_TOO_LARGE", message).details(details));
-    }
-    serde_json::from_str(text)
-        .map_err(|error| Refusal::bad(format!("the body is not JSON: {error}")))
-}
-
-/// What a text will cost as JSON; found in one pass, whatever the text is.
-#[derive(Debug, Default)]
-struct Measure {
-    /// How deep brackets lie in each other, outside strings.
-    depth: usize,
-    /// Brackets that open, and commas: no fewer than there are values, but for one.
-    values: usize,
-}
-
-impl Measure {
-    fn of(text: &str) -> Self {
-        let mut measure = Self::default();
-        let (mut now, mut in_string, mut escaped) = (0_usize, false, false);
-        for byte in text.bytes() {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' if in_string => escaped = true,
-                b'"' => in_string = !in_string,
-                _ if in_string => {}
-                b'[' | b'{' => {
-                    now += 1;
-                    measure.depth = measure.depth.max(now);
-                    measure.values += 1;
-                }
-                b',' => measure.values += 1,
-                b']' | b'}' => now = now.saturating_sub(1),
-                _ => {}
+    bounded_json::parse(bytes).map_err(|unread| {
+        let message = format!("the body {unread}");
+        match unread {
+            Unread::TooManyValues => {
+                let details = serde_json::json!({ "values_max": VALUES_MAX });
+                Refusal::new("PAYLOAD_TOO_LARGE", message).details(details)
             }
+            _ => Refusal::bad(message),
         }
-        measure
-    }
+    })
 }
 
 fn announced(headers: &HeaderMap) -> Option<usize> {
@@ -138,40 +99,4 @@ fn is_json(headers: &HeaderMap) -> bool {
         .and_then(|value| value.to_str().ok());
     let essence = said.and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_is_read_and_everything_else_is_refused() {
-        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        let objects = |count: usize| format!("[{}1]", "{\"a\":1},".repeat(count)).into_bytes();
-        let rows: [(Vec<u8>, Option<&str>); 11] = [
-            (objects(VALUES_MAX / 2 - 1), None),
-            (objects(VALUES_MAX / 2), Some("more than 100000 values")),
-            (
-                format!("\"{}\"", ",[{".repeat(VALUES_MAX)).into_bytes(),
-                None,
-            ),
-            (br#"{"a": [1, "]]]]"]}"#.to_vec(), None),
-            (deep(DEPTH_MAX).into_bytes(), None),
-            (deep(DEPTH_MAX + 1).into_bytes(), Some("deeper than 64")),
-            ("[".repeat(1_000_000).into_bytes(), Some("deeper than 64")),
-            (br#""\"[[[""#.to_vec(), None),
-            (b"\"\xff\"".to_vec(), Some("not UTF-8")),
-            (b"{".to_vec(), Some("not JSON")),
-            (b"{} {}".to_vec(), Some("not JSON")),
-        ];
-        for (bytes, expected) in rows {
-            let refused = parse(&bytes).err().map(|refusal| refusal.message);
-            let fits = match (&refused, expected) {
-                (None, None) => true,
-                (Some(said), Some(part)) => said.contains(part),
-                _ => false,
-            };
-            assert!(fits, "{refused:?}, not {expected:?}");
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bonded_kernel::Hash;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ impl Served for Fixture {
         })
     }
 
-    fn mark<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<u64, Fault>> {
+    fn mark<'a>(&'a self, _: Hash, _: &'a str) -> BoxFuture<'a, Result<u64, Fault>> {
         Box::pin(async { Ok(0) })
     }
 

@@ -12,11 +12,15 @@ mod http;
 #[expect(dead_code, reason = "nobody chats here")]
 mod served;
 
+#[path = "../../src/bounded_json.rs"]
+mod bounded_json;
 #[path = "../../src/serve/connection.rs"]
 #[expect(dead_code, reason = "the suite's connections are not waited for")]
 mod connection;
 #[path = "../../src/event_stream.rs"]
 mod event_stream;
+#[path = "../../src/serve/guests.rs"]
+mod guests;
 #[path = "../../src/mcp/layer/mod.rs"]
 #[expect(
     dead_code,
@@ -27,6 +31,8 @@ mod layer;
 mod loopback;
 #[path = "../../src/serve/stall.rs"]
 mod stall;
+#[path = "../../src/serve/unread.rs"]
+mod unread;
 
 mod asking;
 mod calls;

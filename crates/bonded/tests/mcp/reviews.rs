@@ -146,7 +146,13 @@ fn a_question_is_taken_back_when_its_call_is_cancelled_and_the_run_still_waits()
 
 #[test]
 fn over_http_the_question_comes_on_the_calls_own_stream_and_only_its_session_can_answer() {
-    let flags = ["--mcp", "--mcp-ask-client", "--token", "alpha,beta"];
+    let flags = [
+        "--mcp",
+        "--mcp-ask-client",
+        "--token",
+        "alpha,beta",
+        "--shared-dir",
+    ];
     let served = Served::start_in(place(), &["agent"], &flags);
     let both = "\r\nAccept: application/json, text/event-stream";
     let session = |token: &str| {

@@ -85,6 +85,10 @@ impl Served {
                 .filter(|_| !elsewhere)
                 .map(|word| (*word).to_owned()),
         );
+        let has_tokens = flags.iter().any(|flag| flag.starts_with("--token"));
+        if !has_tokens {
+            words.push("--no-token".into());
+        }
         let usual = ["--tooling-transport", "native"];
         words.extend(usual.iter().chain(flags).map(|word| (*word).to_owned()));
         let mut child = start(&mut place.command(&words));

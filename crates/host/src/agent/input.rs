@@ -1,5 +1,6 @@
 //! The input of an agent, checked before anything runs.
 
+use bonded_kernel::Schema;
 use serde_json::Value;
 
 use super::{Agent, AgentError};
@@ -26,15 +27,12 @@ pub(super) fn check(agent: &Agent, input: &str) -> Result<(), AgentError> {
         place,
         why,
     };
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| invalid("its schema".into(), error.to_string()))?;
-    validator.validate(&value).map_err(|error| {
-        let path = error.instance_path().to_string();
-        let place = if path.is_empty() {
-            "input".into()
-        } else {
-            path
+    let schema = Schema::new(schema).map_err(|why| invalid("its schema".into(), why))?;
+    schema.check(&value).map_err(|misfit| {
+        let place = match misfit.place.is_empty() {
+            true => "input".into(),
+            false => misfit.place,
         };
-        invalid(place, error.masked().to_string())
+        invalid(place, misfit.why)
     })
 }

@@ -206,8 +206,9 @@ fn check(schema: Value) -> Result<Value, String> {
     if !schema.is_object() {
         return Err("it must be an object".into());
     }
+    bonded_kernel::check_schema_size(&schema)?;
     jsonschema::meta::validate(&schema).map_err(|error| error.to_string())?;
-    jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
+    bonded_kernel::Schema::new(&schema)?;
     Ok(schema)
 }
 

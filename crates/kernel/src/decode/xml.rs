@@ -149,7 +149,31 @@ pub struct XmlFound {
 }
 
 /// Finds the calls in a reply's text. Of a numbered slot the first tag counts, of a reserved slot the last.
+///
+/// What stands inside a tag is never looked at for others: a tag without its end is the end of what is read, and one
+/// that is no call is passed over as a whole.
 pub fn find_tags(text: &str, nonce: &str, offered: &[Slot], finish: Finish) -> XmlFound {
+    find(text, nonce, offered, finish, Inside::IsText)
+}
+
+/// The same as logs have it that are older than that rule.
+pub(crate) fn find_tags_reading_on(
+    text: &str,
+    nonce: &str,
+    offered: &[Slot],
+    finish: Finish,
+) -> XmlFound {
+    find(text, nonce, offered, finish, Inside::IsReadOn)
+}
+
+/// What is done with what stands inside a tag that is no call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inside {
+    IsText,
+    IsReadOn,
+}
+
+fn find(text: &str, nonce: &str, offered: &[Slot], finish: Finish, inside: Inside) -> XmlFound {
     let mut search = Search {
         nonce,
         offered,
@@ -164,7 +188,10 @@ pub fn find_tags(text: &str, nonce: &str, offered: &[Slot], finish: Finish) -> X
             Ok(used) => used,
             Err((reason, used)) => {
                 search.ignore(tag, reason);
-                used
+                match inside {
+                    Inside::IsText => used.max(search.passed_over(tag, reason)),
+                    Inside::IsReadOn => used,
+                }
             }
         };
         rest = tag.get(used..).unwrap_or_default();
@@ -220,6 +247,24 @@ impl Search<'_> {
         Ok(used)
     }
 
+    /// How much of the text belongs to a tag of ours that is no call: up to its end, and everything where it has none.
+    fn passed_over(&self, text: &str, reason: IgnoreReason) -> usize {
+        match reason {
+            IgnoreReason::WrongNonce | IgnoreReason::UsedTwice | IgnoreReason::Blank => return 0,
+            IgnoreReason::Malformed | IgnoreReason::Unclosed => return text.len(),
+            IgnoreReason::NotOffered | IgnoreReason::NoTool | IgnoreReason::WrongTool => {}
+        }
+        let Ok(opening) = Opening::read(text, self.nonce) else {
+            return text.len();
+        };
+        let close = format!("</{}{}-{}>", &TAG[1..], self.nonce, opening.slot);
+        let body = text.get(opening.bytes..).unwrap_or_default();
+        match body.find(&close) {
+            Some(end) => opening.bytes + end + close.len(),
+            None => text.len(),
+        }
+    }
+
     /// Notes that the final report has no closing tag.
     fn unclosed(&mut self) -> UnclosedFinal {
         *self
@@ -268,5 +313,23 @@ fn tool_of<'a>(opening: &Opening<'a>, slot: Slot) -> Result<&'a str, IgnoreReaso
         (Some(tool), Some(own)) if tool != own => Err(IgnoreReason::WrongTool),
         (Some(tool), _) => Ok(tool),
         (None, own) => own.ok_or(IgnoreReason::NoTool),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a run did is what its log says: a rule that came later changes nothing of it.
+    #[test]
+    fn a_log_from_before_the_rule_reads_on_inside_a_tag_without_its_end() {
+        let text =
+            "<ai-agent-n-0001 tool=\"a\">half <ai-agent-n-0002 tool=\"b\">{}</ai-agent-n-0002>";
+        let offered = [Slot::Numbered(1), Slot::Numbered(2)];
+        let old = find_tags_reading_on(text, "n", &offered, Finish::Length);
+        assert_eq!(old.calls.len(), 1);
+        let new = find_tags(text, "n", &offered, Finish::Length);
+        assert_eq!(new.calls, []);
+        assert_eq!(old.ignored, new.ignored);
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{ReportFault, ReportSpec, ReportWarning};
 use crate::decode::repair;
+use crate::schema::{Misfit, Schema};
 
 /// So many texts inside a report are parsed before it is refused.
 const ROUNDS_MAX: usize = 4;
@@ -16,14 +17,14 @@ pub(super) fn fit(
     warnings: &mut Vec<ReportWarning>,
 ) -> Result<Value, ReportFault> {
     let any_document = serde_json::json!({ "type": ["object", "array"] });
-    let validator = validator(schema.unwrap_or(&any_document))?;
+    let checking = recorded(schema.unwrap_or(&any_document))?;
     for _ in 0..ROUNDS_MAX {
-        let Err(error) = validator.validate(&value) else {
+        let Err(misfit) = checking.check(&value) else {
             return Ok(value);
         };
-        let place = error.instance_path().to_string();
+        let place = misfit.place.clone();
         let Some(parsed) = value.pointer(&place).and_then(parsed_text) else {
-            return Err(invalid(&error));
+            return Err(invalid(misfit));
         };
         if let Some(slot) = value.pointer_mut(&place) {
             *slot = parsed;
@@ -32,9 +33,9 @@ pub(super) fn fit(
             place: shown(&place),
         });
     }
-    match validator.validate(&value) {
+    match checking.check(&value) {
         Ok(()) => Ok(value),
-        Err(error) => Err(invalid(&error)),
+        Err(misfit) => Err(invalid(misfit)),
     }
 }
 
@@ -44,19 +45,19 @@ impl ReportSpec {
         let Some(schema) = &self.schema else {
             return Ok(());
         };
-        validator(schema).map(|_| ())
+        let usable = Schema::new(schema).map(|_| ());
+        usable.map_err(|why| ReportFault::BadSchema { why })
     }
 }
 
-fn validator(schema: &Value) -> Result<jsonschema::Validator, ReportFault> {
-    jsonschema::validator_for(schema).map_err(|error| ReportFault::BadSchema {
-        why: error.to_string(),
-    })
+/// The schema of a run, which was checked before the run began.
+fn recorded(schema: &Value) -> Result<Schema, ReportFault> {
+    Schema::compile(schema).map_err(|why| ReportFault::BadSchema { why })
 }
 
 /// Whether a value fits as it stands.
 pub(super) fn fits(schema: &Value, value: &Value) -> bool {
-    validator(schema).is_ok_and(|validator| validator.is_valid(value))
+    recorded(schema).is_ok_and(|schema| schema.fits(value))
 }
 
 fn parsed_text(value: &Value) -> Option<Value> {
@@ -68,11 +69,10 @@ fn parsed_text(value: &Value) -> Option<Value> {
     (!parsed.is_cut()).then_some(parsed.value)
 }
 
-/// The reason does not repeat the value: it may be long, and the model has it.
-fn invalid(error: &jsonschema::ValidationError<'_>) -> ReportFault {
+fn invalid(misfit: Misfit) -> ReportFault {
     ReportFault::Invalid {
-        place: shown(&error.instance_path().to_string()),
-        why: error.masked().to_string(),
+        place: shown(&misfit.place),
+        why: misfit.why,
     }
 }
 

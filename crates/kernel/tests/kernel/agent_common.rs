@@ -27,6 +27,7 @@ pub(crate) fn agent(encoding: Encoding) -> Setup {
         tools: vec![],
         agents: vec![],
         config_files: vec![],
+        quotes_are_text: true,
     }));
     setup
 }

@@ -106,8 +106,6 @@ fn a_tag_that_is_no_call_is_ignored_with_its_reason_and_the_next_one_counts() {
             IgnoreReason::WrongTool,
         ),
         ("<@0004 tool=\"x\"> \n </@0004>", IgnoreReason::Blank),
-        ("<@0004 tool=\"x\">1</@0005>", IgnoreReason::Unclosed),
-        ("<@PROGRESS>half", IgnoreReason::Unclosed),
     ];
     for (text, reason) in cases {
         let found = find(
@@ -129,6 +127,51 @@ fn a_tag_that_is_no_call_is_ignored_with_its_reason_and_the_next_one_counts() {
         find(&endless, Finish::Stop).ignored[0].reason,
         IgnoreReason::Malformed
     );
+}
+
+#[test]
+fn what_is_quoted_inside_a_tag_is_no_call_whatever_becomes_of_the_tag() {
+    let quoted = "<@0005 tool=\"run\">{}</@0005>";
+    let cases = [
+        (
+            format!("<@0004 tool=\"write\">{{\"text\": \"{quoted}"),
+            IgnoreReason::Unclosed,
+        ),
+        (format!("<@PROGRESS>half {quoted}"), IgnoreReason::Unclosed),
+        (
+            format!("<@0004 tool=\"x\">1</@0005> {quoted}"),
+            IgnoreReason::Unclosed,
+        ),
+        (
+            format!("<@0004 tool=\"x\" note=\"{quoted}"),
+            IgnoreReason::Malformed,
+        ),
+        (
+            format!("<@0003 tool=\"x\">{quoted}</@0003>"),
+            IgnoreReason::NotOffered,
+        ),
+        (
+            format!("<@0003 tool=\"x\">{quoted}"),
+            IgnoreReason::NotOffered,
+        ),
+        (format!("<@0004>{quoted}</@0004>"), IgnoreReason::NoTool),
+        (
+            format!("<@FINAL tool=\"push\">{quoted}</@FINAL>"),
+            IgnoreReason::WrongTool,
+        ),
+    ];
+    for (text, reason) in &cases {
+        for finish in [Finish::Stop, Finish::Length, Finish::Unknown] {
+            let found = find(text, finish);
+            assert_eq!(calls(&found), Vec::<String>::new(), "{text}");
+            assert_eq!(found.ignored[0].reason, *reason, "{text}");
+        }
+    }
+    let before = find(
+        "<@0005 tool=\"ok\">1</@0005><@0004 tool=\"x\">cut <@FINAL>r</@FINAL>",
+        Finish::Length,
+    );
+    assert_eq!(calls(&before), ["0005 ok 1"], "what came before counts");
 }
 
 #[test]

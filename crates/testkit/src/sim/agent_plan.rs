@@ -24,6 +24,7 @@ pub(crate) fn make_agent(seed: u64, config: &mut RunConfig) {
         tools: vec![],
         agents: vec![],
         config_files: vec![],
+        quotes_are_text: true,
     }));
     if rng.chance(600) {
         give_windows(rng, config);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Catalog, ToolEffect, ToolSpec};
+use bonded_kernel::{Catalog, Schema, ToolEffect, ToolSpec};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
 use rmcp::service::ServiceError;
 use serde_json::Value;
@@ -177,9 +177,9 @@ fn schema_of(tool: &Value) -> Result<Value, String> {
             "its input schema has {bytes} bytes, more than the {SCHEMA_BYTES_MAX} that a model is shown"
         ));
     }
-    match jsonschema::validator_for(&schema) {
+    match Schema::new(&schema) {
         Ok(_) => Ok(schema),
-        Err(error) => Err(format!("its input schema is not usable: {error}")),
+        Err(why) => Err(format!("its input schema is not usable: {why}")),
     }
 }
 

@@ -64,9 +64,9 @@ fn as_object(fields: &Map<String, Value>) -> Result<Value, RestError> {
 
 /// Whether a schema can check arguments.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
+    bonded_kernel::check_schema_size(schema)?;
     jsonschema::meta::validate(schema).map_err(|error| error.to_string())?;
-    let compiled = jsonschema::validator_for(schema);
-    compiled.map(drop).map_err(|error| error.to_string())
+    bonded_kernel::Schema::new(schema).map(drop)
 }
 
 /// A place that no argument can fill is a slip of the pen.

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fault::{Fault, INTERNAL, PARSE};
+use crate::bounded_json;
 
 pub(super) type Params = Map<String, Value>;
 
@@ -82,8 +83,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
         id: id.clone(),
         fault,
     };
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        let message = format!("the message is not JSON: {error}");
+    let value = bounded_json::parse(bytes).map_err(|unread| {
+        let message = format!("the message {unread}");
         misread(&Value::Null, Fault::new(PARSE, message))
     })?;
     let Value::Object(mut fields) = value else {

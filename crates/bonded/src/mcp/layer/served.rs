@@ -20,7 +20,7 @@ pub(crate) trait Served: Send + Sync + 'static {
     fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>>;
 
     /// Where a resource stands now, for whoever wants to be told of its changes.
-    fn mark<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>>;
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>>;
 
     /// Waits until a resource has gone beyond a mark, and gives the next one; `None` if it changes no more.
     fn changed<'a>(&'a self, uri: &'a str, mark: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>>;

@@ -248,7 +248,7 @@ impl UnderWay {
     }
 
     async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, Fault> {
-        let mark = served.mark(uri).await?;
+        let mark = served.mark(self.session.caller, uri).await?;
         let stop = self.session.over.child_token();
         let mut watched = lock(&self.session.watched);
         if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::served::Outbox;
 use super::session::Session;
 
+/// How many sessions each caller may have.
 const SESSIONS_MAX: usize = 1024;
 /// A client that has asked nothing for so long must say hello again.
 const IDLE_MAX: Duration = Duration::from_secs(3600);
@@ -62,10 +63,11 @@ impl Sessions {
     ) -> Option<String> {
         let mut kept = lock(&self.0);
         forget_idle(&mut kept, IDLE_MAX);
-        if kept.len() >= SESSIONS_MAX {
-            forget_oldest(&mut kept);
+        let caller = session.caller;
+        if count(&kept, caller) >= SESSIONS_MAX {
+            forget_oldest(&mut kept, caller);
         }
-        if kept.len() >= SESSIONS_MAX {
+        if count(&kept, caller) >= SESSIONS_MAX {
             return None;
         }
         let id = Host::draw_id().to_string();
@@ -119,8 +121,16 @@ fn forget_idle(kept: &mut BTreeMap<String, Kept>, idle_max: Duration) {
     });
 }
 
-fn forget_oldest(kept: &mut BTreeMap<String, Kept>) {
-    let unused = kept.iter().filter(|(_, kept)| kept.is_unused());
+fn count(kept: &BTreeMap<String, Kept>, caller: Hash) -> usize {
+    let of_caller = kept.values().filter(|kept| kept.session.caller == caller);
+    of_caller.count()
+}
+
+/// A caller makes room among its own sessions: those of others are none of its business.
+fn forget_oldest(kept: &mut BTreeMap<String, Kept>, caller: Hash) {
+    let unused = kept
+        .iter()
+        .filter(|(_, kept)| kept.session.caller == caller && kept.is_unused());
     let oldest = unused.min_by_key(|(_, kept)| kept.used);
     if let Some(id) = oldest.map(|(id, _)| id.clone())
         && let Some(kept) = kept.remove(&id)
@@ -177,5 +187,17 @@ mod tests {
         let news = listening.begin();
         assert!(news.is_some() && keep(&sessions, caller).is_none());
         drop(held);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_sessions_of_one_caller_take_none_of_anothers() {
+        let sessions = Sessions::default();
+        let (own, other) = (Hash::of(b"own"), Hash::of(b"other"));
+        let id = keep(&sessions, own).expect("there is room");
+        for _ in 0..SESSIONS_MAX + 100 {
+            assert!(keep(&sessions, other).is_some());
+        }
+        assert!(sessions.find(&id, own).is_some());
+        assert_eq!(count(&lock(&sessions.0), other), SESSIONS_MAX);
     }
 }

@@ -1,12 +1,13 @@
 //! The end of a login: the browser comes back to a port of this machine, with a code.
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use reqwest::Url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::document::IssuerMetadata;
 use super::error::{OauthError, shown};
@@ -16,7 +17,7 @@ const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// How long one visitor may take to say what it wants.
 const VISITOR_TIMEOUT: Duration = Duration::from_secs(5);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-const VISITORS_MAX: usize = 16;
+const VISITORS_MAX: usize = 64;
 const PATH: &str = "/callback";
 
 #[derive(Debug)]
@@ -59,10 +60,13 @@ impl Redirect {
         issuer: &IssuerMetadata,
     ) -> Result<String, OauthError> {
         let mut visitors = JoinSet::new();
+        let mut in_order = VecDeque::new();
         loop {
             let heard = tokio::select! {
-                Ok((visitor, _)) = self.listener.accept(), if visitors.len() < VISITORS_MAX => {
-                    visitors.spawn(tokio::time::timeout(VISITOR_TIMEOUT, target(visitor)));
+                Ok((visitor, _)) = self.listener.accept() => {
+                    let visit = tokio::time::timeout(VISITOR_TIMEOUT, target(visitor));
+                    in_order.push_back(visitors.spawn(visit));
+                    send_away(&mut in_order);
                     continue;
                 }
                 Some(heard) = visitors.join_next() => heard,
@@ -72,21 +76,34 @@ impl Redirect {
                     continue;
                 }
             };
-            let Ok(Ok(Some((mut visitor, heard)))) = heard else {
+            let Ok(Ok(Some((visitor, heard)))) = heard else {
                 continue;
             };
             let brought = brought(&heard, state, issuer);
-            // Whether the page is seen does not matter.
-            let said = answer(&mut visitor, &brought);
-            let _ = tokio::time::timeout(VISITOR_TIMEOUT, said).await;
+            // Whether the page is seen does not matter, and nobody waits for a stranger to read one.
+            let said = tokio::time::timeout(VISITOR_TIMEOUT, answer(visitor, page(&brought)));
             match brought {
-                Brought::Code(code) => return Ok(code),
+                Brought::Code(code) => {
+                    let _unseen = said.await;
+                    return Ok(code);
+                }
                 Brought::Error(error) => {
+                    let _unseen = said.await;
                     let issuer = issuer.issuer.clone();
                     return Err(OauthError::Refused { issuer, error });
                 }
-                Brought::Nothing => {}
+                Brought::Nothing => drop(tokio::spawn(said)),
             }
+        }
+    }
+}
+
+/// Whoever has said nothing for longest makes room: a browser speaks as soon as it has come.
+fn send_away(in_order: &mut VecDeque<AbortHandle>) {
+    in_order.retain(|visit| !visit.is_finished());
+    while in_order.len() > VISITORS_MAX {
+        if let Some(oldest) = in_order.pop_front() {
+            oldest.abort();
         }
     }
 }
@@ -105,19 +122,22 @@ async fn target(mut visitor: TcpStream) -> Option<(TcpStream, String)> {
     Some((visitor, target))
 }
 
-async fn answer(visitor: &mut TcpStream, brought: &Brought) -> std::io::Result<()> {
+fn page(brought: &Brought) -> String {
     let (status, text) = match brought {
         Brought::Code(_) => (200, "Logged in. You can close this page."),
         Brought::Error(_) => (200, "The login was refused. You can close this page."),
         Brought::Nothing => (404, "Nothing is here."),
     };
     let page = format!("<!doctype html><title>bonded</title><p>{text}\n");
-    let whole = format!(
+    format!(
         "HTTP/1.1 {status} So\r\nconnection: close\r\ncontent-type: text/html\r\nreferrer-policy: \
          no-referrer\r\ncontent-length: {}\r\n\r\n{page}",
         page.len()
-    );
-    visitor.write_all(whole.as_bytes()).await?;
+    )
+}
+
+async fn answer(mut visitor: TcpStream, page: String) -> std::io::Result<()> {
+    visitor.write_all(page.as_bytes()).await?;
     visitor.shutdown().await
 }
 
@@ -185,6 +205,27 @@ mod tests {
             issuer.authorization_response_iss_parameter_supported = says_iss;
             assert_eq!(brought(target, "s", &issuer), expected, "{target}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_browser_is_heard_however_many_strangers_say_nothing() {
+        let redirect = Redirect::bind(None).await.expect("a port is free");
+        let address = redirect.listener.local_addr().expect("it is bound");
+        let issuer = IssuerMetadata::assumed(&"https://i/".parse().expect("a URL"));
+        let strangers = async {
+            let mut silent = vec![];
+            for _ in 0..300 {
+                silent.push(TcpStream::connect(address).await.expect("it is open"));
+            }
+            let mut browser = TcpStream::connect(address).await.expect("it is open");
+            let asked = b"GET /callback?code=c&state=s HTTP/1.1\r\n\r\n";
+            browser.write_all(asked).await.expect("it can be sent");
+            (silent, browser)
+        };
+        let both = async { tokio::join!(redirect.code("s", &issuer), strangers) };
+        let heard = tokio::time::timeout(VISITOR_TIMEOUT / 2, both).await;
+        let (code, _open) = heard.expect("nobody is waited for");
+        assert_eq!(code.expect("it knows the state"), "c");
     }
 
     proptest! {

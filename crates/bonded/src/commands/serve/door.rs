@@ -1,0 +1,158 @@
+//! Who is let in: the tokens that were given, else one of this person's own.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::args::ServeArgs;
+use crate::error::{CliError, Code};
+use crate::serve::{self, Apart, Tokens};
+use crate::{output, settings};
+
+const TOKEN_BYTES_MAX: u64 = 4096;
+
+/// The tokens of a server that listens there. A server has one, unless the person says otherwise.
+pub(super) fn tokens(
+    args: &ServeArgs,
+    listen: &str,
+    addresses: &[SocketAddr],
+) -> Result<Tokens, CliError> {
+    let given = given(args)?;
+    if !given.is_empty() {
+        return Ok(given);
+    }
+    if serve::needs_tokens(addresses) {
+        return Err(no_token(listen));
+    }
+    if args.no_token {
+        let message = "warning: there is no token: every user of this machine can have the agents work as you";
+        output::stderr(message);
+        return Ok(Tokens::default());
+    }
+    let path = settings::serve_token_file().ok_or_else(|| {
+        let message = "there is no token, and no home to keep one in";
+        CliError::new(Code::Usage, message)
+            .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")
+    })?;
+    let token = own_token(&path).map_err(|why| {
+        let message = format!("the token of this server in {}: {why}", path.display());
+        CliError::new(Code::Usage, message)
+            .hint("remove the file, and another one is made; or give a token: --token-file FILE")
+    })?;
+    output::stderr(&format!(
+        "clients send the token in {}: Authorization: Bearer TOKEN (--no-token serves all users of this machine)",
+        path.display()
+    ));
+    Ok(Tokens::new([token.as_str()]))
+}
+
+/// The directories of clients that are kept apart, which the person is told of.
+pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>, CliError> {
+    let Some(dir) = apart.dir() else {
+        return Ok(vec![]);
+    };
+    output::stderr(&format!(
+        "each of the {} tokens has a directory of its own in {} (--shared-dir lets all work in that one)",
+        tokens.count(),
+        dir.display()
+    ));
+    apart.make_all(tokens).map_err(|error| {
+        let message = format!(
+            "a directory for each token cannot be made in {}: {error}",
+            dir.display()
+        );
+        CliError::new(Code::Workdir, message)
+            .hint("choose another directory: -C DIR, or let all clients share it: --shared-dir")
+    })
+}
+
+/// What the command line, the environment and a file say.
+fn given(args: &ServeArgs) -> Result<Tokens, CliError> {
+    let in_file = match &args.token_file {
+        None => String::new(),
+        Some(path) => std::fs::read_to_string(path).map_err(|error| {
+            let message = format!("cannot read the tokens in {}: {error}", path.display());
+            CliError::new(Code::Usage, message)
+        })?,
+    };
+    let lines = in_file.lines().map(str::trim);
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    if let (Some(path), []) = (&args.token_file, lines.as_slice()) {
+        let message = format!("there is no token in {}", path.display());
+        return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
+    }
+    let said = args.tokens.iter().map(|token| token.trim());
+    let tokens: Vec<&str> = said.chain(lines).collect();
+    if tokens.iter().any(|token| token.is_empty()) {
+        let message = "a token is empty; it would let everybody in";
+        return Err(CliError::new(Code::Usage, message));
+    }
+    Ok(Tokens::new(tokens))
+}
+
+fn no_token(listen: &str) -> CliError {
+    let message =
+        format!("--listen {listen} lets other machines ask the agents, and there is no token");
+    CliError::new(Code::Usage, message)
+        .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")
+        .hint("or listen on this machine only: --listen 127.0.0.1:8130")
+}
+
+/// The person's own token, which is made where there is none.
+fn own_token(path: &Path) -> Result<String, String> {
+    match open(path) {
+        Ok(file) => read(file),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            make(path).map_err(|error| error.to_string())?;
+            // Another server that starts just now may have been faster.
+            open(path).map_err(|error| error.to_string()).and_then(read)
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
+fn read(file: File) -> Result<String, String> {
+    let about = file.metadata().map_err(|error| error.to_string())?;
+    let own = rustix::process::geteuid().as_raw();
+    if !about.is_file() || about.uid() != own || about.mode() & 0o077 != 0 {
+        return Err("others than you may read or write it".into());
+    }
+    let mut token = String::new();
+    let mut limited = file.take(TOKEN_BYTES_MAX);
+    limited
+        .read_to_string(&mut token)
+        .map_err(|error| error.to_string())?;
+    match token.trim() {
+        "" => Err("it is empty".into()),
+        token => Ok(token.to_owned()),
+    }
+}
+
+/// Writes a new token whole, or leaves the one of somebody faster.
+fn make(path: &Path) -> std::io::Result<()> {
+    let dir: PathBuf = path.parent().unwrap_or(Path::new(".")).to_owned();
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(&dir)?;
+    let token = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string());
+    writeln!(file, "{}", token.concat())?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.error),
+        _ => Ok(()),
+    }
+}

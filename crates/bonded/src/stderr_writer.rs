@@ -1,0 +1,74 @@
+//! What a server says of itself, written by a thread of its own: whoever started the server may have stopped reading,
+//! and nobody who is served may wait for that.
+
+use std::io::{self, Write as _};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// How many lines may wait for a reader.
+const WAITING_MAX: usize = 1024;
+
+enum Said {
+    Line(String),
+    /// Everything before it was written.
+    Mark(SyncSender<()>),
+}
+
+static WRITER: OnceLock<SyncSender<Said>> = OnceLock::new();
+static UNSAID: AtomicU64 = AtomicU64::new(0);
+
+/// From now on nobody waits for stderr.
+pub(crate) fn begin() {
+    WRITER.get_or_init(|| {
+        let (sender, lines) = sync_channel(WAITING_MAX);
+        // Without the thread, lines are counted and not written: the server works all the same.
+        let _none = thread::Builder::new()
+            .name("stderr".into())
+            .spawn(move || write_all(&lines));
+        sender
+    });
+}
+
+/// Takes a line, where [`begin`] was called; else gives it back.
+pub(crate) fn take(line: String) -> Option<String> {
+    let Some(writer) = WRITER.get() else {
+        return Some(line);
+    };
+    if writer.try_send(Said::Line(line)).is_err() {
+        UNSAID.fetch_add(1, Ordering::Relaxed);
+    }
+    None
+}
+
+/// Waits until what was said is written, but not for long.
+pub(crate) fn settle(patience: Duration) {
+    if let Some(writer) = WRITER.get() {
+        let (sender, written) = sync_channel(1);
+        if writer.try_send(Said::Mark(sender)).is_ok() {
+            // A reader that is gone does not come back now.
+            let _unwritten = written.recv_timeout(patience);
+        }
+    }
+}
+
+fn write_all(lines: &Receiver<Said>) {
+    for said in lines {
+        let unsaid = UNSAID.swap(0, Ordering::Relaxed);
+        if unsaid > 0 {
+            write(&format!("{unsaid} lines were left out: nobody read them"));
+        }
+        match said {
+            Said::Line(line) => write(&line),
+            Said::Mark(written) => {
+                let _gone = written.try_send(());
+            }
+        }
+    }
+}
+
+fn write(line: &str) {
+    let _unread = writeln!(io::stderr().lock(), "{line}");
+}

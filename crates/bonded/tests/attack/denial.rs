@@ -1,1 +1,0 @@
-//! Denial of service, and other users of the machine.
