@@ -147,6 +147,9 @@ pub fn check_size(schema: &Value) -> Result<(), String> {
         ));
     }
     let weight = Weight::of(schema);
+    if weight.is_too_deep {
+        return Err("its parts lie in each other, or refer to each other, too deep".to_owned());
+    }
     if weight.patterns > PATTERNS_MAX {
         return Err(
             "its patterns take too much memory: use fewer, or shorter repetitions".to_owned(),

@@ -9,6 +9,8 @@ use super::weight::{looks_around, of_value, pattern_weight};
 
 /// How many pairs of schema and value are looked at.
 const PAIRS_MAX: u32 = 400_000;
+/// How deep the pairs may lie in each other: whoever goes after them has a stack.
+pub(super) const DEPTH_MAX: u32 = 400;
 /// What a pattern that may go back over its text is taken for.
 const LOOKING_AROUND: u64 = 4_000;
 /// What the schema of schemas takes for each part of a value, where a reference leads there.
@@ -71,6 +73,7 @@ pub(super) struct Walk<'s> {
     open: BTreeMap<Pair, usize>,
     /// The least deep of those that were come to again.
     met: usize,
+    depth: u32,
     #[cfg(test)]
     circles: u32,
 }
@@ -83,6 +86,7 @@ impl<'s> Walk<'s> {
             known: BTreeMap::new(),
             open: BTreeMap::new(),
             met: usize::MAX,
+            depth: 0,
             #[cfg(test)]
             circles: 0,
         }
@@ -105,9 +109,16 @@ impl<'s> Walk<'s> {
 
     fn at(&mut self, schema: &'s Value, value: &Value) -> Option<Cost> {
         self.pairs += 1;
-        if self.pairs > PAIRS_MAX {
+        if self.pairs > PAIRS_MAX || self.depth > DEPTH_MAX {
             return None;
         }
+        self.depth += 1;
+        let cost = self.within(schema, value)?;
+        self.depth -= 1;
+        Some(cost)
+    }
+
+    fn within(&mut self, schema: &'s Value, value: &Value) -> Option<Cost> {
         let Value::Object(keywords) = schema else {
             return Some(Cost::ONE);
         };

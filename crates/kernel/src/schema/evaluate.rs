@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value};
 
+use super::cost::DEPTH_MAX;
 use super::reference::pointed;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -54,6 +55,7 @@ pub(super) fn fits(root: &Value, value: &Value, steps_max: u64) -> Option<bool> 
     let mut evaluation = Evaluation {
         root,
         left: steps_max,
+        depth: 0,
         known: BTreeMap::new(),
         circles: 0,
     };
@@ -63,6 +65,7 @@ pub(super) fn fits(root: &Value, value: &Value, steps_max: u64) -> Option<bool> 
 struct Evaluation<'s> {
     root: &'s Value,
     left: u64,
+    depth: u32,
     /// What came of the targets of references; `None` while they are under way.
     known: BTreeMap<(usize, usize), Option<bool>>,
     /// How often a pair was come to that is still under way.
@@ -72,6 +75,16 @@ struct Evaluation<'s> {
 impl<'s> Evaluation<'s> {
     fn at(&mut self, schema: &'s Value, value: &Value) -> Option<bool> {
         self.left = self.left.checked_sub(1)?;
+        if self.depth > DEPTH_MAX {
+            return None;
+        }
+        self.depth += 1;
+        let fits = self.within(schema, value)?;
+        self.depth -= 1;
+        Some(fits)
+    }
+
+    fn within(&mut self, schema: &'s Value, value: &Value) -> Option<bool> {
         match schema {
             Value::Bool(fits) => Some(*fits),
             Value::Object(keywords) => {

@@ -106,6 +106,30 @@ fn a_schema_that_is_a_book_or_a_heap_of_patterns_is_refused() {
 }
 
 #[test]
+fn a_chain_of_references_is_followed_only_so_far() {
+    // Whichever end is looked at first.
+    let name = |number: usize, forwards: bool| match forwards {
+        true => format!("n{number:05}"),
+        false => format!("n{:05}", 20_000 - number),
+    };
+    for forwards in [true, false] {
+        let chain = |links: usize| {
+            let mut definitions: serde_json::Map<String, Value> = (0..links)
+                .map(|number| {
+                    let next = format!("#/$defs/{}", name(number + 1, forwards));
+                    (name(number, forwards), json!({ "$ref": next }))
+                })
+                .collect();
+            definitions.insert(name(links, forwards), json!({ "type": "string" }));
+            json!({ "$ref": format!("#/$defs/{}", name(0, forwards)), "$defs": definitions })
+        };
+        assert_eq!(check(&chain(100), &json!("x")), Ok(()));
+        assert!(check(&chain(100), &json!(1)).is_err());
+        assert!(Schema::new(&chain(9000)).is_err());
+    }
+}
+
+#[test]
 fn a_pattern_that_goes_back_over_its_text_comes_to_an_end() {
     let schema = json!({ "items": { "pattern": "^(?=(a+)+$)(a|aa)+$" } });
     let texts: Vec<Value> = (0..3000)

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::reference::{REFERENCES, pointed};
 
+/// How deep schemas may lie in each other, references written out: what checks them has a stack.
+const DEPTH_MAX: u32 = 300;
 /// How many bytes of a text count as much as another value.
 const BYTES_PER_STEP: u64 = 16;
 /// Patterns that are heavier are looked at together with the text that they are held against.
@@ -19,6 +21,8 @@ pub(super) struct Weight {
     /// How many steps one value takes at most; `None` where it goes round in a circle, or depends on more.
     steps: Option<u64>,
     pub(super) patterns: u64,
+    /// Whether its parts lie in each other, or refer to each other, deeper than is followed.
+    pub(super) is_too_deep: bool,
 }
 
 impl Weight {
@@ -27,11 +31,14 @@ impl Weight {
             root: schema,
             known: BTreeMap::new(),
             depends: false,
+            depth: 0,
         };
-        let steps = count.steps(schema);
+        let sum = count.sum(schema);
+        let is_too_deep = sum.height > DEPTH_MAX;
         Self {
-            steps: (!count.depends).then_some(steps),
+            steps: (!count.depends && !is_too_deep).then_some(sum.steps),
             patterns: patterns_of(schema),
+            is_too_deep,
         }
     }
 
@@ -42,67 +49,100 @@ impl Weight {
 
 struct Counting<'s> {
     root: &'s Value,
-    /// What the targets of references take; `None` while they are being counted.
-    known: BTreeMap<usize, Option<u64>>,
+    /// What the targets of references come to; `None` while they are being counted.
+    known: BTreeMap<usize, Option<Sum>>,
     depends: bool,
+    depth: u32,
+}
+
+/// What a part of a schema comes to, references written out.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    steps: u64,
+    /// How deep its parts lie in each other.
+    height: u32,
+}
+
+impl Sum {
+    const ONE: Self = Self {
+        steps: 1,
+        height: 1,
+    };
+
+    fn and(self, part: Self) -> Self {
+        Self {
+            steps: self.steps.saturating_add(part.steps),
+            height: self.height.max(part.height.saturating_add(1)),
+        }
+    }
 }
 
 impl<'s> Counting<'s> {
-    /// The steps of a schema whose references are written out. Every part of it counts, whether it is a schema or not.
-    fn steps(&mut self, part: &'s Value) -> u64 {
-        match part {
-            Value::Object(members) => members.iter().fold(1, |sum: u64, (keyword, value)| {
-                sum.saturating_add(self.keyword(keyword, value))
+    /// Every part of a schema counts, whether it is a schema or not.
+    fn sum(&mut self, part: &'s Value) -> Sum {
+        if self.depth >= DEPTH_MAX {
+            return Sum {
+                steps: 1,
+                height: u32::MAX,
+            };
+        }
+        self.depth += 1;
+        let sum = match part {
+            Value::Object(members) => members.iter().fold(Sum::ONE, |sum, (keyword, value)| {
+                sum.and(self.keyword(keyword, value))
             }),
             Value::Array(items) => items
                 .iter()
-                .fold(1, |sum: u64, item| sum.saturating_add(self.steps(item))),
-            _ => 1,
-        }
+                .fold(Sum::ONE, |sum, item| sum.and(self.sum(item))),
+            _ => Sum::ONE,
+        };
+        self.depth -= 1;
+        sum
     }
 
-    fn keyword(&mut self, keyword: &str, value: &'s Value) -> u64 {
+    fn keyword(&mut self, keyword: &str, value: &'s Value) -> Sum {
         if keyword.starts_with("unevaluated") {
             self.depends = true;
         }
         let is_heavy = |text: &str| pattern_weight(text) > LIGHT_PATTERN || looks_around(text);
         match (keyword, value) {
             ("$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor", _) => {
-                self.depends |= !std::ptr::eq(self.root.get(keyword).unwrap_or(self.root), value);
-                1
+                let is_roots = self.root.get(keyword);
+                self.depends |= !is_roots.is_some_and(|named| std::ptr::eq(named, value));
+                Sum::ONE
             }
             ("pattern", Value::String(text)) => {
                 self.depends |= is_heavy(text);
-                1
+                Sum::ONE
             }
             ("patternProperties", Value::Object(named)) => {
                 self.depends |= named.keys().any(|text| is_heavy(text));
-                self.steps(value)
+                self.sum(value)
             }
             (keyword, Value::String(reference)) if REFERENCES.contains(&keyword) => {
                 self.reference(reference)
             }
-            _ => self.steps(value),
+            _ => self.sum(value),
         }
     }
 
-    fn reference(&mut self, reference: &str) -> u64 {
+    fn reference(&mut self, reference: &str) -> Sum {
         let Some(target) = pointed(self.root, reference) else {
             self.depends = true;
-            return 1;
+            return Sum::ONE;
         };
         let key = std::ptr::from_ref(target) as usize;
         match self.known.get(&key) {
-            Some(Some(steps)) => *steps,
+            Some(Some(sum)) => *sum,
             Some(None) => {
                 self.depends = true;
-                1
+                Sum::ONE
             }
             None => {
                 self.known.insert(key, None);
-                let steps = self.steps(target);
-                self.known.insert(key, Some(steps));
-                steps
+                let sum = self.sum(target);
+                self.known.insert(key, Some(sum));
+                sum
             }
         }
     }

@@ -16,7 +16,7 @@ fn serving(person: &Person, flags: &[&str]) -> Server {
 /// How many silent connections this process may hold, up to two thousand.
 fn silent_connections(server: &Server) -> Vec<TcpStream> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let mut raised = limit.clone();
+    let mut raised = limit;
     raised.current = limit.maximum;
     let _as_before = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
     let connections = (0..2000).map_while(|_| TcpStream::connect(&server.address).ok());

@@ -1,5 +1,6 @@
 //! Other users of the machine.
 
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use super::server::{Server, question, report, write_agent};
@@ -114,7 +115,6 @@ fn a_server_without_a_token_is_what_somebody_asked_for_and_pages_do_not_reach_it
     assert_eq!(server.chat("", &question("agent")).status, 200);
     let evil = format!("Host: evil.example\r\nX-Real-Host: {}\r\n", server.address);
     let mut stream = server.connect();
-    use std::io::Write as _;
     let asked = format!("GET /v1/models HTTP/1.1\r\n{evil}Connection: close\r\n\r\n");
     stream.write_all(asked.as_bytes()).expect("it can be sent");
     let reply = super::server::receive(&mut stream).expect("it is answered");

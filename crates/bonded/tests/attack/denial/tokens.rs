@@ -31,7 +31,7 @@ fn greet(server: &Server, token: &str) -> String {
     id.unwrap_or_else(|| panic!("{reply:?}")).to_owned()
 }
 
-fn request(method: &str, params: Value) -> Value {
+fn request(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params })
 }
 
@@ -64,10 +64,15 @@ fn eleven_hundred_sessions_of_one_token_end_none_of_anothers() {
         &server,
         "alpha",
         Some(&session),
-        &request("ping", json!({})),
+        &request("ping", &json!({})),
     );
     assert_eq!(reply.status, 200, "{reply:?}");
-    let stolen = speak(&server, "beta", Some(&session), &request("ping", json!({})));
+    let stolen = speak(
+        &server,
+        "beta",
+        Some(&session),
+        &request("ping", &json!({})),
+    );
     assert_eq!(stolen.status, 404, "{stolen:?}");
 }
 
@@ -148,8 +153,8 @@ fn the_runs_of_one_token_are_not_shown_to_another() {
 
     for (token, sees) in [("alpha", true), ("beta", false)] {
         let session = greet(&server, token);
-        let ask = |method, params| {
-            let reply = speak(&server, token, Some(&session), &request(method, params));
+        let ask = |method: &str, params: Value| {
+            let reply = speak(&server, token, Some(&session), &request(method, &params));
             reply.json()
         };
         let listed = ask("resources/list", json!({})).to_string();
