@@ -12,6 +12,7 @@ pub mod keeper;
 mod loop_runs;
 mod matcher;
 pub mod memory_file;
+mod plain_file;
 mod provider_health;
 pub mod records;
 mod runner;

@@ -32,6 +32,7 @@ mod text;
 
 pub use action::{
     Action, LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, RunAction, WorkAction,
+    memory_name,
 };
 pub use automation::{
     AutomationRun, Issue, Operation, OperationStatus, Proposal, RunAudit, RunFinished, RunQueued,

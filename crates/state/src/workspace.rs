@@ -43,7 +43,7 @@ use tokio::sync::oneshot;
 use crate::sqlite::file::{Layout, StoreFile};
 use crate::watchers::Watchers;
 pub use accounts::{Session, User};
-pub use automation::RunFilter;
+pub use automation::{QueuedRuns, RunFilter};
 use error::Fault;
 pub use error::WorkspaceError;
 pub use members::Standing;
@@ -62,6 +62,7 @@ const LAYOUT: Layout = Layout {
     migrations: &[
         include_str!("workspace/001.sql"),
         include_str!("workspace/002.sql"),
+        include_str!("workspace/003.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,

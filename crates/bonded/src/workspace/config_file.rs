@@ -8,6 +8,7 @@ use axum::http::HeaderName;
 use bonded_host::config::Environment;
 use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
 use bonded_host::workspace::{ProviderHealth, Tell, WallClock};
+use bonded_kernel::workspace::Workspace;
 
 use super::cors::Origins;
 use super::data_dir::DataDir;
@@ -25,6 +26,15 @@ pub(crate) struct Configured {
     /// The agent's prompt.
     pub(crate) prompt_file: PathBuf,
     pub(crate) warnings: Vec<String>,
+}
+
+impl Configured {
+    /// The usual memory is that of the oldest workspace.
+    pub(crate) fn is_first(&mut self, workspace: Option<&Workspace>) {
+        let first = workspace.map(|it| it.workspace_id);
+        let surroundings = HostSurroundings::clone(&self.surroundings);
+        self.surroundings = Arc::new(surroundings.with_first(first));
+    }
 }
 
 pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {

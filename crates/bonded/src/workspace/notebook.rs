@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bonded_host::workspace::config::HostSurroundings;
 use bonded_kernel::workspace::{Actor, Chain, Change, Note, NoteId, Rule, Workspace};
-use bonded_state::workspace::{WorkspaceStore, Write, Written};
+use bonded_state::workspace::{StoredRule, WorkspaceStore, Write, Written};
 
 use super::config_file;
 use super::data_dir::DataDir;
@@ -25,6 +25,8 @@ impl Notebook {
         let dir = DataDir::open(&place.data.data)?;
         let store = dir.open_store()?;
         let all = store.all_workspaces().await.map_err(store_error)?;
+        let mut configured = config_file::read(&dir)?;
+        configured.is_first(all.first());
         let workspace = match &place.workspace {
             None => all.into_iter().next(),
             Some(named) => {
@@ -43,7 +45,7 @@ impl Notebook {
         Ok(Self {
             store,
             workspace,
-            surroundings: config_file::read(&dir)?.surroundings,
+            surroundings: configured.surroundings,
         })
     }
 
@@ -83,7 +85,9 @@ impl Notebook {
             Some(id) => self.store.note(id).await.map_err(store_error)?,
             None => None,
         };
-        note.ok_or_else(|| {
+        // An id names a note of any workspace, and only one is meant.
+        let own = note.filter(|note| note.workspace_id == self.workspace.workspace_id);
+        own.ok_or_else(|| {
             let message = format!(
                 "NOTE_NOT_FOUND: there is no note {named:?} in {:?}",
                 self.workspace.name
@@ -103,7 +107,9 @@ impl Notebook {
         };
         let id = named.parse().map_err(|_| missing())?;
         let rule = self.store.rule(id).await.map_err(store_error)?;
-        let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(missing)?;
-        Ok(rule.rule)
+        let is_here = |rule: &StoredRule| {
+            !rule.is_deleted && rule.rule.draft.workspace_id == self.workspace.workspace_id
+        };
+        Ok(rule.filter(is_here).ok_or_else(missing)?.rule)
     }
 }

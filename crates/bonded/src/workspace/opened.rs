@@ -12,6 +12,7 @@ use super::config_file::{self, Configured};
 use super::data_dir::DataDir;
 use super::meaning;
 use super::site::Settings;
+use super::store_error;
 use crate::error::CliError;
 use crate::output;
 
@@ -32,7 +33,7 @@ impl Opened {
         for line in made {
             output::stderr(&line);
         }
-        let configured = config_file::read(&dir)?;
+        let mut configured = config_file::read(&dir)?;
         let odd = dir.check_prompt(&configured.prompt_file)?;
         for warning in configured.warnings.iter().chain(&odd) {
             output::stderr(&format!("warning: {warning}"));
@@ -46,6 +47,8 @@ impl Opened {
         if let Some(token) = dir.set_up(&store).await? {
             output::stderr(&format!("the owner's token is in {}", token.display()));
         }
+        let workspaces = store.all_workspaces().await.map_err(store_error)?;
+        configured.is_first(workspaces.first());
         Ok(Self {
             dir,
             store,

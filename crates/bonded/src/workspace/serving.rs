@@ -83,7 +83,7 @@ fn actions(
         ..
     } = &opened.configured;
     let surroundings = surroundings.clone();
-    let keeper = Keeper::new(host.clone(), workplace.dir.clone()).falling_back_to(
+    let keeper = Keeper::new(host.clone(), surroundings.clone()).falling_back_to(
         config.loop_defaults().provider,
         config.automation.fallback_models.clone(),
     );

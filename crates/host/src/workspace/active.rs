@@ -14,6 +14,7 @@ pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
 struct Drive {
     cancel: CancellationToken,
     exclusive: Vec<String>,
+    whose: String,
 }
 
 impl Active {
@@ -31,13 +32,24 @@ impl Active {
         self.lock().len()
     }
 
+    /// How many of them are somebody's.
+    pub(super) fn count_of(&self, whose: &str) -> usize {
+        let active = self.lock();
+        active.values().filter(|it| it.whose == whose).count()
+    }
+
     /// What an engine before this one drove is nobody's now.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
 
     /// `None` where the run is driven already, or another uses what it needs.
-    pub(super) fn begin(&self, run: &RunId, exclusive: Vec<String>) -> Option<CancellationToken> {
+    pub(super) fn begin(
+        &self,
+        run: &RunId,
+        exclusive: Vec<String>,
+        whose: &str,
+    ) -> Option<CancellationToken> {
         let mut active = self.lock();
         let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
         if active.contains_key(run) || exclusive.iter().any(is_used) {
@@ -47,6 +59,7 @@ impl Active {
         let drive = Drive {
             cancel: cancel.clone(),
             exclusive,
+            whose: whose.to_owned(),
         };
         active.insert(run.clone(), drive);
         Some(cancel)

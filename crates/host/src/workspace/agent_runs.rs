@@ -1,6 +1,7 @@
 //! The action `run`: a run of an agent file under the id of the firing.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bonded_kernel::workspace::{RunAction, RunEnd, RunMove};
@@ -38,13 +39,34 @@ impl std::fmt::Debug for AgentRuns {
 }
 
 impl AgentRuns {
-    fn goal(&self, firing: &Firing, action: &RunAction) -> Result<Goal, AgentError> {
-        let dir = action.dir.as_deref().unwrap_or(".");
+    /// Where the agent file lies and where its tools work, looked at when the run begins: links may have come.
+    fn places(&self, firing: &Firing, action: &RunAction) -> Result<(PathBuf, PathBuf), String> {
+        let workspace = &firing.rule.draft.workspace_id;
+        let find = |field: &str, path: &str| {
+            let found = self.surroundings.place(workspace, path);
+            found.map_err(|why| format!("{field}: {why}"))
+        };
+        let file = find("agent_file", &action.agent_file)?;
+        let dir = match &action.dir {
+            Some(dir) => find("dir", dir)?,
+            None => {
+                let above = file.parent().unwrap_or(&file).to_string_lossy();
+                find("dir", &above)?
+            }
+        };
+        Ok((file, dir))
+    }
+
+    fn goal(
+        &self,
+        firing: &Firing,
+        action: &RunAction,
+        (file, dir): (PathBuf, PathBuf),
+    ) -> Result<Goal, AgentError> {
         let workplace = Workplace {
-            dir: self.surroundings.place(dir),
+            dir,
             ..self.workplace.clone()
         };
-        let file = self.surroundings.place(&action.agent_file);
         let agent = Agent::load(&file, &workplace, BTreeMap::new())?;
         let mut limits = self.limits.clone();
         limits.elapsed_ms_max = action.timeout_ms.or(limits.elapsed_ms_max);
@@ -63,13 +85,14 @@ impl AgentRuns {
         &self,
         firing: &Firing,
         action: &RunAction,
+        places: (PathBuf, PathBuf),
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         let id = &firing.run.run_id;
         if self.host.store.head(id).await?.is_some() {
             return self.host.resume(id, cancel).await;
         }
-        let goal = self.goal(firing, action);
+        let goal = self.goal(firing, action, places);
         let goal = goal.map_err(|error| HostError::Agent(Box::new(error)))?;
         self.host.run(id.clone(), goal, cancel).await
     }
@@ -83,7 +106,11 @@ impl Performs<RunAction> for AgentRuns {
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Performed> {
         Box::pin(async move {
-            match Box::pin(self.drive(firing, action, cancel)).await {
+            let places = match self.places(firing, action) {
+                Ok(places) => places,
+                Err(why) => return Performed::failed("RULE_INVALID", &why),
+            };
+            match Box::pin(self.drive(firing, action, places, cancel)).await {
                 Ok(run) => performed(&run),
                 // Whoever holds it lets go some time.
                 Err(HostError::Store(StoreError::Held { .. })) => Performed::Waits,

@@ -19,7 +19,7 @@ pub use sections::{
     AgentSection, AutomationSection, EditorSection, LoggingSection, SearchSection, SecuritySection,
     ServerSection, WebsocketSection,
 };
-pub use surroundings::{HostSurroundings, data_file};
+pub use surroundings::{HostSurroundings, PromptFile, data_file};
 
 const FILE_BYTES_MAX: usize = 1 << 20;
 
@@ -128,11 +128,7 @@ impl WorkspaceConfig {
 
     /// What checks of rules are told about this server.
     pub fn surroundings(&self, data_dir: &Path) -> HostSurroundings {
-        HostSurroundings::new(
-            self.loop_defaults(),
-            data_dir,
-            &self.automation.allowed_dirs,
-        )
+        HostSurroundings::new(self.loop_defaults(), data_dir, &self.automation)
     }
 }
 

@@ -150,12 +150,17 @@ impl Firing {
 
     /// What no two runs may use at once.
     pub(super) fn exclusive(&self, around: &HostSurroundings) -> Vec<String> {
+        let workspace = &self.rule.draft.workspace_id;
+        // What it may not use it does not hold against others: it fails when it begins.
         let used = match &self.action {
             Action::Loop(action) => {
-                let memory = around.data_file(&action.memory.kv_store_path);
-                Some(format!("memory {}", memory.display()))
+                let memory = around.memory_file(workspace, &action.memory.kv_store_path);
+                memory.map(|memory| format!("memory {}", memory.display()))
             }
-            Action::Work(action) => Some(format!("tree {}", around.place(&action.repo).display())),
+            Action::Work(action) => {
+                let tree = around.place(workspace, &action.repo).ok();
+                tree.map(|tree| format!("tree {}", tree.display()))
+            }
             Action::Run(_) => None,
         };
         // The instants of a schedule come one after the other, and so do their runs.

@@ -1,5 +1,6 @@
 //! From the action `kjxlkj_agent` of a rule to a run that works in loops.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,8 +8,9 @@ use bonded_kernel::workspace::{AgentPrompt, LoopAction, PromptFault, ProviderCho
 use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
 use tokio_util::sync::CancellationToken;
 
-use super::config::data_file;
+use super::config::{HostSurroundings, PromptFile};
 use super::memory_file::{Look, MemoryFile, MemoryFileError};
+use super::plain_file;
 use super::target::target_of;
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -20,6 +22,9 @@ const INSTRUCTIONS_MAX: u32 = 50;
 /// More than the repairs and retries that a turn has.
 const ATTEMPTS_MAX: u32 = 10;
 
+/// A longer file is no prompt.
+const PROMPT_BYTES_MAX: u64 = 4 << 20;
+
 /// A run that is driven for longer waits for nothing that will come.
 const ELAPSED_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
@@ -27,8 +32,8 @@ const ELAPSED_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub struct Keeper {
     host: Arc<Host>,
-    /// What relative paths of an action begin at.
-    data_dir: PathBuf,
+    /// Where what an action names lies.
+    surroundings: Arc<HostSurroundings>,
     fallbacks: Option<Fallbacks>,
 }
 
@@ -63,6 +68,16 @@ pub enum KeeperError {
     Prompt { path: PathBuf, source: PromptFault },
     #[error("the action's provider: {0}")]
     Provider(#[from] ProviderError),
+    #[error("{name:?} is no name of a memory; write the rule anew with one such as inbox.json")]
+    NoMemory { name: String },
+    #[error(
+        "the run was begun with a memory that is not its workspace's; cancel it and launch the rule again"
+    )]
+    OtherMemory,
+    #[error(
+        "the run was begun with the provider at {endpoint}, which config.json does not list any more; cancel it and launch the rule again"
+    )]
+    OtherProvider { endpoint: String },
     #[error(transparent)]
     Memory(#[from] MemoryFileError),
     #[error(transparent)]
@@ -75,7 +90,10 @@ impl KeeperError {
         match self {
             Self::NoPrompt { .. } => "PROMPT_JSON_INVALID",
             Self::Prompt { source, .. } => source.code(),
-            Self::Provider(_) => "RULE_INVALID",
+            Self::Provider(_)
+            | Self::NoMemory { .. }
+            | Self::OtherMemory
+            | Self::OtherProvider { .. } => "RULE_INVALID",
             Self::Memory(_) => MemoryFileError::CODE,
             Self::Host(_) => "INTERNAL_ERROR",
         }
@@ -83,11 +101,10 @@ impl KeeperError {
 }
 
 impl Keeper {
-    /// `data_dir` is absolute: a run may be taken up from anywhere.
-    pub fn new(host: Arc<Host>, data_dir: PathBuf) -> Self {
+    pub fn new(host: Arc<Host>, surroundings: Arc<HostSurroundings>) -> Self {
         Self {
             host,
-            data_dir,
+            surroundings,
             fallbacks: None,
         }
     }
@@ -113,12 +130,34 @@ impl Keeper {
         let id = order.run_id.clone();
         let head = self.host.store.head(&id).await.map_err(HostError::from)?;
         if head.is_some() {
+            let begun = self.host.load(&id).await?;
+            self.check_begun(&begun, &order.action)?;
             let run = self.host.resume(&id, cancel).await?;
             self.settle_memory(&run).await;
             return Ok(run);
         }
         let goal = self.goal(&order).await?;
         Ok(self.host.run(id, goal, cancel).await?)
+    }
+
+    /// A run goes on as its log says: with the memory of its workspace and a provider that is listed, or not at all.
+    fn check_begun(&self, run: &Run, action: &LoopAction) -> Result<(), KeeperError> {
+        let config = run.config();
+        let looping = config.looping.as_ref();
+        let logged = looping.and_then(|looping| looping.memory_file.as_deref());
+        let own = self.memory_file(action)?;
+        if logged.is_some_and(|logged| Path::new(logged) != own) {
+            return Err(KeeperError::OtherMemory);
+        }
+        let mut targets = config.targets.iter();
+        let foreign =
+            targets.find(|it| !self.surroundings.allows_target(&it.provider, &it.endpoint));
+        match foreign {
+            Some(target) => Err(KeeperError::OtherProvider {
+                endpoint: target.endpoint.clone(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Writes what a run that has ended remembers, where nobody came to it because a process died, or because nobody
@@ -159,9 +198,9 @@ impl Keeper {
     /// What the run is to do and with what.
     pub async fn goal(&self, order: &LoopOrder) -> Result<Goal, KeeperError> {
         let action = &order.action;
-        let path = self.place(&action.prompt_path);
-        let (prompt, prompt_hash) = read_prompt(&path)?;
-        let file = self.place(&action.memory.kv_store_path);
+        let prompt = self.surroundings.prompt_file(&action.prompt_path);
+        let (prompt, prompt_hash) = read_prompt(&action.prompt_path, prompt)?;
+        let file = self.memory_file(action)?;
         let memory = self.memory_at_start(MemoryFile::new(&file)).await?;
         let mut looping = LoopConfig::new(order.rule_id, action.scope.clone(), &prompt.segments);
         looping.prompt_hash = prompt_hash;
@@ -174,7 +213,7 @@ impl Keeper {
         looping.keeps_text = action.memory.retain_full_conversation_logs;
         looping.memory = self.host.masked(memory.text().into());
         looping.memory_file = Some(file.to_string_lossy().into_owned());
-        let dir = self.data_dir.to_string_lossy();
+        let dir = self.surroundings.data_dir().to_string_lossy();
         let mut config = RunConfig::new(dir, self.targets(&action.provider)?);
         config.limits = Limits {
             turns_max: action.pace.max_iterations,
@@ -193,9 +232,10 @@ impl Keeper {
         })
     }
 
-    /// A path of an action.
-    fn place(&self, path: &str) -> PathBuf {
-        data_file(&self.data_dir, path)
+    fn memory_file(&self, action: &LoopAction) -> Result<PathBuf, KeeperError> {
+        let (workspace, name) = (&action.scope.workspace_id, &action.memory.kv_store_path);
+        let found = self.surroundings.memory_file(workspace, name);
+        found.ok_or_else(|| KeeperError::NoMemory { name: name.clone() })
     }
 
     /// What is asked, in this order.
@@ -213,7 +253,7 @@ impl Keeper {
                 model: model.clone(),
                 ..choice.clone()
             };
-            target_of(&choice, |name| self.place(name))
+            target_of(&choice, |name| self.surroundings.script_file(name))
         };
         choices.map(target).collect()
     }
@@ -238,9 +278,17 @@ impl Keeper {
 }
 
 /// The prompt and the SHA-256 of its file.
-fn read_prompt(path: &Path) -> Result<(AgentPrompt, String), KeeperError> {
-    let path = path.to_path_buf();
-    let bytes = match std::fs::read(&path) {
+fn read_prompt(
+    written: &str,
+    file: Option<PromptFile>,
+) -> Result<(AgentPrompt, String), KeeperError> {
+    let path = PathBuf::from(written);
+    let read = match file {
+        Some(PromptFile::Usual(file)) => plain_file::read(&file, PROMPT_BYTES_MAX),
+        Some(PromptFile::Named(file)) => plain_file::read_no_link(&file, PROMPT_BYTES_MAX),
+        None => Err(ErrorKind::InvalidInput.into()),
+    };
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(source) => return Err(KeeperError::NoPrompt { path, source }),
     };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bonded_kernel::RunId;
 use bonded_kernel::workspace::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
-use bonded_state::workspace::WorkspaceError;
+use bonded_state::workspace::{QueuedRuns, WorkspaceError};
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -103,29 +103,33 @@ impl Runner {
         }
     }
 
+    /// Begins what is queued. Whoever has fewer runs under way comes first, and whoever has none always begins one: the
+    /// slow runs of others hold up nobody.
     async fn start_queued(&mut self) -> Result<(), WorkspaceError> {
-        let store = self.shared.settings.store.clone();
-        if self.shared.active.count() >= self.shared.settings.concurrent_runs {
+        let shared = self.shared.clone();
+        let most = shared.settings.concurrent_runs;
+        if most == 0 {
             return Ok(());
         }
-        for run in store.runs_in_order(RunStatus::Queued, QUEUE_LOOK).await? {
-            if self.shared.active.count() >= self.shared.settings.concurrent_runs {
-                break;
+        let queued = shared.store().queued_by_workspace(QUEUE_LOOK).await?;
+        for (whose, run) in fair_order(queued, |whose| shared.active.count_of(whose)) {
+            let is_room = shared.active.count() < most || shared.active.count_of(&whose) == 0;
+            if is_room {
+                self.start(run, &whose).await?;
             }
-            self.start(run).await?;
         }
         Ok(())
     }
 
     /// Begins to drive a run, unless it has to wait for another.
-    async fn start(&mut self, run: AutomationRun) -> Result<(), WorkspaceError> {
+    async fn start(&mut self, run: AutomationRun, whose: &str) -> Result<(), WorkspaceError> {
         let firing = match ready(&self.shared, run.clone()).await? {
             Ready::Yes(firing) => firing,
             Ready::No(end) => return move_run(&self.shared, &run.run_id, end).await.map(|_| ()),
             Ready::Gone => return Ok(()),
         };
         let exclusive = firing.exclusive(&self.shared.settings.surroundings);
-        let Some(cancel) = self.shared.active.begin(&run.run_id, exclusive) else {
+        let Some(cancel) = self.shared.active.begin(&run.run_id, exclusive, whose) else {
             return Ok(());
         };
         let begun = match run.status {
@@ -141,6 +145,27 @@ impl Runner {
         self.driven.spawn(drive(shared, firing, cancel));
         Ok(())
     }
+}
+
+/// What waits, one of each person after the other, those first who have the fewest under way. What is one person's goes
+/// in turn by workspace, and in each workspace in the order in which it was queued.
+fn fair_order(
+    queued: Vec<QueuedRuns>,
+    under_way: impl Fn(&str) -> usize,
+) -> impl Iterator<Item = (String, AutomationRun)> {
+    let mut by_person: BTreeMap<String, Vec<(usize, AutomationRun)>> = BTreeMap::new();
+    for QueuedRuns { whose, runs } in queued {
+        let runs = runs.into_iter().enumerate();
+        by_person.entry(whose).or_default().extend(runs);
+    }
+    let mut order = vec![];
+    for (whose, mut runs) in by_person {
+        runs.sort_by_key(|(place, _)| *place);
+        let places = (under_way(&whose)..).zip(runs);
+        order.extend(places.map(|(place, (_, run))| (place, whose.clone(), run)));
+    }
+    order.sort_by_key(|(place, _, run)| (*place, run.queued_at));
+    order.into_iter().map(|(_, whose, run)| (whose, run))
 }
 
 /// Drives one run and writes down what came of it.
@@ -203,6 +228,8 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
         }
     };
     let event = shared.store().event(run.triggering_event_id).await?;
+    // What happened in another workspace is not for this one's prompt.
+    let event = event.filter(|event| event.workspace_id == run.workspace_id);
     let place = event
         .as_ref()
         .and_then(|it| Some((it.note_id?, it.version?)));

@@ -65,18 +65,22 @@ fn plan_id(run: &RunId) -> String {
 }
 
 impl WorkProcess {
-    fn command(&self, firing: &Firing, action: &WorkAction) -> Command {
+    fn command(&self, firing: &Firing, action: &WorkAction) -> Result<Command, String> {
+        let workspace = &firing.rule.draft.workspace_id;
+        let find = |field: &str, path: &str| {
+            let found = self.surroundings.place(workspace, path);
+            found.map_err(|why| format!("{field}: {why}"))
+        };
+        let (repo, plan) = (find("repo", &action.repo)?, find("plan", &action.plan)?);
         let mut command = Command::new(&self.program);
         command.arg("--store").arg(&self.store_file);
         command.args(["work", "--json", "--wait-ms", WAIT_MS]);
-        command
-            .arg("--repo")
-            .arg(self.surroundings.place(&action.repo));
+        command.arg("--repo").arg(repo);
         command.arg("--plan-id").arg(plan_id(&firing.run.run_id));
         if let Some(file) = &action.agent_file {
-            command.arg("--agent").arg(self.surroundings.place(file));
+            command.arg("--agent").arg(find("agent_file", file)?);
         }
-        command.arg(self.surroundings.place(&action.plan));
+        command.arg(plan);
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         command
             .envs(variables)
@@ -85,7 +89,7 @@ impl WorkProcess {
             .stderr(Stdio::piped())
             // What is let go of is resumed by whoever runs the engine next.
             .kill_on_drop(true);
-        command
+        Ok(command)
     }
 }
 
@@ -99,7 +103,12 @@ impl Performs<WorkAction> for WorkProcess {
         Box::pin(async move {
             let is_taken_up = firing.run.status != RunStatus::Queued;
             let left = loop {
-                let left = match self.command(firing, action).spawn() {
+                let command = self.command(firing, action);
+                let mut command = match command {
+                    Ok(command) => command,
+                    Err(why) => return Performed::failed("RULE_INVALID", &why),
+                };
+                let left = match command.spawn() {
                     Ok(child) => wait(child, &cancel).await,
                     Err(error) => Err(error),
                 };

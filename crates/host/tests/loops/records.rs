@@ -269,8 +269,8 @@ async fn what_a_person_changed_in_the_file_is_what_the_next_run_begins_with() {
 async fn a_memory_that_cannot_be_written_ends_the_run_with_its_code() {
     let world = world().await;
     let mut broken = world;
-    broken.action.memory.kv_store_path = "taken/agent-kv-store.json".into();
-    std::fs::write(broken.dir.path().join("taken"), "no directory").expect("a file");
+    broken.action.memory.kv_store_path = "other.json".into();
+    std::fs::write(broken.dir.path().join("memory"), "no directory").expect("a file");
     let ran = broken.try_run("run-1", &[IDLE]).await;
     let code = match ran {
         Ok(run) => run

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bonded_host::workspace::Firing;
+use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_host::workspace::keeper::{Keeper, KeeperError, LoopOrder};
 use bonded_host::workspace::records::LoopTools;
 use bonded_host::{CancellationToken, Clock, Host, SystemClock, WorkdirTools};
@@ -165,7 +166,10 @@ impl World {
     }
 
     pub(crate) fn keeper(&self) -> Keeper {
-        Keeper::new(self.host(), self.dir.path().to_path_buf())
+        let mut config = WorkspaceConfig::default();
+        config.automation.allowed_providers = vec!["script=script.jsonl".to_owned()];
+        let around = config.surroundings(self.dir.path()).with_first(Some(HERE));
+        Keeper::new(self.host(), Arc::new(around))
     }
 
     pub(crate) fn order(&self, run: &str) -> LoopOrder {

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use bonded_host::agent::{AgentTools, Moment, Workplace};
 use bonded_host::config::Environment;
 use bonded_host::config::options::Given;
-use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_host::workspace::{Actions, AgentRuns, WorkProcess};
 use bonded_host::{Host, SystemClock};
 use bonded_kernel::workspace::{Change, RunEnd, RunMove, RunStatus};
@@ -17,7 +16,7 @@ use bonded_tools::BoxFuture;
 use bonded_transport::Transport;
 use serde_json::json;
 
-use crate::world::{World, at_once, soon};
+use crate::world::{World, around, at_once, soon};
 
 /// A model that reports what it was asked, or never answers.
 #[derive(Default)]
@@ -53,7 +52,8 @@ const AGENT: &str = "---\nmodels: lmstudio/some-model\n---\nYou are tested.\n";
 async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
     let mut world = World::new(at_once).await;
     let dir = world.dir.path().to_owned();
-    std::fs::write(dir.join("tidy.ai"), AGENT).expect("a file");
+    let surroundings = Arc::new(around(&dir));
+    std::fs::write(dir.join("agents/tidy.ai"), AGENT).expect("a file");
     let environment: Environment = [].into_iter().collect();
     let native = Given {
         value: "native".into(),
@@ -75,7 +75,7 @@ async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
     let runs = AgentRuns {
         host: host.clone(),
         workplace,
-        surroundings: Arc::new(WorkspaceConfig::default().surroundings(&dir)),
+        surroundings,
         limits: Limits::default(),
         moment: Moment::default,
     };
@@ -182,7 +182,7 @@ async fn working(script: &str) -> (World, PathBuf) {
         program,
         store_file: dir.join("bonded.db"),
         variables: vec![],
-        surroundings: Arc::new(WorkspaceConfig::default().surroundings(&dir)),
+        surroundings: Arc::new(around(&dir)),
     };
     world.actions = Some(Actions {
         work: Some(Arc::new(work)),

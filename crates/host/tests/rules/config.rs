@@ -5,7 +5,7 @@ use std::path::Path;
 use bonded_host::workspace::config::{
     WorkspaceConfig, WorkspaceConfigError, data_file, environment,
 };
-use bonded_kernel::workspace::{LoopDefaults, Mode, Surroundings as _};
+use bonded_kernel::workspace::{LoopDefaults, Mode, Surroundings as _, WorkspaceId};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<WorkspaceConfig, WorkspaceConfigError> {
@@ -158,6 +158,22 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "automation.default_provider_kind: must be one of openai,",
         ),
         (
+            "{ \"automation\": { \"allowed_dirs\": [\"/srv\"] } }",
+            "automation.allowed_dirs: must be an object with an array of directories",
+        ),
+        (
+            "{ \"automation\": { \"allowed_dirs\": { \"Notes\": [\"/srv\"] } } }",
+            "automation.allowed_dirs.Notes: must be the id of a workspace, or * for all",
+        ),
+        (
+            "{ \"automation\": { \"allowed_dirs\": { \"*\": \"/srv\" } } }",
+            "automation.allowed_dirs.*: must be an array of texts",
+        ),
+        (
+            "{ \"automation\": { \"allowed_providers\": [\"openai=ftp://x\"] } }",
+            "automation.allowed_providers: \"openai=ftp://x\": the base URL",
+        ),
+        (
             "{ \"automation\": { \"temperature\": 3 } }",
             "automation.temperature: must be a number from 0 to 2",
         ),
@@ -226,33 +242,67 @@ fn secrets_come_from_the_environment_and_from_the_file_beside_it() {
 }
 
 #[test]
-fn rules_use_the_data_directory_and_what_is_allowed_beside_it() {
+fn rules_use_what_is_allowed_for_their_workspace_and_never_the_data_directory() {
     let dir = tempfile::tempdir().expect("a directory");
-    let (data, agents) = (dir.path().join("data"), dir.path().join("agents"));
-    for it in [&data, &agents, &dir.path().join("other")] {
-        std::fs::create_dir(it).expect("a directory");
+    let path = |name: &str| dir.path().join(name);
+    for name in ["data/in", "agents/sub", "own", "other", "above/data2"] {
+        std::fs::create_dir_all(path(name)).expect("a directory");
     }
-    std::os::unix::fs::symlink(dir.path().join("other"), data.join("link")).expect("a link");
+    for (to, link) in [
+        ("other", "agents/link"),
+        ("data", "agents/data"),
+        ("agents", "own/up"),
+    ] {
+        std::os::unix::fs::symlink(path(to), path(link)).expect("a link");
+    }
+    let text = |name: &str| path(name).to_string_lossy().into_owned();
+    let (here, elsewhere) = (
+        WorkspaceId::from_bytes([1; 16]),
+        WorkspaceId::from_bytes([2; 16]),
+    );
     let mut config = WorkspaceConfig::default();
-    config.automation.allowed_dirs = vec![agents.to_string_lossy().into_owned()];
-    let around = config.surroundings(&data);
-    let absolute = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    config.automation.allowed_dirs = [
+        ("*".to_owned(), vec!["../agents".to_owned()]),
+        (here.to_string(), vec![text("own"), text("")]),
+    ]
+    .into();
+    let around = config.surroundings(&path("data"));
     let rows = [
-        ("plan.yaml".to_owned(), true),
-        (absolute("data/plan.yaml"), true),
-        (absolute("agents/tidy.ai"), true),
-        (absolute("agents"), true),
-        (absolute("agents2/tidy.ai"), false),
-        (absolute("other/x"), false),
-        ("../other/x".to_owned(), false),
-        ("../data/x".to_owned(), true),
-        ("link".to_owned(), false),
-        ("/etc/passwd".to_owned(), false),
+        ("plan.yaml".to_owned(), true, true),
+        (text("agents/tidy.ai"), true, true),
+        (text("agents"), true, true),
+        (text("agents/sub/not/there"), true, true),
+        (text("own/x"), true, false),
+        (text("other/x"), true, false),
+        (text("agents/link/x"), true, false),
+        ("../other/x".to_owned(), true, false),
+        // What is above the data directory shows it.
+        (text(""), false, false),
+        ("/".to_owned(), false, false),
+        (text("data"), false, false),
+        (text("data/in"), false, false),
+        (text("data/not/there"), false, false),
+        (text("agents/data"), false, false),
+        (text("agents/data/in"), false, false),
+        (text("agents/../data/owner-token"), false, false),
+        ("/etc/passwd".to_owned(), false, false),
     ];
-    for (path, is_allowed) in rows {
-        let checked = around.check_place(&path);
-        assert_eq!(checked.is_ok(), is_allowed, "{path}: {checked:?}");
+    for (path, is_allowed_here, is_allowed_elsewhere) in rows {
+        for (workspace, is_allowed) in [(here, is_allowed_here), (elsewhere, is_allowed_elsewhere)]
+        {
+            let checked = around.check_place(&workspace, &path);
+            assert_eq!(checked.is_ok(), is_allowed, "{path}: {checked:?}");
+        }
     }
+    let none = WorkspaceConfig::default().surroundings(&path("data"));
+    let refused = none
+        .check_place(&here, "plan.yaml")
+        .expect_err("none is listed");
+    assert!(refused.contains("automation.allowed_dirs"), "{refused}");
+    assert!(
+        !refused.contains(&text("")),
+        "a place of the machine is told: {refused}"
+    );
     assert!(
         around
             .check_cron("0 0 30 2 *", "UTC")
@@ -263,6 +313,45 @@ fn rules_use_the_data_directory_and_what_is_allowed_beside_it() {
             .check_cron("* * * * *", "X/Y")
             .is_err_and(|it| it.field == "timezone")
     );
+}
+
+#[test]
+fn each_workspace_has_its_own_memories_and_the_first_one_the_usual_file() {
+    let (first, second) = (
+        WorkspaceId::from_bytes([1; 16]),
+        WorkspaceId::from_bytes([2; 16]),
+    );
+    let around = WorkspaceConfig::default()
+        .surroundings(Path::new("/srv/ws"))
+        .with_first(Some(first));
+    let usual = "./data/agent-kv-store.json";
+    let rows = [
+        (first, usual, Some("agent-kv-store.json".to_owned())),
+        (
+            first,
+            "agent-kv-store.json",
+            Some("agent-kv-store.json".to_owned()),
+        ),
+        (
+            second,
+            usual,
+            Some(format!("memory/{second}/agent-kv-store.json")),
+        ),
+        (first, "inbox", Some(format!("memory/{first}/inbox.json"))),
+        (
+            second,
+            "./data/inbox.json",
+            Some(format!("memory/{second}/inbox.json")),
+        ),
+        (first, "owner-token", None),
+        (first, "../x.json", None),
+        (second, "memory/x.json", None),
+    ];
+    for (workspace, name, expected) in rows {
+        let found = around.memory_file(&workspace, name);
+        let expected = expected.map(|it| Path::new("/srv/ws").join(it));
+        assert_eq!(found, expected, "{name}");
+    }
 }
 
 #[test]

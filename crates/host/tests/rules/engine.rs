@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bonded_host::workspace::Performed;
 use bonded_kernel::workspace::{
-    Actor, Chain, Change, NoteEdit, NoteId, RuleId, RunEnd, RunMove, RunStatus, run_of_firing,
+    Actor, Chain, Change, EventId, Fire, NoteEdit, NoteId, RuleDraft, RuleId, RunEnd, RunMove,
+    RunStatus, UserId, WorkspaceId, run_of_firing,
 };
 use bonded_state::workspace::Write;
 use serde_json::json;
 
-use crate::world::{World, at_once, new_note, until_cancelled};
+use crate::world::{WORKSPACE, World, at_once, new_note, until_cancelled};
 
 fn text(markdown: &str) -> NoteEdit {
     NoteEdit {
@@ -438,4 +439,97 @@ async fn a_launch_by_a_person_is_a_run_like_any_other_and_the_same_one_when_it_i
         world.store.write(write).await.expect("it is fired");
     }
     world.until_runs(1, RunStatus::Succeeded).await;
+}
+
+/// A workspace of somebody, with a rule that is launched by hand.
+async fn workspace_of(world: &World, user: UserId, number: u8) -> RuleId {
+    let workspace_id = WorkspaceId::from_bytes([number; 16]);
+    let rule_id = RuleId::from_bytes([number; 16]);
+    let name = "theirs".into();
+    let create = Change::CreateWorkspace { workspace_id, name };
+    world.write_as(user, create).await.expect("it is made");
+    let draft = RuleDraft {
+        workspace_id,
+        ..world.draft(&json!({ "trigger": "manual" }))
+    };
+    let draft = Box::new(draft);
+    let create = Change::CreateRule { rule_id, draft };
+    world.write_as(user, create).await.expect("it is made");
+    rule_id
+}
+
+async fn launch(world: &World, user: UserId, rule_id: RuleId, number: u8) {
+    let event = EventId::from_bytes([number; 16]);
+    let fire = Change::Fire(Fire {
+        run_id: run_of_firing(rule_id, event),
+        rule_id,
+        triggering_event_id: event,
+        depth: 1,
+    });
+    world.write_as(user, fire).await.expect("it is launched");
+}
+
+#[tokio::test]
+async fn slow_runs_of_one_person_in_many_workspaces_hold_up_nobody_else() {
+    let mut world = World::new(until_cancelled).await;
+    let (greedy, patient) = (UserId::from_bytes([8; 16]), UserId::from_bytes([9; 16]));
+    let mut rules = vec![];
+    for number in 20..26 {
+        rules.push(workspace_of(&world, greedy, number).await);
+    }
+    let theirs = workspace_of(&world, patient, 30).await;
+    // One rule floods the queue, the others have one slow run each.
+    for number in 0..200 {
+        launch(&world, greedy, rules[0], number).await;
+    }
+    for rule in &rules[1..] {
+        launch(&world, greedy, *rule, 1).await;
+    }
+    world.concurrent_runs = 4;
+    world.start();
+    world
+        .until(|runs| {
+            let running = runs.iter().filter(|run| run.status == RunStatus::Running);
+            running.count() == 4
+        })
+        .await;
+    launch(&world, patient, theirs, 1).await;
+    let runs = world
+        .until(|runs| {
+            let mut theirs = runs.iter().filter(|run| run.rule_id == theirs);
+            theirs.any(|run| run.status == RunStatus::Running)
+        })
+        .await;
+    let running = runs.iter().filter(|run| run.status == RunStatus::Running);
+    assert_eq!(
+        running.count(),
+        5,
+        "nobody has more than the limit because of it"
+    );
+}
+
+#[tokio::test]
+async fn a_rule_is_not_launched_for_an_event_of_another_workspace() {
+    let world = World::new(at_once).await;
+    let stranger = UserId::from_bytes([8; 16]);
+    let rule_id = workspace_of(&world, stranger, 20).await;
+    world.note(1, "a title that is nobody else's").await;
+    let events = world
+        .store
+        .events(WORKSPACE, 0, 10)
+        .await
+        .expect("it reads");
+    let event = events.last().expect("the note's").event_id;
+    let fire = Change::Fire(Fire {
+        run_id: run_of_firing(rule_id, event),
+        rule_id,
+        triggering_event_id: event,
+        depth: 1,
+    });
+    let refused = world
+        .write_as(stranger, fire)
+        .await
+        .expect_err("it is another's");
+    let code = refused.refused().map(|refused| refused.code());
+    assert_eq!(code, Some("CROSS_WORKSPACE_REJECTED"));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bonded_host::workspace::config::WorkspaceConfig;
+use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig};
 use bonded_host::workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
 use bonded_host::{CancellationToken, Clock};
 use bonded_kernel::workspace::{
@@ -115,6 +115,17 @@ fn open(dir: &Path) -> Arc<WorkspaceStore> {
     Arc::new(store.expect("the store opens"))
 }
 
+/// A server whose rules may use the directory `agents` beside its data directory.
+pub(crate) fn around(dir: &Path) -> HostSurroundings {
+    for name in ["data", "agents"] {
+        std::fs::create_dir_all(dir.join(name)).expect("a directory");
+    }
+    let mut config = WorkspaceConfig::default();
+    let agents = vec!["../agents".to_owned()];
+    config.automation.allowed_dirs = [("*".to_owned(), agents)].into();
+    config.surroundings(&dir.join("data"))
+}
+
 impl World {
     pub(crate) async fn new(
         conduct: impl Fn(&Firing, CancellationToken) -> BoxFuture<'static, Performed>
@@ -145,11 +156,10 @@ impl World {
     }
 
     pub(crate) fn start(&mut self) {
-        let config = WorkspaceConfig::default();
         let engine = Engine::new(EngineSettings {
             store: self.store.clone(),
             clock: self.clock.clone(),
-            surroundings: Arc::new(config.surroundings(self.dir.path())),
+            surroundings: Arc::new(around(self.dir.path())),
             actions: self.actions.clone().unwrap_or_else(|| Actions {
                 loops: Some(self.conducted.clone()),
                 runs: Some(self.conducted.clone()),
@@ -197,6 +207,23 @@ impl World {
         self.write_at_depth(change, 0).await
     }
 
+    /// A change by somebody else.
+    pub(crate) async fn write_as(
+        &self,
+        user_id: UserId,
+        change: Change,
+    ) -> Result<Written, WorkspaceError> {
+        let write = Write {
+            actor: Actor::User { user_id },
+            at: self.clock.now(),
+            request_id: "test".into(),
+            key: None,
+            chain: Chain::default(),
+            change,
+        };
+        self.store.write(write).await
+    }
+
     pub(crate) async fn write_at_depth(&self, change: Change, depth: u32) -> Written {
         let write = Write {
             actor: Actor::User { user_id: OWNER },
@@ -226,8 +253,7 @@ impl World {
         let over = over.as_object().cloned().unwrap_or_default();
         let fields = written.as_object_mut().expect("it is one");
         fields.extend(over);
-        let around = WorkspaceConfig::default().surroundings(self.dir.path());
-        RuleDraft::check(&written, &around).expect("the rule is well")
+        RuleDraft::check(&written, &around(self.dir.path())).expect("the rule is well")
     }
 
     pub(crate) async fn note(&self, number: u8, title: &str) {

@@ -9,9 +9,8 @@ use super::fault::{Fault, FaultKind};
 use super::fields::{Fields, unknown_word};
 use super::id::WorkspaceId;
 use super::rule::Surroundings;
-use crate::work::short;
 
-pub use looping::{LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice};
+pub use looping::{LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, memory_name};
 
 pub(super) const PATH_BYTES_MAX: usize = 1024;
 /// What a person asks of a run.
@@ -35,7 +34,7 @@ pub enum Action {
 pub struct RunAction {
     pub agent_file: String,
     pub goal: String,
-    /// The directory that its tools work in; the data directory where there is none.
+    /// The directory that its tools work in; that of the agent file where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,8 +94,8 @@ pub(super) fn read(
             let action = looping::read(&mut fields, workspace, host);
             Some(Action::Loop(Box::new(action)))
         }
-        "run" => read_run(&mut fields, host).map(Action::Run),
-        "work" => read_work(&mut fields, host).map(Action::Work),
+        "run" => read_run(&mut fields, workspace, host).map(Action::Run),
+        "work" => read_work(&mut fields, workspace, host).map(Action::Work),
         other => {
             fields.fault("kind", unknown_word(other, KINDS.into_iter()));
             None
@@ -104,11 +103,15 @@ pub(super) fn read(
     }
 }
 
-fn read_run(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<RunAction> {
+fn read_run(
+    fields: &mut Fields<'_, '_>,
+    workspace: &WorkspaceId,
+    host: &dyn Surroundings,
+) -> Option<RunAction> {
     fields.refuse_unknown(&RUN_FIELDS);
-    let agent_file = place(fields, "agent_file", host);
+    let agent_file = place(fields, "agent_file", workspace, host);
     let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
-    let dir = place_if_given(fields, "dir", host);
+    let dir = place_if_given(fields, "dir", workspace, host);
     let timeout_ms = fields.whole("timeout_ms", 1..=RUN_TIMEOUT_MS_MAX);
     Some(RunAction {
         agent_file: agent_file?,
@@ -118,11 +121,15 @@ fn read_run(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<RunA
     })
 }
 
-fn read_work(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<WorkAction> {
+fn read_work(
+    fields: &mut Fields<'_, '_>,
+    workspace: &WorkspaceId,
+    host: &dyn Surroundings,
+) -> Option<WorkAction> {
     fields.refuse_unknown(&WORK_FIELDS);
-    let plan = place(fields, "plan", host);
-    let repo = place(fields, "repo", host);
-    let agent_file = place_if_given(fields, "agent_file", host);
+    let plan = place(fields, "plan", workspace, host);
+    let repo = place(fields, "repo", workspace, host);
+    let agent_file = place_if_given(fields, "agent_file", workspace, host);
     Some(WorkAction {
         plan: plan?,
         repo: repo?,
@@ -133,36 +140,23 @@ fn read_work(fields: &mut Fields<'_, '_>, host: &dyn Surroundings) -> Option<Wor
 fn place_if_given(
     fields: &mut Fields<'_, '_>,
     field: &'static str,
+    workspace: &WorkspaceId,
     host: &dyn Surroundings,
 ) -> Option<String> {
     fields.given(field)?;
-    place(fields, field, host)
+    place(fields, field, workspace, host)
 }
 
-/// A path that the host lets rules use.
+/// A path that the host lets rules of the workspace use.
 fn place(
     fields: &mut Fields<'_, '_>,
     field: &'static str,
+    workspace: &WorkspaceId,
     host: &dyn Surroundings,
 ) -> Option<String> {
     let written = fields.required_text(field, PATH_BYTES_MAX)?;
-    if let Err(why) = host.check_place(written) {
+    if let Err(why) = host.check_place(workspace, written) {
         fields.fault(field, FaultKind::Told { why });
-    }
-    Some(written.to_owned())
-}
-
-/// A path of a file that belongs to the workspace's own data.
-pub(super) fn data_path(fields: &mut Fields<'_, '_>, field: &str) -> Option<String> {
-    let written = fields.text(field, PATH_BYTES_MAX)?;
-    let leaves = written.starts_with('/') || written.split(['/', '\\']).any(|part| part == "..");
-    let has_name = written
-        .split('/')
-        .next_back()
-        .is_some_and(|it| !matches!(it, "" | "."));
-    if leaves || !has_name {
-        let found = short(written);
-        fields.fault(field, FaultKind::OutsideData { found });
     }
     Some(written.to_owned())
 }

@@ -214,9 +214,13 @@ pub struct View {
     pub note: Option<Note>,
     /// What the person whom the change is about is in the workspace.
     pub member: Option<Role>,
+    /// Whether that person is the owner of the whole installation.
+    pub member_owns_all: bool,
     pub owners: u64,
     /// The rule that the change is about.
     pub rule: Option<Rule>,
+    /// Where the event happened that a rule is launched for, if it is one that is known.
+    pub event_workspace: Option<WorkspaceId>,
     /// The run that the change is about, or that was queued for the same event.
     pub run: Option<AutomationRun>,
     pub operation: Option<Operation>,

@@ -160,6 +160,7 @@ fn set_member(
     if role == Role::Owner || view.member == Some(Role::Owner) {
         permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?;
     }
+    keep_the_owner_of_all(view, user_id, actor)?;
     keep_an_owner(view)?;
     Ok(vec![WorkspaceEvent::MemberSet(MemberSet { user_id, role })])
 }
@@ -180,8 +181,18 @@ fn remove_member(
     if view.member.is_none() {
         return Ok(vec![]);
     }
+    keep_the_owner_of_all(view, user_id, actor)?;
     keep_an_owner(view)?;
     Ok(vec![WorkspaceEvent::MemberRemoved { user_id }])
+}
+
+/// Whoever was made an owner beside the owner of the installation does not get rid of them.
+fn keep_the_owner_of_all(view: &View, user_id: UserId, actor: &Actor) -> Result<(), Refused> {
+    let is_other = matches!(actor, Actor::User { user_id: own } if *own != user_id);
+    match is_other && view.member_owns_all && view.member == Some(Role::Owner) {
+        true => Err(Refused::OwnerOfAll),
+        false => Ok(()),
+    }
 }
 
 /// The last owner stays one: without an owner nobody could manage the workspace.

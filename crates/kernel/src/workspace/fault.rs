@@ -97,9 +97,9 @@ pub enum FaultKind {
     #[error("must be false: an agent never writes outside of its workspace")]
     CrossWorkspace,
     #[error(
-        "must be a path inside the data directory, without '..' and not beginning with '/', not {found:?}"
+        "must be the name of a memory of this workspace, such as inbox.json (letters, digits, '-', '_' and '.'), not {found:?}; no path, and no file of the server"
     )]
-    OutsideData { found: String },
+    NotAMemory { found: String },
     #[error("must be a kind of note such as note or meeting_minutes, not {found:?}")]
     NotAKind { found: String },
     #[error(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::automation::RunStatus;
-use super::id::{NoteId, OperationId, RuleId, WorkspaceId};
+use super::id::{EventId, NoteId, OperationId, RuleId, WorkspaceId};
 use super::note::{MARKDOWN_BYTES_MAX, Note};
 use super::patch::BadPatch;
 use super::role::Role;
@@ -39,6 +39,14 @@ pub enum Refused {
         "the run may not write to workspace {workspace_id}: it belongs to another one, or has ended"
     )]
     CrossWorkspaceRejected { workspace_id: WorkspaceId },
+    #[error(
+        "event {event_id} belongs to another workspace than the rule: launch it with an event of its own, or without one"
+    )]
+    ForeignEvent { event_id: EventId },
+    #[error(
+        "this is the owner of the installation: no other owner of the workspace removes them or makes them less"
+    )]
+    OwnerOfAll,
     #[error(
         "note {} has version {}, the change was made for version {expected_version}; read it again",
         current.note_id, current.version
@@ -77,8 +85,10 @@ impl Refused {
             Self::RunNotFound { .. } => "RUN_NOT_FOUND",
             Self::OperationNotFound { .. } => "OPERATION_NOT_FOUND",
             Self::WorkspaceForbidden { .. } => "WORKSPACE_FORBIDDEN",
-            Self::RoleForbidden { .. } => "ROLE_FORBIDDEN",
-            Self::CrossWorkspaceRejected { .. } => "CROSS_WORKSPACE_REJECTED",
+            Self::RoleForbidden { .. } | Self::OwnerOfAll => "ROLE_FORBIDDEN",
+            Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
+                "CROSS_WORKSPACE_REJECTED"
+            }
             Self::VersionConflict { .. } => "VERSION_CONFLICT",
             Self::SetupAlreadyCompleted => "SETUP_ALREADY_COMPLETED",
         }

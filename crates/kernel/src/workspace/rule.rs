@@ -95,8 +95,12 @@ fn usual_depth() -> u32 {
 pub trait Surroundings {
     /// Whether a cron line ever fires in this time zone.
     fn check_cron(&self, line: &str, timezone: &str) -> Result<(), BadSchedule>;
-    /// Whether rules may use this file or directory, and if not, why.
-    fn check_place(&self, path: &str) -> Result<(), String>;
+    /// Whether rules of this workspace may use this file or directory, and if not, why.
+    fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String>;
+    /// Whether rules may take this file for their prompt, and if not, why.
+    fn check_prompt(&self, path: &str) -> Result<(), String>;
+    /// Whether rules may ask a provider of this kind at this place, and if not, why.
+    fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String>;
     fn provider_kinds(&self) -> &[&str];
     /// Whether a provider of this kind is a file, not a server.
     fn is_file_provider(&self, kind: &str) -> bool;
@@ -146,6 +150,13 @@ impl RuleDraft {
             let kind = super::fields::wrong_type("an object", written);
             return Err(vec![Fault::new("", kind)]);
         };
+        // What cannot be done here any more can still be switched off.
+        if *written == json!({ "enabled": false }) {
+            return Ok(Self {
+                enabled: false,
+                ..self.clone()
+            });
+        }
         let mut whole = serde_json::to_value(self).unwrap_or_else(|_| json!({}));
         if let Value::Object(fields) = &mut whole {
             let changes = changes.iter();

@@ -3,7 +3,7 @@
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
     Action, CatchUp, LoopAction, LoopDefaults, Mode, Overlap, Rule, RuleDraft, RuleId, RunAction,
-    Scope, Trigger, WorkAction, firing_event_id, run_of_firing,
+    Scope, Trigger, WorkAction, firing_event_id, memory_name, run_of_firing,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -131,6 +131,67 @@ fn the_older_form_of_the_action_is_read_too() {
     assert_eq!(action.provider.provider_kind, "openrouter");
     // The usual address is that of another provider.
     assert_eq!(action.provider.base_url, None);
+}
+
+#[test]
+fn a_memory_has_a_name_and_no_name_is_a_path() {
+    let rows = [
+        ("./data/agent-kv-store.json", Some("agent-kv-store")),
+        ("data/inbox.json", Some("inbox")),
+        ("inbox", Some("inbox")),
+        ("in.box_2-a.json", Some("in.box_2-a")),
+        ("inbox.json.kept", Some("inbox.json.kept")),
+        ("owner-token", None),
+        ("./data/owner-token", None),
+        ("config.json", None),
+        ("./data/agent-prompt.json", None),
+        ("workspace.db", None),
+        ("bonded.db", None),
+        (".env", None),
+        ("./data/.env", None),
+        ("..", None),
+        ("../x.json", None),
+        ("memory/other/x.json", None),
+        ("./data/./owner-token", None),
+        ("data/data/x.json", None),
+        ("a\\b.json", None),
+        ("/etc/passwd", None),
+        ("", None),
+        (".json", None),
+        ("-x.json", None),
+        ("a b.json", None),
+        ("ä.json", None),
+        ("x\0.json", None),
+    ];
+    for (written, name) in rows {
+        assert_eq!(memory_name(written), name, "{written:?}");
+    }
+    assert_eq!(memory_name(&"x".repeat(101)), None);
+}
+
+proptest! {
+    #[test]
+    fn a_name_of_a_memory_is_one_part_of_a_path(written in "(\\./|data/|\\.|/|[a-z]|\\.json|\\PC){0,8}") {
+        if let Some(name) = memory_name(&written) {
+            let file = format!("{name}.json");
+            let mut parts = std::path::Path::new(&file).components();
+            prop_assert!(matches!(parts.next(), Some(std::path::Component::Normal(_))));
+            prop_assert!(parts.next().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_kept_any_more_can_be_switched_off() {
+    let draft = check(&rule()).expect("it is well");
+    let draft = RuleDraft {
+        action_json: json!({ "kind": "run", "agent_file": "/etc/x", "goal": "g" }),
+        ..draft
+    };
+    let around = Around::default();
+    let off = draft.patched(&json!({ "enabled": false }), &around);
+    assert!(!off.expect("it is switched off").enabled);
+    assert!(draft.patched(&json!({ "enabled": true }), &around).is_err());
 }
 
 #[test]
@@ -327,15 +388,31 @@ fn each_fault_is_told_with_its_place_and_what_to_do() {
         ),
         (
             action("/prompt_path", json!("/etc/passwd")),
-            "/action_json/prompt_path: must be a path inside the data directory",
+            "/action_json/prompt_path: no prompt",
+        ),
+        (
+            action("/provider/base_url", json!("http://10.0.0.2/v1")),
+            "/action_json/provider/base_url: not listed",
+        ),
+        (
+            action("/provider/provider_kind", json!("script")),
+            "/action_json/provider/provider_kind: not listed",
+        ),
+        (
+            action("/provider", json!("script")),
+            "/action_json/provider: not listed",
+        ),
+        (
+            action("/memory/kv_store_path", json!("./data/owner-token")),
+            "/action_json/memory/kv_store_path: must be the name of a memory",
         ),
         (
             action("/memory/kv_store_path", json!("a/../../b.json")),
-            "/action_json/memory/kv_store_path: must be a path inside",
+            "/action_json/memory/kv_store_path: must be the name of a memory",
         ),
         (
             action("/memory/kv_store_path", json!("memory/")),
-            "/action_json/memory/kv_store_path: must be a path inside",
+            "/action_json/memory/kv_store_path: must be the name of a memory",
         ),
         (
             action("/memory/carry_over", json!(false)),

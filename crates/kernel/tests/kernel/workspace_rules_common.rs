@@ -31,10 +31,24 @@ impl Surroundings for Around {
         }
     }
 
-    fn check_place(&self, path: &str) -> Result<(), String> {
-        match path.starts_with("/srv/") {
+    fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String> {
+        match path.starts_with("/srv/") && *workspace == self::workspace() {
             true => Ok(()),
             false => Err("not allowed".into()),
+        }
+    }
+
+    fn check_prompt(&self, path: &str) -> Result<(), String> {
+        match path.starts_with("prompts/") {
+            true => Ok(()),
+            false => Err("no prompt".into()),
+        }
+    }
+
+    fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String> {
+        match (kind, base_url) {
+            ("lmstudio", Some("http://10.0.0.1/v1")) | ("openrouter", None) => Ok(()),
+            _ => Err("not listed".into()),
         }
     }
 

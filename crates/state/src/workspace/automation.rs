@@ -21,6 +21,14 @@ pub struct RunFilter {
     pub page: Page,
 }
 
+/// What waits in one workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuedRuns {
+    /// Names who made the workspace: somebody with many workspaces is one person.
+    pub whose: String,
+    pub runs: Vec<AutomationRun>,
+}
+
 impl WorkspaceStore {
     /// The rules of a workspace, the oldest first.
     pub async fn rules(&self, workspace: WorkspaceId) -> Result<Vec<Rule>, WorkspaceError> {
@@ -67,6 +75,32 @@ impl WorkspaceStore {
             let sql = format!("{} WHERE status = ?1 ORDER BY run.key LIMIT ?2", rows::RUN);
             let parameters = params![status.as_str(), number(limit)];
             rows::all(connection, &sql, parameters, rows::run)
+        })
+        .await
+    }
+
+    /// The queued runs of each workspace, those that were queued first before the others, at most `limit` in all unless
+    /// there are more workspaces than that; and whose each workspace is. Nobody's runs keep those of others from being
+    /// seen, however many they are.
+    pub async fn queued_by_workspace(&self, limit: u64) -> Result<Vec<QueuedRuns>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT queued.workspace, event.actor FROM \
+                 (SELECT DISTINCT workspace FROM run WHERE status = 'queued') AS queued \
+                 JOIN event ON event.workspace = queued.workspace AND event.seq = 1";
+            let workspaces = rows::all(connection, sql, [], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })?;
+            let each = limit.checked_div(workspaces.len() as u64).unwrap_or(limit);
+            let sql = format!(
+                "{} WHERE status = 'queued' AND run.workspace = ?1 ORDER BY run.key LIMIT ?2",
+                rows::RUN
+            );
+            let queued = |(workspace, whose): (i64, String)| {
+                let parameters = params![workspace, number(each.max(1))];
+                let runs = rows::all(connection, &sql, parameters, rows::run)?;
+                Ok(QueuedRuns { whose, runs })
+            };
+            workspaces.into_iter().map(queued).collect()
         })
         .await
     }

@@ -23,6 +23,15 @@ impl WorkspaceStore {
         })
     }
 
+    /// Names who made a workspace, as [`QueuedRuns`](super::QueuedRuns) does.
+    pub async fn maker_of(&self, id: WorkspaceId) -> Result<Option<String>, WorkspaceError> {
+        self.look_up(|connection| {
+            let sql = "SELECT actor FROM event WHERE seq = 1 \
+                 AND workspace = (SELECT key FROM workspace WHERE id = ?1)";
+            rows::one(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))
+        })
+    }
+
     /// All workspaces, the oldest first.
     pub async fn all_workspaces(&self) -> Result<Vec<Workspace>, WorkspaceError> {
         self.read(|connection| {
@@ -114,4 +123,11 @@ pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<u64, Fau
     let sql = "SELECT count(*) FROM member WHERE workspace = ?1 AND role = 'owner'";
     let owners = rows::one(connection, sql, [workspace], |row| Ok(count(row.get(0)?)))?;
     Ok(owners.unwrap_or(0))
+}
+
+/// Whether this person is the owner of the installation.
+pub(super) fn owns_all(connection: &Connection, user: UserId) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM user WHERE id = ?1 AND is_owner = 1";
+    let found = rows::one(connection, sql, [user.as_bytes()], |_| Ok(()))?;
+    Ok(found.is_some())
 }

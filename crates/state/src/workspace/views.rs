@@ -8,7 +8,7 @@ use bonded_kernel::workspace::{
 use rusqlite::{Connection, params};
 
 use super::error::Fault;
-use super::members::{owners, role_in};
+use super::members::{owners, owns_all, role_in};
 use super::notes::keyed_note;
 use super::rows::{self, StoredRule};
 
@@ -36,6 +36,7 @@ pub(super) fn load(
     | (Some(workspace), Change::RemoveMember { user_id, .. }) = (loaded.workspace_key, change)
     {
         loaded.view.member = role_in(connection, workspace, *user_id)?;
+        loaded.view.member_owns_all = owns_all(connection, *user_id)?;
         loaded.view.owners = owners(connection, workspace)?;
     }
     if let Actor::Agent { run_id, .. } = actor {
@@ -90,6 +91,7 @@ impl Loaded {
             }
             Change::Fire(fire) => {
                 self.view.run = run_of(connection, fire.rule_id, fire.triggering_event_id)?;
+                self.view.event_workspace = workspace_of(connection, fire.triggering_event_id)?;
                 self.rule(connection, fire.rule_id)
             }
             Change::MoveRun { run_id, .. } => {
@@ -173,6 +175,15 @@ pub(super) fn rule(connection: &Connection, id: RuleId) -> Result<Option<StoredR
 pub(super) fn run(connection: &Connection, id: &RunId) -> Result<Option<AutomationRun>, Fault> {
     let sql = format!("{} WHERE run.id = ?1", rows::RUN);
     rows::one(connection, &sql, [id.as_str()], rows::run)
+}
+
+/// Where an event happened; an instant of a schedule, or a launch, is none.
+fn workspace_of(connection: &Connection, event: EventId) -> Result<Option<WorkspaceId>, Fault> {
+    let sql = "SELECT workspace.id FROM event JOIN workspace ON workspace.key = event.workspace \
+         WHERE event.id = ?1";
+    rows::one(connection, sql, [event.as_bytes()], |row| {
+        Ok(WorkspaceId::from_bytes(row.get(0)?))
+    })
 }
 
 /// The run that this event made this rule queue.

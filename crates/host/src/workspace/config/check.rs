@@ -1,10 +1,12 @@
 //! Holds what was written against what there is: the same keys, the same types, and values that make sense.
 
+use bonded_kernel::workspace::WorkspaceId;
 use serde_json::{Map, Value};
 
 use super::WorkspaceConfig;
 use super::place::line_of;
 use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT};
+use super::surroundings::{EVERY_WORKSPACE, listed};
 use crate::config::nearest::{did_you_mean, nearest};
 use crate::provider::{KNOWN_PROVIDERS, checked_url};
 use crate::workspace::embeddings::provider_kinds;
@@ -36,6 +38,9 @@ pub(super) fn checked(
     Err(checking.faults)
 }
 
+/// The one object whose keys are not ours.
+const ALLOWED_DIRS: [&str; 2] = ["automation", "allowed_dirs"];
+
 struct Checking<'a> {
     text: &'a str,
     faults: Vec<String>,
@@ -58,6 +63,7 @@ impl Checking<'_> {
 
     fn merge<'k>(&mut self, usual: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
         match (usual, written) {
+            (usual, written) if *path == ALLOWED_DIRS => self.dirs(usual, written, path),
             (Value::Object(usual), Value::Object(written)) => self.members(usual, written, path),
             // What is usually null may be a text.
             (usual @ Value::Null, Value::String(_) | Value::Null)
@@ -81,6 +87,29 @@ impl Checking<'_> {
                 self.fault(path, &format!("must be {expected}, not {found}"));
             }
         }
+    }
+
+    /// Directories by workspace. A name would not do: who owns a workspace may rename it.
+    fn dirs<'k>(&mut self, usual: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
+        let Value::Object(listed) = written else {
+            let message = "must be an object with an array of directories for each workspace, by its id: \
+                 {\"6f1c2f0e-…\": [\"/srv/agents\"]}; \"*\" stands for every workspace";
+            return self.fault(path, message);
+        };
+        for (workspace, dirs) in listed {
+            path.push(workspace);
+            if workspace != EVERY_WORKSPACE && workspace.parse::<WorkspaceId>().is_err() {
+                self.fault(path, "must be the id of a workspace, or * for all");
+            }
+            let is_list = dirs
+                .as_array()
+                .is_some_and(|dirs| dirs.iter().all(Value::is_string));
+            if !is_list {
+                self.fault(path, "must be an array of texts");
+            }
+            path.pop();
+        }
+        *usual = written.clone();
     }
 
     fn members<'k>(
@@ -173,6 +202,14 @@ impl Checking<'_> {
         self.place(["automation", "base_url"], &automation.base_url);
         if automation.model.trim().is_empty() {
             self.fault(&["automation", "model"], "must name a model");
+        }
+        for line in &automation.allowed_providers {
+            if let Err(why) = listed(line) {
+                self.fault(
+                    &["automation", "allowed_providers"],
+                    &format!("{line:?}: {why}"),
+                );
+            }
         }
         if !(0.0..=2.0).contains(&automation.temperature) {
             self.fault(

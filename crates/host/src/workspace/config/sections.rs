@@ -1,5 +1,7 @@
 //! The sections of `config.json` with the values that hold where nothing is written.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::provider;
@@ -116,8 +118,10 @@ pub struct AutomationSection {
     pub fallback_models: Vec<String>,
     /// How many runs of rules are driven at once.
     pub concurrent_runs: u32,
-    /// Beside the data directory, where rules may find agent files, plans and trees.
-    pub allowed_dirs: Vec<String>,
+    /// Where rules of a workspace may find agent files, plans and trees: by its id, or `*` for all.
+    pub allowed_dirs: BTreeMap<String, Vec<String>>,
+    /// Whom rules may ask beside the provider above: `KIND`, or `KIND=URL`.
+    pub allowed_providers: Vec<String>,
 }
 
 impl Default for AutomationSection {
@@ -131,7 +135,8 @@ impl Default for AutomationSection {
             temperature: 0.1,
             fallback_models: vec![],
             concurrent_runs: 4,
-            allowed_dirs: vec![],
+            allowed_dirs: BTreeMap::new(),
+            allowed_providers: vec![],
         }
     }
 }

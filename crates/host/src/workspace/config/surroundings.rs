@@ -1,48 +1,130 @@
-//! What checks of rules are told about the server that they are for.
+//! What checks of rules are told about the server that they are for, and where the things of a rule lie.
+//!
+//! Who writes a rule is a member of a workspace and not whoever runs the server: a rule names memories and prompts, no
+//! paths of the data directory, and reaches directories and providers only where `config.json` lists them.
+
+mod places;
+mod providers;
 
 use std::path::{Component, Path, PathBuf};
 
-use bonded_kernel::workspace::{BadSchedule, LoopDefaults, Surroundings};
+use bonded_kernel::workspace::{
+    BadSchedule, LoopDefaults, ProviderChoice, Surroundings, WorkspaceId, memory_name,
+};
 
 use super::super::cron::Cron;
+use super::sections::AutomationSection;
 use crate::provider::{KNOWN_PROVIDERS, SCRIPT};
+pub(super) use places::EVERY_WORKSPACE;
+use places::Places;
+use providers::Allowed;
+pub(super) use providers::listed;
+
+/// Where the memories of workspaces lie, each workspace in a directory of its own.
+const MEMORY_DIR: &str = "memory";
+/// Where whoever runs the server puts prompts that rules may name.
+const PROMPT_DIR: &str = "prompts";
 
 /// A server, as far as rules depend on it.
 #[derive(Clone, Debug)]
 pub struct HostSurroundings {
     defaults: LoopDefaults,
     data_dir: PathBuf,
-    allowed_dirs: Vec<PathBuf>,
+    places: Places,
+    providers: Allowed,
     provider_kinds: Vec<&'static str>,
+    /// The one that was there first: the usual memory is its own, where it always lay.
+    first_workspace: Option<WorkspaceId>,
+}
+
+/// A file that a rule means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptFile {
+    /// That of `config.json`, wherever it lies.
+    Usual(PathBuf),
+    /// One of those that rules may name.
+    Named(PathBuf),
 }
 
 impl HostSurroundings {
-    pub(super) fn new(defaults: LoopDefaults, data_dir: &Path, allowed_dirs: &[String]) -> Self {
+    pub(super) fn new(
+        defaults: LoopDefaults,
+        data_dir: &Path,
+        automation: &AutomationSection,
+    ) -> Self {
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
         let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
         Self {
+            providers: Allowed::new(&defaults.provider, &automation.allowed_providers),
+            places: Places::new(&data_dir, &automation.allowed_dirs),
             defaults,
-            allowed_dirs: allowed_dirs.iter().map(|dir| data_dir.join(dir)).collect(),
             data_dir,
             provider_kinds: known.chain([SCRIPT]).collect(),
+            first_workspace: None,
         }
     }
 
-    /// The place that a rule means: relative ones are below the data directory.
-    pub fn place(&self, path: &str) -> PathBuf {
-        plain(&self.data_dir.join(path))
+    /// The same for a server whose first workspace is this one.
+    pub fn with_first(self, workspace: Option<WorkspaceId>) -> Self {
+        Self {
+            first_workspace: workspace,
+            ..self
+        }
     }
 
-    /// The file of the data directory that a rule means.
-    pub fn data_file(&self, name: &str) -> PathBuf {
-        plain(&data_file(&self.data_dir, name))
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
     }
 
-    fn is_allowed(&self, place: &Path) -> bool {
-        let dirs = std::iter::once(&self.data_dir).chain(&self.allowed_dirs);
-        let is_below =
-            |dir: &PathBuf| place.starts_with(plain(dir)) || place.starts_with(real(dir));
-        dirs.into_iter().any(is_below)
+    /// The place that a rule of a workspace means, without links, if it may use it.
+    pub fn place(&self, workspace: &WorkspaceId, path: &str) -> Result<PathBuf, String> {
+        self.places.find(workspace, path)
+    }
+
+    /// The file of a memory of a workspace. No two workspaces have one in common.
+    pub fn memory_file(&self, workspace: &WorkspaceId, written: &str) -> Option<PathBuf> {
+        let usual = &self.defaults.memory.kv_store_path;
+        let usual_file = data_file(&self.data_dir, usual);
+        let is_usual = written == usual || data_file(&self.data_dir, written) == usual_file;
+        if is_usual && self.first_workspace == Some(*workspace) {
+            return Some(plain(&usual_file));
+        }
+        let name = match is_usual {
+            true => usual_file.file_name().and_then(|name| name.to_str())?,
+            false => written,
+        };
+        let name = memory_name(name)?;
+        let dir = self.data_dir.join(MEMORY_DIR).join(workspace.to_string());
+        Some(dir.join(format!("{name}.json")))
+    }
+
+    /// The prompt that a rule means.
+    pub fn prompt_file(&self, written: &str) -> Option<PromptFile> {
+        if written == self.defaults.prompt_path {
+            return Some(PromptFile::Usual(data_file(&self.data_dir, written)));
+        }
+        let name = written.strip_prefix("./").unwrap_or(written);
+        let name = name.strip_prefix("data/").unwrap_or(name);
+        let name = name.strip_prefix(PROMPT_DIR)?.strip_prefix('/')?;
+        let name = name.ends_with(".json").then(|| memory_name(name))??;
+        let dir = self.data_dir.join(PROMPT_DIR);
+        Some(PromptFile::Named(dir.join(format!("{name}.json"))))
+    }
+
+    /// The file of the provider that plays one.
+    pub fn script_file(&self, written: &str) -> PathBuf {
+        data_file(&self.data_dir, written)
+    }
+
+    /// Whether a run of a rule may go on to ask this provider at this place.
+    pub fn allows_target(&self, provider: &str, endpoint: &str) -> bool {
+        let own = |file: &str| self.script_file(file).to_string_lossy().into_owned();
+        self.providers.allow_target(provider, endpoint, own)
+    }
+
+    /// What a rule asks that does not say.
+    pub fn usual_provider(&self) -> &ProviderChoice {
+        &self.defaults.provider
     }
 }
 
@@ -55,17 +137,23 @@ impl Surroundings for HostSurroundings {
         Cron::parse(line, timezone).map(|_| ()).map_err(bad)
     }
 
-    fn check_place(&self, path: &str) -> Result<(), String> {
-        let place = self.place(path);
-        // A link may lead elsewhere.
-        if self.is_allowed(&place) && self.is_allowed(&real(&place)) {
-            return Ok(());
+    fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String> {
+        self.places.find(workspace, path).map(|_| ())
+    }
+
+    fn check_prompt(&self, path: &str) -> Result<(), String> {
+        match self.prompt_file(path) {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "must be {:?}, which is the usual one, or prompts/NAME.json, which whoever runs the server puts into \
+                 the data directory",
+                self.defaults.prompt_path
+            )),
         }
-        Err(format!(
-            "rules may use what lies below {} and below the directories that automation.allowed_dirs in config.json names; {} does not",
-            self.data_dir.display(),
-            place.display()
-        ))
+    }
+
+    fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String> {
+        self.providers.check(kind, base_url)
     }
 
     fn provider_kinds(&self) -> &[&str] {
@@ -81,8 +169,8 @@ impl Surroundings for HostSurroundings {
     }
 }
 
-/// A file of the data directory by the name that a rule or the configuration has for it. What is called `./data/…`
-/// there is the data directory itself, wherever that lies.
+/// A file of the data directory by the name that the configuration has for it. What is called `./data/…` there is the
+/// data directory itself, wherever that lies.
 pub fn data_file(data_dir: &Path, name: &str) -> PathBuf {
     let name = name.strip_prefix("./").unwrap_or(name);
     data_dir.join(name.strip_prefix("data/").unwrap_or(name))
@@ -101,9 +189,4 @@ fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-/// Where a path leads, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

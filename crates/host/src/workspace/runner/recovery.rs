@@ -39,7 +39,8 @@ impl Runner {
     pub(super) async fn take_up(&mut self, most: u64) -> Result<(), WorkspaceError> {
         let store = self.shared.settings.store.clone();
         for run in store.runs_in_order(RunStatus::Running, most).await? {
-            self.start(run).await?;
+            let whose = store.maker_of(run.workspace_id).await?;
+            self.start(run, &whose.unwrap_or_default()).await?;
         }
         Ok(())
     }

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::super::fault::FaultKind;
+use super::super::fault::{Fault, FaultKind};
 use super::super::fields::{Fields, unknown_word};
 use super::super::id::WorkspaceId;
 use super::super::prompt_file::{MODES, Mode};
 use super::super::rule::Surroundings;
 use super::super::scope::{self, Scope};
-use super::{REQUEST_BYTES_MAX, data_path};
+use super::{PATH_BYTES_MAX, REQUEST_BYTES_MAX};
 use crate::work::short;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -18,6 +18,16 @@ const ITERATIONS_MAX: u64 = 10_000;
 const PAGING_BYTES_MAX: u64 = 1 << 20;
 const URL_BYTES_MAX: usize = 2048;
 const MODEL_BYTES_MAX: usize = 256;
+const MEMORY_NAME_BYTES_MAX: usize = 100;
+/// Whoever writes one of these means a file of the server, which no memory is.
+const OWN_FILES: [&str; 6] = [
+    "agent-prompt",
+    "bonded.db",
+    "config",
+    "owner-token",
+    "workspace",
+    "workspace.db",
+];
 
 /// A run of the agent, one loop after the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -164,11 +174,12 @@ pub(super) fn read(
 ) -> LoopAction {
     let usual = LoopAction::usual(*workspace, host.loop_defaults());
     fields.refuse_unknown(&FIELDS);
+    let prompt = prompt_path(fields, "prompt_path", &usual.prompt_path, host);
     // An older form of the action has another name for it.
-    let prompt_path = data_path(fields, "prompt_path").or(data_path(fields, "prompt_json_path"));
+    let older = prompt_path(fields, "prompt_json_path", &usual.prompt_path, host);
     let request = fields.text("request", REQUEST_BYTES_MAX);
     LoopAction {
-        prompt_path: prompt_path.unwrap_or(usual.prompt_path),
+        prompt_path: prompt.or(older).unwrap_or(usual.prompt_path),
         provider: read_provider(fields, usual.provider, host),
         mode: fields.word("mode", &MODES).or(usual.mode),
         memory: read_memory(fields, usual.memory),
@@ -182,28 +193,71 @@ pub(super) fn read(
     }
 }
 
+/// The host's own prompt, or another one that it lets rules use.
+fn prompt_path(
+    fields: &mut Fields<'_, '_>,
+    field: &str,
+    usual: &str,
+    host: &dyn Surroundings,
+) -> Option<String> {
+    let written = fields.text(field, PATH_BYTES_MAX)?;
+    if written != usual
+        && let Err(why) = host.check_prompt(written)
+    {
+        fields.fault(field, FaultKind::Told { why });
+    }
+    Some(written.to_owned())
+}
+
 /// Written as an object, or as the name of its kind alone.
 fn read_provider(
     fields: &mut Fields<'_, '_>,
     usual: ProviderChoice,
     host: &dyn Surroundings,
 ) -> ProviderChoice {
-    let is_name = fields.given("provider").is_some_and(|it| it.is_string());
-    if is_name {
-        let kind = read_kind(fields, "provider", host);
-        return of_kind(kind, usual);
-    }
-    let Some(mut fields) = fields.object("provider") else {
-        return usual;
+    let before = fields.faults().len();
+    let (own_kind, own_url) = (usual.provider_kind.clone(), usual.base_url.clone());
+    let (choice, at) = match fields.given("provider") {
+        Some(given) if given.is_string() => {
+            let kind = read_kind(fields, "provider", host);
+            (of_kind(kind, usual), fields.at("provider"))
+        }
+        _ => match fields.object("provider") {
+            Some(mut fields) => {
+                let at = match fields.given("base_url") {
+                    Some(_) => fields.at("base_url"),
+                    None => fields.at("provider_kind"),
+                };
+                (read_provider_fields(&mut fields, usual, host), at)
+            }
+            None => return usual,
+        },
     };
+    let is_own = choice.provider_kind == own_kind && choice.base_url == own_url;
+    let is_read = fields.faults().len() == before;
+    if is_read
+        && !is_own
+        && let Err(why) = host.check_provider(&choice.provider_kind, choice.base_url.as_deref())
+    {
+        let kind = FaultKind::Told { why };
+        fields.faults().push(Fault::new(at, kind));
+    }
+    choice
+}
+
+fn read_provider_fields(
+    fields: &mut Fields<'_, '_>,
+    usual: ProviderChoice,
+    host: &dyn Surroundings,
+) -> ProviderChoice {
     fields.refuse_unknown(&PROVIDER_FIELDS);
-    let kind = read_kind(&mut fields, "provider_kind", host);
+    let kind = read_kind(fields, "provider_kind", host);
     let usual = of_kind(kind, usual);
     let model = fields.text("model", MODEL_BYTES_MAX).map(str::to_owned);
     let tokens = fields.whole("max_tokens", 1..=TOKENS_MAX);
     let timeout_ms = fields.whole("timeout_ms", 1..=TIMEOUT_MS_MAX);
     ProviderChoice {
-        base_url: read_url(&mut fields, &usual.provider_kind, host).or(usual.base_url),
+        base_url: read_url(fields, &usual.provider_kind, host).or(usual.base_url),
         provider_kind: usual.provider_kind,
         model: model.unwrap_or(usual.model),
         timeout_ms: timeout_ms.unwrap_or(usual.timeout_ms),
@@ -261,9 +315,33 @@ fn read_memory(fields: &mut Fields<'_, '_>, usual: MemoryPlace) -> MemoryPlace {
     }
     let retained = fields.flag("retain_full_conversation_logs");
     MemoryPlace {
-        kv_store_path: data_path(&mut fields, "kv_store_path").unwrap_or(usual.kv_store_path),
+        kv_store_path: memory(&mut fields, &usual.kv_store_path).unwrap_or(usual.kv_store_path),
         retain_full_conversation_logs: retained.unwrap_or(usual.retain_full_conversation_logs),
     }
+}
+
+/// The host's own memory, or another one by its name.
+fn memory(fields: &mut Fields<'_, '_>, usual: &str) -> Option<String> {
+    let written = fields.text("kv_store_path", PATH_BYTES_MAX)?;
+    if written != usual && memory_name(written).is_none() {
+        let found = short(written);
+        fields.fault("kv_store_path", FaultKind::NotAMemory { found });
+    }
+    Some(written.to_owned())
+}
+
+/// The name of a memory as a rule writes it: `inbox`, `inbox.json` and `./data/inbox.json` are the same. A name is no
+/// path: nothing in it can lead to another directory.
+pub fn memory_name(written: &str) -> Option<&str> {
+    let name = written.strip_prefix("./").unwrap_or(written);
+    let name = name.strip_prefix("data/").unwrap_or(name);
+    let name = name.strip_suffix(".json").unwrap_or(name);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = (1..=MEMORY_NAME_BYTES_MAX).contains(&name.len())
+        && !name.starts_with(['.', '-'])
+        && name.chars().all(is_plain)
+        && !OWN_FILES.contains(&name);
+    is_name.then_some(name)
 }
 
 fn read_pace(fields: &mut Fields<'_, '_>, usual: Pace) -> Pace {

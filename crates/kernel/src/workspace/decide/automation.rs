@@ -117,6 +117,11 @@ fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
 fn fire_rule(view: &View, fire: &Fire, actor: &Actor) -> Result<Vec<WorkspaceEvent>, Refused> {
     let workspace_id = known_rule(view, fire.rule_id)?.draft.workspace_id;
     permit(view, workspace_id, actor, Permission::LaunchRules)?;
+    if view.event_workspace.is_some_and(|it| it != workspace_id) {
+        return Err(Refused::ForeignEvent {
+            event_id: fire.triggering_event_id,
+        });
+    }
     if view.run.is_some() {
         return Ok(vec![]);
     }
