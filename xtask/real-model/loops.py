@@ -152,7 +152,7 @@ def check(site, number, run):
         said = site.bonded(*store, words, run["run_id"])
         if expected not in said.stdout:
             findings.append(f"{words}: {said.stdout}{said.stderr}")
-    file = site.data / f"memory-{number}.json"
+    file = site.data / "memory" / site.workspace / f"memory-{number}.json"
     memory = json.loads(file.read_text()) if file.exists() else {}
     findings += loop_checks.of_memory(log, memory)
     if site.what_must_stay() != site.untouched:

@@ -5,7 +5,7 @@
 
 mod access;
 mod answer;
-mod api;
+pub(crate) mod api;
 mod ask;
 mod body;
 pub(crate) mod config_file;
@@ -13,12 +13,13 @@ mod cors;
 pub(crate) mod data_dir;
 mod diff;
 pub(crate) mod front_matter;
+mod guesses;
 pub(crate) mod ids;
 mod meaning;
 pub(crate) mod notebook;
 pub(crate) mod opened;
 mod pages;
-mod password;
+pub(crate) mod password;
 mod query;
 mod rate;
 mod refusal;

@@ -5,6 +5,7 @@
 //! through a small pool of connections, but for single rows, which are looked up at once. Several processes may use one file. The store knows no time of its own and
 //! draws no ids.
 
+mod access;
 mod accounts;
 mod answers;
 mod automation;
@@ -42,7 +43,8 @@ use tokio::sync::oneshot;
 
 use crate::sqlite::file::{Layout, StoreFile};
 use crate::watchers::Watchers;
-pub use accounts::{Session, User};
+pub use access::{ListedSession, ListedToken, Session, proof_id};
+pub use accounts::{User, UserState};
 pub use automation::{QueuedRuns, RunFilter};
 use error::Fault;
 pub use error::WorkspaceError;

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::guests::{Guest, Guests};
+use super::peer::Peer;
 use super::stall::Stalling;
 use super::unread;
 
@@ -59,7 +60,8 @@ pub(super) async fn accept(
                         guests.send_one_away();
                     }
                     let guest = guests.enter(peer.ip());
-                    open.spawn(talk(stream, guest, router.clone(), stop.clone()));
+                    let peer = Peer(client_of(peer.ip()));
+                    open.spawn(talk(stream, (peer, guest), router.clone(), stop.clone()));
                 }
                 Err(_) => {
                     // When there are no descriptors left, the next one fails at once too.
@@ -80,13 +82,19 @@ fn connections_max() -> usize {
 }
 
 /// Answers the requests of one connection. When `stop` is cancelled, the one under way is the last.
-async fn talk(stream: TcpStream, guest: Guest, router: Router, stop: CancellationToken) {
+async fn talk(
+    stream: TcpStream,
+    (peer, guest): (Peer, Guest),
+    router: Router,
+    stop: CancellationToken,
+) {
     // Without it the last piece of an answer may wait for an acknowledgement.
     let _slower = stream.set_nodelay(true);
     let stream = TokioIo::new(Stalling::new(stream, STALL_MAX));
     let guest = Arc::new(guest);
     let asking = guest.clone();
-    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+    let service = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(peer);
         let (busy, router) = (asking.begin(), router.clone());
         async move { unread::answer(router, request.map(axum::body::Body::new), busy).await }
     });

@@ -2,6 +2,7 @@
 
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderName};
+use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Permission, Role, UserId, WorkspaceId, WorkspaceState};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
@@ -9,6 +10,9 @@ use subtle::ConstantTimeEq as _;
 use super::ask::Ask;
 use super::refusal::Refusal;
 use super::site::Site;
+
+/// When a token was used last is known to the minute.
+const USE_NOTED_MS: u64 = 60_000;
 
 pub(super) const SESSION_COOKIE: &str = "bonded_session";
 
@@ -54,15 +58,29 @@ pub(super) async fn caller(
 
 async fn by_token(site: &Site, said: &[u8]) -> Result<Caller, Refusal> {
     let token = bearer(said).ok_or_else(Refusal::auth_required)?;
-    let user = site.store.user_by_token(token).await?;
-    let user =
-        user.ok_or_else(|| Refusal::new("INVALID_CREDENTIALS", "this token is not known here"))?;
+    let held = site.store.token_holder(token).await?;
+    let (user, last_used_at) =
+        held.ok_or_else(|| Refusal::new("INVALID_CREDENTIALS", "this token is not known here"))?;
+    note_use(site, token, last_used_at);
     Ok(Caller {
         user_id: user.user_id,
         name: user.name,
         is_owner: user.is_owner,
         session: None,
     })
+}
+
+/// Writes down that a token is in use, not more often than it is worth.
+fn note_use(site: &Site, token: &str, last: Option<Millis>) {
+    let now = site.now();
+    if last.is_some_and(|last| now.0.saturating_sub(last.0) < USE_NOTED_MS) {
+        return;
+    }
+    let (store, token) = (site.store.clone(), token.to_owned());
+    tokio::spawn(async move {
+        // It is noted with the next request then.
+        let _unnoted = store.note_use(&token, now).await;
+    });
 }
 
 async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refusal> {

@@ -1,5 +1,6 @@
 //! A request, taken apart: who asks, for what, and what they sent.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::query::Query;
 use super::refusal::Refusal;
 use super::routes::{Door, Route};
 use super::site::Site;
+use crate::serve::Peer;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const KEY_CHARS_MAX: usize = 200;
@@ -27,6 +29,8 @@ pub(super) struct Ask {
     route: &'static Route,
     params: Vec<(String, String)>,
     caller: Option<Caller>,
+    /// Where the request comes from.
+    pub(super) from: IpAddr,
     body: Value,
     key: Option<String>,
 }
@@ -41,6 +45,8 @@ impl Ask {
     ) -> Result<Self, Refusal> {
         let (mut head, body) = request.into_parts();
         let params = params(&mut head).await?;
+        let peer = head.extensions.get::<Peer>();
+        let from = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
         let caller = match route.door {
             Door::Open => None,
             Door::Known => Some(access::caller(&site, &head.headers, route.changes()).await?),
@@ -65,6 +71,7 @@ impl Ask {
             route,
             params,
             caller,
+            from,
             body,
             key,
         })

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::workspace::config::WorkspaceConfig;
-use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change};
-use bonded_state::workspace::{WorkspaceStore, Write};
+use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change, UserId};
+use bonded_state::workspace::{User, WorkspaceError, WorkspaceStore, Write};
 
 use super::ids;
 use super::password::random_token;
@@ -21,6 +21,17 @@ const FIRST_WORKSPACE: &str = "Notes";
 const TOKEN_FILE: &str = "owner-token";
 const PROMPT_FILE: &str = "agent-prompt.json";
 const CONFIG_FILE: &str = "config.json";
+
+/// Why nobody else became the owner.
+#[derive(Debug)]
+pub(crate) enum TransferError {
+    Store(WorkspaceError),
+    File(CliError),
+}
+
+fn new_token() -> Result<String, CliError> {
+    random_token().map_err(|refusal| CliError::new(Code::Internal, refusal.message))
+}
 
 /// A directory that is there.
 #[derive(Clone, Debug)]
@@ -106,19 +117,34 @@ impl DataDir {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(self.fault(&path, &error)),
         };
-        let is_new = token.is_empty();
+        // A token that was revoked is one that somebody else may have.
+        let is_revoked = store.is_revoked(&token).await.map_err(super::store_error)?;
+        let is_new = token.is_empty() || is_revoked;
         let token = match is_new {
-            true => {
-                random_token().map_err(|refusal| CliError::new(Code::Internal, refusal.message))?
-            }
+            true => new_token()?,
             false => token,
         };
         // The file first: a token that the store knows and nobody has would open nothing.
         if is_new {
             self.write_private(TOKEN_FILE, &token)?;
         }
-        self.make_owner(store, &token, is_new).await?;
+        self.make_owner(store, &token, is_new && !is_revoked).await?;
         Ok(is_new.then_some(path))
+    }
+
+    /// Makes somebody else the owner. The file has a new token, which is theirs.
+    pub(crate) async fn transfer(
+        &self,
+        store: &WorkspaceStore,
+        to: UserId,
+    ) -> Result<User, TransferError> {
+        let token = new_token().map_err(TransferError::File)?;
+        // The store first: until it knows the token, the file's one is the old owner's.
+        let owner = store.transfer(to, &token, now()).await;
+        let owner = owner.map_err(TransferError::Store)?;
+        self.write_private(TOKEN_FILE, &token)
+            .map_err(TransferError::File)?;
+        Ok(owner)
     }
 
     async fn make_owner(
@@ -135,7 +161,7 @@ impl DataDir {
         // Who removes the file wants the old token to open nothing any more.
         if is_new {
             store
-                .revoke_access(owner)
+                .revoke_access(owner, now())
                 .await
                 .map_err(super::store_error)?;
         }

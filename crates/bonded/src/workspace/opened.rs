@@ -70,6 +70,7 @@ impl Opened {
         self.provider.last();
         let (embedder, provider) = (self.embedder, self.provider);
         Site::new(
+            self.dir,
             self.store,
             self.settings,
             surroundings,

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use super::answer::Answer;
 use super::api::{
-    auth, health, members, note_writes, notes, rules, runs, search, users, workspaces,
+    auth, health, members, note_writes, notes, proofs, rules, runs, search, users, workspaces,
 };
 use super::ask::Ask;
 use super::refusal::Refusal;
@@ -126,7 +126,20 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route!(POST "/api/auth/login" auth::login).open(),
         route!(POST "/api/auth/logout" auth::logout),
         route!(GET "/api/auth/session" auth::session),
+        route!(POST "/api/auth/invitation" users::accept).open(),
+        route!(POST "/api/owner" users::transfer),
+        route!(GET "/api/users" users::list),
         route!(POST "/api/users" users::add),
+        route!(PATCH "/api/users/{user_id}" users::update),
+        route!(DELETE "/api/users/{user_id}" users::delete),
+        route!(POST "/api/users/{user_id}/invitation" users::invite),
+        route!(PUT "/api/users/{user_id}/password" proofs::set_password),
+        route!(GET "/api/users/{user_id}/tokens" proofs::tokens),
+        route!(POST "/api/users/{user_id}/tokens" proofs::add_token),
+        route!(DELETE "/api/users/{user_id}/tokens/{token_id}" proofs::revoke_token),
+        route!(GET "/api/users/{user_id}/sessions" proofs::sessions),
+        route!(DELETE "/api/users/{user_id}/sessions" proofs::end_sessions),
+        route!(DELETE "/api/users/{user_id}/sessions/{session_id}" proofs::end_session),
         route!(GET "/api/workspaces" workspaces::list),
         route!(POST "/api/workspaces" workspaces::create).keyed(),
         route!(PATCH "/api/workspaces/{workspace_id}" workspaces::update).keyed(),

@@ -16,6 +16,8 @@ use tokio::sync::Semaphore;
 
 use super::ask::Ask;
 use super::cors::Origins;
+use super::data_dir::DataDir;
+use super::guesses::Guesses;
 use super::rate::Rate;
 use super::refusal::Refusal;
 use super::socket::SOCKETS_MAX;
@@ -23,8 +25,6 @@ use super::times;
 use crate::error::with_causes;
 
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
-const LOGINS_MAX: u32 = 10;
-const LOGINS_WINDOW: Duration = Duration::from_secs(15 * 60);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Passwords that are hashed at once.
 const HASHING_MAX: usize = 2;
@@ -53,7 +53,9 @@ pub(crate) struct Site {
     pub(super) stop: CancellationToken,
     pub(super) searches: Rate<UserId>,
     pub(super) writes: Rate<UserId>,
-    pub(super) logins: Rate<[u8; 32]>,
+    pub(super) guesses: Guesses,
+    /// Where the owner's token lies.
+    pub(super) dir: DataDir,
     pub(super) hashing: Semaphore,
     pub(super) sockets: Arc<Semaphore>,
     pub(super) surroundings: Arc<HostSurroundings>,
@@ -65,6 +67,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new(
+        dir: DataDir,
         store: Arc<WorkspaceStore>,
         settings: Settings,
         surroundings: Arc<HostSurroundings>,
@@ -75,7 +78,8 @@ impl Site {
         Arc::new(Self {
             searches: Rate::new(SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
-            logins: Rate::new(LOGINS_MAX, LOGINS_WINDOW),
+            guesses: Guesses::default(),
+            dir,
             hashing: Semaphore::new(HASHING_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             store,

@@ -15,6 +15,8 @@ fn with_replies(replies: &[&str]) -> Server {
         .map(|reply| format!("{}\n", json!({ "text": reply })))
         .collect();
     std::fs::write(place.path("data/script.jsonl"), lines).expect("a file can be written");
+    let config = json!({ "automation": { "allowed_providers": ["script=script.jsonl"] } });
+    std::fs::write(place.path("data/config.json"), config.to_string()).expect("it can be written");
     Server::start_in(place)
 }
 

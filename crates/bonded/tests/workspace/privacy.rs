@@ -83,7 +83,7 @@ const KILLED_IN: usize = 6;
 
 fn run_with(retains: bool) -> Left {
     let model = Model::start(replies());
-    let server = Server::start();
+    let server = Server::asking(&[&model]);
     let rule = json!({
         "workspace_id": server.workspace(), "trigger": "manual",
         "action_json": {

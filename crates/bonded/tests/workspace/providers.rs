@@ -106,6 +106,8 @@ fn where_the_model_fails_the_next_one_of_the_configuration_is_asked_at_the_same_
         ChatServer::start().replies([upstream_failed(), upstream_failed(), openrouter_reply()]);
     let mut automation = automation("openrouter", &provider);
     automation["fallback_models"] = json!(["maker/second", "maker/third"]);
+    let elsewhere = ChatServer::start().replies(vec![upstream_failed(); 4]);
+    automation["allowed_providers"] = json!([format!("openrouter={}/v1", elsewhere.origin())]);
     let server = server_with(&automation);
     let run = run_with(&server, &Value::Null);
     assert_eq!(run["status"], "succeeded", "{run}");
@@ -113,7 +115,6 @@ fn where_the_model_fails_the_next_one_of_the_configuration_is_asked_at_the_same_
     let models: Vec<&Value> = asked.iter().map(|it| &it.body["model"]).collect();
     assert_eq!(models, [MODEL, "maker/second", "maker/third"]);
     // Another provider has other models.
-    let elsewhere = ChatServer::start().replies(vec![upstream_failed(); 4]);
     let choice =
         json!({ "provider_kind": "openrouter", "base_url": format!("{}/v1", elsewhere.origin()) });
     assert_eq!(run_with(&server, &choice)["error_code"], "LLM_UNAVAILABLE");
@@ -240,9 +241,20 @@ fn failing_rows() -> Vec<FailingRow> {
 #[test]
 fn each_way_in_which_a_provider_fails_has_its_code_and_its_own_words_and_no_key() {
     let idle = ChatServer::start();
-    let server = server_with(&automation("lmstudio", &idle));
-    for (kind, replies, code, requests, words) in failing_rows() {
-        let provider = ChatServer::start().replies(replies);
+    let mut automation = automation("lmstudio", &idle);
+    let rows = failing_rows().into_iter();
+    let rows: Vec<_> = rows
+        .map(|(kind, replies, code, requests, words)| {
+            let provider = ChatServer::start().replies(replies);
+            (kind, provider, code, requests, words)
+        })
+        .collect();
+    let listed = rows
+        .iter()
+        .map(|(kind, provider, ..)| format!("{kind}={}/v1", provider.origin()));
+    automation["allowed_providers"] = listed.collect();
+    let server = server_with(&automation);
+    for (kind, provider, code, requests, words) in rows {
         let choice = json!({
             "provider_kind": kind, "base_url": format!("{}/v1", provider.origin()), "model": MODEL, "timeout_ms": 400,
         });

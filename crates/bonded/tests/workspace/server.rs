@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::http::{self, Reply};
+use crate::model::Model;
 use crate::place::{Done, Place, finish, start};
 
 /// Long enough for a busy machine; a test that waits this long has failed.
@@ -75,6 +76,13 @@ impl Server {
         std::fs::write(place.path("data/config.json"), config.to_string())
             .expect("a file can be written");
         Self::start_in(place)
+    }
+
+    /// A server whose rules may ask these models.
+    pub(crate) fn asking(models: &[&Model]) -> Self {
+        let listed = models.iter().map(|it| format!("lmstudio={}", it.base_url));
+        let listed: Vec<String> = listed.collect();
+        Self::with_config(&json!({ "automation": { "allowed_providers": listed } }))
     }
 
     pub(crate) fn nobody(&self) -> Client {

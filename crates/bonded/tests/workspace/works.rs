@@ -14,13 +14,17 @@ use crate::socket::Socket;
 /// Long enough for a busy machine; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A data directory with a tree, an agent that writes a file in it, and a plan whose tests end so.
+/// A directory that rules may use, with a tree, an agent that writes a file in it, and a plan whose tests end so.
 fn place(test_command: &str) -> Place {
     let place = Place::new();
-    let data = place.path("data");
-    std::fs::create_dir_all(data.join("tree")).expect("a directory can be made");
+    let projects = place.path("projects");
+    for dir in [projects.join("tree"), place.path("data")] {
+        std::fs::create_dir_all(dir).expect("a directory can be made");
+    }
+    let config = json!({ "automation": { "allowed_dirs": { "*": ["../projects"] } } });
+    std::fs::write(place.path("data/config.json"), config.to_string()).expect("it can be written");
     let write = |name: &str, text: &str| {
-        std::fs::write(data.join(name), text).expect("a file can be written");
+        std::fs::write(projects.join(name), text).expect("a file can be written");
     };
     write("tree/kept.txt", "kept\n");
     let report = json!({ "report_format": "markdown", "report_content": "ok" });
@@ -33,7 +37,7 @@ fn place(test_command: &str) -> Place {
     ];
     let script: String = lines.iter().map(|line| format!("{line}\n")).collect();
     write("agent.jsonl", &script);
-    let script = data.join("agent.jsonl");
+    let script = projects.join("agent.jsonl");
     let agent = format!(
         "---\nmodels: script:{}\ntools: builtin\n---\nYou are tested.\n",
         script.display()
@@ -75,10 +79,10 @@ fn ended(server: &Server, run: &str) -> Value {
     server.owner.get(&path).json()
 }
 
-/// The data directory, and what is kept of plans beside the log of runs.
+/// The directory of the tree, and what is kept of plans beside the log of runs.
 fn kept(server: &Server) -> (PathBuf, PathBuf) {
     (
-        server.place.path("data"),
+        server.place.path("projects"),
         server.place.path("store.db.work"),
     )
 }
@@ -114,7 +118,7 @@ fn a_plan_that_ended_when_its_server_died_is_reported_as_it_ended() {
         ),
     ] {
         let server = Server::start_in(place(test_command));
-        let (data, kept) = kept(&server);
+        let (projects, kept) = kept(&server);
         let run = launch(&server);
         // The server hears nothing of the end that its process comes to.
         wait_for(&kept, |plan| plan.join("plan.json").exists());
@@ -134,14 +138,14 @@ fn a_plan_that_ended_when_its_server_died_is_reported_as_it_ended() {
             "{shown}"
         );
         assert_eq!(plans(&kept).len(), 1, "it was worked off once");
-        assert_eq!(data.join("tree/made.txt").exists(), item == "success");
+        assert_eq!(projects.join("tree/made.txt").exists(), item == "success");
     }
 }
 
 #[test]
 fn a_plan_whose_server_dies_is_brought_to_its_end_by_the_next_one_and_is_made_once() {
     let server = Server::start_in(place("sleep 2"));
-    let (data, kept) = kept(&server);
+    let (projects, kept) = kept(&server);
     let run = launch(&server);
     wait_for(&kept, |plan| plan.join("plan.json").exists());
     // The process that works the plan off lives on, and the next server's meets it on the tree.
@@ -149,6 +153,6 @@ fn a_plan_whose_server_dies_is_brought_to_its_end_by_the_next_one_and_is_made_on
     let shown = ended(&server, &run);
     assert_eq!(shown["status"], "succeeded", "{shown}");
     assert_eq!(plans(&kept).len(), 1, "it was worked off once");
-    let made = std::fs::read_to_string(data.join("tree/made.txt"));
+    let made = std::fs::read_to_string(projects.join("tree/made.txt"));
     assert_eq!(made.expect("it was made"), "by a plan\n");
 }

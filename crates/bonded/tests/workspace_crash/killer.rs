@@ -32,6 +32,9 @@ pub(crate) fn storm(kills: u64, seed: u64) -> Remains {
     let place = Place::new();
     let shared = Arc::new(Shared::default());
     let model = model::serve(shared.clone());
+    let config = json!({ "automation": { "allowed_providers": [format!("lmstudio={model}")] } });
+    std::fs::create_dir(place.path("data")).expect("a directory can be made");
+    std::fs::write(place.path("data/config.json"), config.to_string()).expect("it can be written");
     let mut server = Server::begin(&place, &shared);
     let took = server.wait();
     let world = rules::furnish(&shared, &model);

@@ -1,14 +1,18 @@
-//! People, and what they prove themselves with. Of tokens and sessions only hashes are kept.
+//! People: who there is, who owns the installation, and what becomes of those who go.
 
-use bonded_kernel::workspace::{Refused, UserId, folded};
+use bonded_kernel::workspace::{
+    Actor, Chain, Change, Refused, Role, UserId, WorkspaceId, WorkspaceState, folded,
+};
 use bonded_kernel::{Hash, Millis};
 use rusqlite::{Connection, Row, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::codes::{at, time};
+use super::access::{self, OWNER_TOKEN};
+use super::codes::{at, from_word, time, word};
 use super::error::Fault;
+use super::members::owners;
 use super::transact::Transaction;
-use super::{WorkspaceError, WorkspaceStore, rows};
+use super::{WorkspaceError, WorkspaceStore, Write, rows};
 
 const NAME_CHARS_MAX: usize = 100;
 
@@ -20,29 +24,35 @@ pub struct User {
     /// The one whose token was made at the first start.
     pub is_owner: bool,
     pub has_password: bool,
+    pub state: UserState,
     pub created_at: Millis,
 }
 
-/// Somebody who has logged in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    pub user: User,
-    /// What each change by a browser has to carry.
-    pub csrf_token: String,
-    pub created_at: Millis,
-    pub expires_at: Millis,
+/// Whether somebody may come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserState {
+    Active,
+    /// They keep what they have, and nothing of it opens anything.
+    Disabled,
+    /// Only the id is left, because events name it.
+    Deleted,
 }
 
-const USER: &str =
-    "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at FROM user";
+/// What is left of a name.
+const GONE: &str = "deleted user";
 
-fn user(row: &Row<'_>) -> Result<User, Fault> {
+pub(super) const USER: &str =
+    "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, state FROM user";
+
+pub(super) fn user(row: &Row<'_>) -> Result<User, Fault> {
     Ok(User {
         user_id: UserId::from_bytes(row.get(0)?),
         name: row.get(1)?,
         is_owner: row.get(2)?,
         has_password: row.get(3)?,
         created_at: at(row.get(4)?),
+        state: from_word(row.get_ref(5)?.as_str()?)?,
     })
 }
 
@@ -85,14 +95,56 @@ impl WorkspaceStore {
         .await
     }
 
-    pub async fn set_password(
+    /// Lets somebody in again, or keeps them out with all that they have. The owner stays.
+    pub async fn set_state(
         &self,
         user_id: UserId,
-        password_hash: String,
+        state: UserState,
     ) -> Result<User, WorkspaceError> {
         self.change(move |transaction| {
-            set_password(transaction.connection, user_id, &password_hash)?;
-            known_user(transaction.connection, user_id)
+            let connection = transaction.connection;
+            keep_the_owner(&known_user(connection, user_id)?)?;
+            if state == UserState::Deleted {
+                return Err(Refused::bad("a user is deleted, not set to that").into());
+            }
+            let sql = "UPDATE user SET state = ?2 WHERE id = ?1";
+            connection.execute(sql, params![user_id.as_bytes(), word(&state)?])?;
+            if state == UserState::Disabled {
+                access::end_sessions(connection, user_id)?;
+            }
+            known_user(connection, user_id)
+        })
+        .await
+    }
+
+    /// Deletes a person: they are a member of nothing, and nothing that they have opens anything. A workspace that
+    /// only they owned becomes the owner's; where nobody else was in it, it is archived too, so that its rules rest.
+    pub async fn delete_user(&self, user_id: UserId, now: Millis) -> Result<(), WorkspaceError> {
+        self.change(move |transaction| delete(transaction, user_id, now))
+            .await
+    }
+
+    /// Makes somebody else the owner of the installation; there is always one. The token of the old one's file opens
+    /// nothing any more, and this one is the new owner's.
+    pub async fn transfer(
+        &self,
+        to: UserId,
+        token: &str,
+        now: Millis,
+    ) -> Result<User, WorkspaceError> {
+        let hash = Hash::of(token.as_bytes());
+        self.change(move |transaction| {
+            let connection = transaction.connection;
+            let new = known_user(connection, to)?;
+            if new.state != UserState::Active {
+                return Err(Refused::bad("only somebody who is active can be the owner").into());
+            }
+            connection.execute("UPDATE user SET is_owner = 0 WHERE is_owner = 1", [])?;
+            let sql = "UPDATE user SET is_owner = 1 WHERE id = ?1";
+            connection.execute(sql, [to.as_bytes()])?;
+            access::retire_owner_tokens(connection, now)?;
+            access::insert_token(connection, to, &hash, OWNER_TOKEN, now)?;
+            known_user(connection, to)
         })
         .await
     }
@@ -105,7 +157,7 @@ impl WorkspaceStore {
     /// All people, by name.
     pub async fn users(&self) -> Result<Vec<User>, WorkspaceError> {
         self.read(|connection| {
-            let sql = format!("{USER} ORDER BY folded");
+            let sql = format!("{USER} WHERE state <> 'deleted' ORDER BY folded");
             rows::all(connection, &sql, [], user)
         })
         .await
@@ -117,110 +169,11 @@ impl WorkspaceStore {
         name: String,
     ) -> Result<Option<(User, Option<String>)>, WorkspaceError> {
         self.read(move |connection| {
-            let sql = "SELECT id, name, is_owner, password IS NOT NULL, created_at, password FROM user WHERE folded = ?1";
+            let sql = "SELECT id, name, is_owner, password IS NOT NULL, created_at, state, password FROM user \
+                 WHERE folded = ?1";
             rows::one(connection, sql, [folded(&name)], |row| {
-                Ok((user(row)?, row.get(5)?))
+                Ok((user(row)?, row.get(6)?))
             })
-        })
-        .await
-    }
-
-    /// Lets whoever has the token act as this person. A token that is known stays as it is.
-    pub async fn add_token(
-        &self,
-        user_id: UserId,
-        token: &str,
-        label: String,
-        now: Millis,
-    ) -> Result<(), WorkspaceError> {
-        let hash = Hash::of(token.as_bytes());
-        self.change(move |transaction| {
-            known_user(transaction.connection, user_id)?;
-            let sql = "INSERT OR IGNORE INTO token (hash, user, label, created_at) VALUES (?1, ?2, ?3, ?4)";
-            transaction.connection.execute(
-                sql,
-                params![hash.as_bytes(), user_id.as_bytes(), label, time(now)],
-            )?;
-            Ok(())
-        })
-        .await
-    }
-
-    /// Whose token this is.
-    pub async fn user_by_token(&self, token: &str) -> Result<Option<User>, WorkspaceError> {
-        let hash = Hash::of(token.as_bytes());
-        self.look_up(|connection| {
-            let sql = format!("{USER} JOIN token ON token.user = user.id WHERE token.hash = ?1");
-            rows::one(connection, &sql, [hash.as_bytes()], user)
-        })
-    }
-
-    /// Takes all tokens and sessions from a person.
-    pub async fn revoke_access(&self, user_id: UserId) -> Result<(), WorkspaceError> {
-        self.change(move |transaction| {
-            for table in ["token", "session"] {
-                let sql = format!("DELETE FROM {table} WHERE user = ?1");
-                transaction.connection.execute(&sql, [user_id.as_bytes()])?;
-            }
-            Ok(())
-        })
-        .await
-    }
-
-    /// Begins a session, and forgets those that are over.
-    pub async fn add_session(
-        &self,
-        user_id: UserId,
-        session_token: &str,
-        csrf_token: String,
-        now: Millis,
-        expires_at: Millis,
-    ) -> Result<(), WorkspaceError> {
-        let hash = Hash::of(session_token.as_bytes());
-        self.change(move |transaction| {
-            known_user(transaction.connection, user_id)?;
-            let over = "DELETE FROM session WHERE expires_at <= ?1";
-            transaction.connection.execute(over, [time(now)])?;
-            let sql = "INSERT INTO session (hash, user, csrf, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-            transaction.connection.execute(
-                sql,
-                params![
-                    hash.as_bytes(),
-                    user_id.as_bytes(),
-                    csrf_token,
-                    time(now),
-                    time(expires_at)
-                ],
-            )?;
-            Ok(())
-        })
-        .await
-    }
-
-    /// The session with this token, also one that is over: who asks compares `expires_at`, to say so.
-    pub async fn session(&self, session_token: &str) -> Result<Option<Session>, WorkspaceError> {
-        let hash = Hash::of(session_token.as_bytes());
-        self.look_up(|connection| {
-            let sql = "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, csrf, \
-                 session.created_at, expires_at \
-                 FROM session JOIN user ON user.id = session.user WHERE hash = ?1";
-            rows::one(connection, sql, [hash.as_bytes()], |row| {
-                Ok(Session {
-                    user: user(row)?,
-                    csrf_token: row.get(5)?,
-                    created_at: at(row.get(6)?),
-                    expires_at: at(row.get(7)?),
-                })
-            })
-        })
-    }
-
-    pub async fn end_session(&self, session_token: &str) -> Result<(), WorkspaceError> {
-        let hash = Hash::of(session_token.as_bytes());
-        self.change(move |transaction| {
-            let sql = "DELETE FROM session WHERE hash = ?1";
-            transaction.connection.execute(sql, [hash.as_bytes()])?;
-            Ok(())
         })
         .await
     }
@@ -246,6 +199,79 @@ fn register_owner(
     known_user(connection, owner.user_id)
 }
 
+/// The owner is not kept out: somebody else becomes the owner first.
+fn keep_the_owner(user: &User) -> Result<(), Fault> {
+    match user.is_owner {
+        true => {
+            let why = "this is the owner of the installation; make somebody else the owner first";
+            Err(Refused::bad(why).into())
+        }
+        false => Ok(()),
+    }
+}
+
+fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Result<(), Fault> {
+    let connection = transaction.connection;
+    keep_the_owner(&known_user(connection, user_id)?)?;
+    let owner = the_owner(connection)?;
+    let sql = "SELECT workspace.id, key, role, (SELECT count(*) FROM member AS other \
+         WHERE other.workspace = workspace.key) FROM member \
+         JOIN workspace ON workspace.key = member.workspace \
+         WHERE user = ?1 AND workspace.state <> 'deleted' ORDER BY key";
+    let of = rows::all(connection, sql, [user_id.as_bytes()], |row| {
+        let role: String = row.get(2)?;
+        Ok((
+            WorkspaceId::from_bytes(row.get(0)?),
+            row.get::<_, i64>(1)?,
+            from_word::<Role>(&role)?,
+            row.get::<_, i64>(3)?,
+        ))
+    })?;
+    for (workspace_id, key, role, members) in of {
+        let mut changes = vec![];
+        let is_last = role == Role::Owner && owners(connection, key)? <= 1;
+        if let (true, Some(owner)) = (is_last, &owner) {
+            changes.push(Change::SetMember {
+                workspace_id,
+                user_id: owner.user_id,
+                role: Role::Owner,
+            });
+            if members <= 1 {
+                changes.push(Change::UpdateWorkspace {
+                    workspace_id,
+                    name: None,
+                    state: Some(WorkspaceState::Archived),
+                });
+            }
+        }
+        changes.push(Change::RemoveMember {
+            workspace_id,
+            user_id,
+        });
+        for change in changes {
+            transaction.write(&by_system(change, now))?;
+        }
+    }
+    access::revoke_all(connection, user_id, now)?;
+    let sql =
+        "UPDATE user SET state = 'deleted', name = ?2, folded = ?3, password = NULL WHERE id = ?1";
+    // No name that anybody can have folds to this.
+    let folded = format!("\u{1}{user_id}");
+    connection.execute(sql, params![user_id.as_bytes(), GONE, folded])?;
+    Ok(())
+}
+
+fn by_system(change: Change, at: Millis) -> Write {
+    Write {
+        actor: Actor::System,
+        at,
+        request_id: "user deleted".to_owned(),
+        key: None,
+        chain: Chain::default(),
+        change,
+    }
+}
+
 fn the_owner(connection: &Connection) -> Result<Option<User>, Fault> {
     let sql = format!("{USER} WHERE is_owner = 1");
     rows::one(connection, &sql, [], user)
@@ -256,8 +282,8 @@ fn find_user(connection: &Connection, id: UserId) -> Result<Option<User>, Fault>
     rows::one(connection, &sql, [id.as_bytes()], user)
 }
 
-fn known_user(connection: &Connection, id: UserId) -> Result<User, Fault> {
-    let found = find_user(connection, id)?;
+pub(super) fn known_user(connection: &Connection, id: UserId) -> Result<User, Fault> {
+    let found = find_user(connection, id)?.filter(|it| it.state != UserState::Deleted);
     found.ok_or_else(|| Refused::bad(format!("there is no user {id}")).into())
 }
 
@@ -275,7 +301,7 @@ fn insert(
     Ok(())
 }
 
-fn set_password(connection: &Connection, id: UserId, hash: &str) -> Result<(), Fault> {
+pub(super) fn set_password(connection: &Connection, id: UserId, hash: &str) -> Result<(), Fault> {
     let sql = "UPDATE user SET password = ?2 WHERE id = ?1";
     connection.execute(sql, params![id.as_bytes(), hash])?;
     Ok(())

@@ -87,8 +87,10 @@ impl WorkspaceStore {
         user: UserId,
     ) -> Result<Option<Standing>, WorkspaceError> {
         self.look_up(|connection| {
-            let sql = "SELECT state, role FROM workspace \
-                 LEFT JOIN member ON member.workspace = workspace.key AND user = ?2 WHERE id = ?1";
+            let sql = "SELECT workspace.state, role FROM workspace \
+                 LEFT JOIN member ON member.workspace = workspace.key AND user = ?2 \
+                 AND NOT EXISTS (SELECT 1 FROM user WHERE user.id = ?2 AND user.state <> 'active') \
+                 WHERE workspace.id = ?1";
             let parameters = params![workspace.as_bytes(), user.as_bytes()];
             rows::one(connection, sql, parameters, |row| {
                 let role = row.get_ref(1)?.as_str_or_null()?;
@@ -116,6 +118,20 @@ pub(super) fn role_in(
             from_word(&role)
         },
     )
+}
+
+/// What somebody who asks is there: who was disabled while a request of theirs was under way is nobody.
+pub(super) fn role_of_active(
+    connection: &Connection,
+    workspace: i64,
+    user: UserId,
+) -> Result<Option<Role>, Fault> {
+    let sql = "SELECT 1 FROM user WHERE id = ?1 AND state <> 'active'";
+    let is_out = rows::one(connection, sql, [user.as_bytes()], |_| Ok(()))?;
+    match is_out {
+        Some(()) => Ok(None),
+        None => role_in(connection, workspace, user),
+    }
 }
 
 /// How many owners a workspace has.

@@ -8,7 +8,7 @@ use bonded_kernel::workspace::{
 use rusqlite::{Connection, params};
 
 use super::error::Fault;
-use super::members::{owners, owns_all, role_in};
+use super::members::{owners, owns_all, role_in, role_of_active};
 use super::notes::keyed_note;
 use super::rows::{self, StoredRule};
 
@@ -157,7 +157,7 @@ impl Loaded {
             return Ok(());
         };
         if let Actor::User { user_id } = actor {
-            self.view.role = role_in(connection, key, *user_id)?;
+            self.view.role = role_of_active(connection, key, *user_id)?;
         }
         self.view.workspace = Some(workspace);
         self.workspace_key = Some(key);

@@ -1,10 +1,18 @@
 //! Files of older builds.
 
-use bonded_kernel::workspace::Change;
-use bonded_state::workspace::{Page, SearchQuery, SearchSort, WorkspaceStore};
+use bonded_kernel::Millis;
+use bonded_kernel::workspace::{Change, UserId};
+use bonded_state::workspace::{Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
 use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};
+
+/// What format 3 brought, taken back.
+const BACK_TO_FORMAT_2: &str = "
+    DROP INDEX run_queued; DROP TABLE invitation; DROP INDEX session_of_user; DROP INDEX one_owner;
+    ALTER TABLE token DROP COLUMN last_used_at; ALTER TABLE token DROP COLUMN revoked_at;
+    ALTER TABLE user DROP COLUMN state;
+    PRAGMA user_version = 2;";
 
 /// What format 2 brought, taken back.
 const BACK_TO_FORMAT_1: &str = "
@@ -51,9 +59,9 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    connection
-        .execute_batch(BACK_TO_FORMAT_1)
-        .expect("it is taken back");
+    for back in [BACK_TO_FORMAT_2, BACK_TO_FORMAT_1] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
     drop(connection);
     let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
     assert_eq!(
@@ -85,4 +93,45 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
     world.write(back).await.expect("it is back");
     let again = titles(&world.store, "heron", None).await;
     assert!(again.contains(&"gone".to_owned()), "{again:?}");
+}
+
+#[tokio::test]
+async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
+    let world = world().await;
+    let now = Millis(1_700_000_000_000);
+    let user_id = UserId::from_bytes([9; 16]);
+    let store = &world.store;
+    store
+        .owner(UserId::from_bytes([8; 16]), now)
+        .await
+        .expect("it is made");
+    store
+        .add_user(user_id, "Bob".into(), now)
+        .await
+        .expect("it is made");
+    store
+        .set_password(user_id, "hash".into())
+        .await
+        .expect("it is set");
+    store
+        .add_token(user_id, "token of bob", "laptop".into(), now)
+        .await
+        .expect("it is kept");
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    connection
+        .execute_batch(BACK_TO_FORMAT_2)
+        .expect("it is taken back");
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let found = store.user_by_token("token of bob").await.expect("it reads");
+    let found = found.expect("the token is known");
+    assert_eq!((found.user_id, found.state), (user_id, UserState::Active));
+    assert!(found.has_password);
+    let tokens = store.tokens(user_id).await.expect("it reads");
+    assert_eq!((tokens.len(), tokens[0].last_used_at), (1, None));
+    let owners = store.users().await.expect("it reads");
+    assert_eq!(owners.iter().filter(|user| user.is_owner).count(), 1);
 }

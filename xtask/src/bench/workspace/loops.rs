@@ -23,6 +23,10 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A long run less a short one.
 pub(super) fn measure(rig: &Rig) -> Result<Figure, Fault> {
     let data = data_dir(rig, "loops")?;
+    let model = rig.server.base_url();
+    let config = data.join("config.json");
+    let listed = format!(r#"{{"automation": {{"allowed_providers": ["lmstudio={model}"]}}}}"#);
+    fs::write(&config, listed).map_err(Fault::file(&config))?;
     let short = Looping::add(rig, &data, LOOPS_SHORT)?;
     let long = Looping::add(rig, &data, LOOPS_LONG)?;
     let served = Served::ours(rig, &data)?;

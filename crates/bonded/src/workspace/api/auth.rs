@@ -4,13 +4,14 @@ use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use bonded_kernel::workspace::folded;
 use bonded_kernel::{Hash, Millis};
+use bonded_state::workspace::{User, UserState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::workspace::access::{Caller, SESSION_COOKIE};
 use crate::workspace::answer::Answer;
 use crate::workspace::ask::Ask;
-use crate::workspace::password::{self, random_token};
+use crate::workspace::password::{self, Checked, random_token};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::site::Site;
 use crate::workspace::times;
@@ -35,12 +36,7 @@ pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refus
         return Err(Refusal::new("ROLE_FORBIDDEN", message));
     }
     check_name(&given.username)?;
-    if !PASSWORD_CHARS.contains(&given.password.chars().count()) {
-        let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
-        return Err(Refusal::bad(format!(
-            "a password has {least} to {most} characters"
-        )));
-    }
+    check_password(&given.password)?;
     let hashed = ask.site.hash_password(given.password).await?;
     let owner = ask
         .site
@@ -49,6 +45,17 @@ pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refus
         .await?;
     let shown = json!({ "user_id": owner.user_id, "username": owner.name });
     Ok(Answer::created(&shown))
+}
+
+/// Whether this can be a password.
+pub(crate) fn check_password(password: &str) -> Result<(), Refusal> {
+    if PASSWORD_CHARS.contains(&password.chars().count()) {
+        return Ok(());
+    }
+    let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
+    Err(Refusal::bad(format!(
+        "a password has {least} to {most} characters"
+    )))
 }
 
 /// Whether this can be somebody's name.
@@ -65,22 +72,27 @@ pub(in crate::workspace) fn check_name(name: &str) -> Result<(), Refusal> {
 
 pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal> {
     let given: Credentials = ask.body()?;
-    let name = folded(&given.username);
-    ask.site
-        .logins
-        .take(*Hash::of(name.as_bytes()).as_bytes())?;
     let site = ask.site.clone();
+    let account = *Hash::of(folded(&given.username).as_bytes()).as_bytes();
+    let attempt = site.guesses.begin(ask.from, account)?;
     let (user, hashed) = match site.store.user_named(given.username).await? {
-        Some((user, hashed)) => (Some(user), hashed),
-        None => (None, None),
+        Some((user, hashed)) if user.state == UserState::Active => (Some(user), hashed),
+        _ => (None, None),
     };
-    let fits = site.check_password(given.password, hashed).await?;
-    let user = user.filter(|_| fits).ok_or_else(|| {
+    let (user, is_right) = match user {
+        Some(user) => {
+            let is_right = site.fits(&user, given.password, hashed).await?;
+            (Some(user), is_right)
+        }
+        None => (None, site.fits_nobody(given.password).await?),
+    };
+    let user = user.filter(|_| is_right).ok_or_else(|| {
         Refusal::new(
             "INVALID_CREDENTIALS",
             "this name and this password do not belong together",
         )
     })?;
+    site.guesses.right(&attempt);
     let (session, csrf_token) = (random_token()?, random_token()?);
     let now = site.now();
     let expires_at = Millis(now.0.saturating_add(SESSION_SECONDS * 1000));
@@ -134,17 +146,31 @@ fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refus
 
 /// Passwords are hashed on threads of their own, few at a time: each takes a core for a while.
 impl Site {
-    async fn hash_password(&self, password: String) -> Result<String, Refusal> {
+    pub(in crate::workspace) async fn hash_password(&self, password: String) -> Result<String, Refusal> {
         self.slowly(move || password::hash(&password)).await?
     }
 
-    async fn check_password(
+    /// Whether this is the user's password. A hash of before is made anew on this occasion.
+    pub(in crate::workspace) async fn fits(
         &self,
+        user: &User,
         password: String,
         hashed: Option<String>,
     ) -> Result<bool, Refusal> {
-        self.slowly(move || password::fits(&password, hashed.as_deref()))
-            .await
+        let (given, kept) = (password.clone(), hashed.clone());
+        let checked = self.slowly(move || password::check(&given, kept.as_deref()));
+        let checked = checked.await?;
+        if let (Checked::Outdated, Some(old)) = (checked, hashed) {
+            let new = self.hash_password(password).await?;
+            self.store.rehash_password(user.user_id, old, new).await?;
+        }
+        Ok(checked != Checked::Wrong)
+    }
+
+    /// Takes as long for a user that there is not.
+    async fn fits_nobody(&self, password: String) -> Result<bool, Refusal> {
+        let checked = self.slowly(move || password::check(&password, None));
+        Ok(checked.await? != Checked::Wrong)
     }
 
     async fn slowly<T: Send + 'static>(

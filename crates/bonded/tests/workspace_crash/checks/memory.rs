@@ -11,12 +11,13 @@ use crate::rules::text;
 
 /// Gives a word about how much was looked at.
 pub(super) fn check(remains: &Remains) -> String {
-    let mut files: BTreeMap<&str, Vec<(&Value, String)>> = BTreeMap::new();
+    let mut files: BTreeMap<String, Vec<(&Value, String)>> = BTreeMap::new();
     for run in &remains.runs {
         let rule = text(&run["rule_id"]);
         let mut rules = remains.world.rules.iter();
         let rule = rules.find(|it| it.rule_id.to_string() == rule);
-        let file = rule.expect("every run has a rule").memory;
+        let rule = rule.expect("every run has a rule");
+        let file = format!("memory/{}/{}", rule.workspace_id, rule.memory);
         let id = text(&run["run_id"]);
         if remains.logs.contains_key(&id) {
             files
@@ -29,7 +30,7 @@ pub(super) fn check(remains: &Remains) -> String {
         // Runs with one memory come one after the other.
         runs.sort_by_key(|(at, _)| text(at));
         let ids: Vec<&str> = runs.iter().map(|(_, id)| id.as_str()).collect();
-        check_file(remains, file, &ids);
+        check_file(remains, &file, &ids);
     }
     format!("{} memories", files.len())
 }
