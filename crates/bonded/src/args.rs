@@ -27,6 +27,7 @@ pub(crate) use work::WorkArgs;
 pub(crate) use workspace::{
     ExportArgs, ImportArgs, InitArgs, NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs,
     NoteHistoryArgs, NoteListArgs, NoteSearchArgs, NoteShowArgs, PlaceArgs, RuleArgs, RuleCommand,
+    UserArgs, UserCommand,
 };
 
 /// Runs LLM agents under guarantees.
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Init(InitArgs),
     Note(Box<NoteArgs>),
     Rule(Box<RuleArgs>),
+    User(Box<UserArgs>),
     Export(ExportArgs),
     Import(ImportArgs),
     Runs(RunsArgs),

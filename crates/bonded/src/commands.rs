@@ -25,6 +25,7 @@ mod run;
 pub(crate) mod runs;
 mod serve;
 mod show;
+mod user;
 mod verify;
 mod verify_receipt;
 pub(crate) mod work;
@@ -91,6 +92,7 @@ async fn command(
         Command::Init(args) => init::init(args).await,
         Command::Note(args) => note::note(args).await,
         Command::Rule(args) => rule::rule(args).await,
+        Command::User(args) => user::user(args).await,
         Command::Export(args) => export::export(args).await,
         Command::Import(args) => import::import(args).await,
         Command::Runs(args) => runs::runs(args, store).await,

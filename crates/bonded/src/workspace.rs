@@ -22,7 +22,7 @@ mod pages;
 pub(crate) mod password;
 mod query;
 mod rate;
-mod refusal;
+pub(crate) mod refusal;
 mod request_id;
 mod routes;
 pub(crate) mod serving;

@@ -235,6 +235,72 @@ pub(crate) enum RuleCommand {
     },
 }
 
+/// People: who may come in, and with what
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded user add ada                        prints her token
+  bonded user add bob --invite               prints an invitation to set a password, good once
+  bonded user list
+  bonded user disable ada                    nothing that she has opens anything, until `enable`
+  bonded user token ada --only               a new token, and all others are revoked
+  bonded user password ada < password.txt
+  bonded user owner ada                      makes her the owner of the installation
+
+A user is named by name or id. It works beside a running server.")]
+pub(crate) struct UserArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: UserCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// List all users
+    List {
+        /// Print one object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a user and print a token
+    Add {
+        name: String,
+        /// Print an invitation to set a password instead
+        #[arg(long)]
+        invite: bool,
+    },
+    /// Print an invitation with which a user sets a password, once; an earlier one is void
+    Invite { user: String },
+    /// Keep a user out, with all that they have
+    Disable { user: String },
+    /// Let a user in again
+    Enable { user: String },
+    /// Delete a user; workspaces that only they owned become the owner's
+    Delete { user: String },
+    /// Make a token for a user and print it
+    Token {
+        user: String,
+        /// What it is for
+        #[arg(long, value_name = "TEXT", default_value = "made on the terminal")]
+        label: String,
+        /// Revoke all other tokens of the user
+        #[arg(long)]
+        only: bool,
+    },
+    /// List the tokens of a user
+    Tokens { user: String },
+    /// Revoke a token by its id
+    Revoke { user: String, token: String },
+    /// Set a user's password to the first line of stdin; their sessions end
+    Password { user: String },
+    /// End all sessions of a user
+    Logout { user: String },
+    /// Make a user the owner of the installation; the file owner-token holds their token then
+    Owner { user: String },
+}
+
 /// Write the notes of a workspace as Markdown files
 ///
 /// Each note is a file with its fields before the text. `bonded import` reads them back exactly.
@@ -250,8 +316,9 @@ pub(crate) struct ExportArgs {
 
 /// Read Markdown files into a workspace
 ///
-/// A file whose id is known changes that note, where it differs; every other file becomes a note. All files are looked
-/// at before the first is taken in.
+/// A file whose id is known in the workspace changes that note, where it differs; every other file becomes a note. An id
+/// of another workspace's note is exchanged for one of this workspace. All files are looked at before the first is taken
+/// in, and links are left out.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     #[command(flatten)]

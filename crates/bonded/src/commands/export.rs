@@ -1,6 +1,7 @@
 //! `bonded export`: the notes of a workspace as Markdown files.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
                 continue;
             };
             let path = args.dir.join(front_matter::file_name(&note));
-            fs::write(&path, front_matter::write(&note)).map_err(|error| fault(&path, &error))?;
+            write_new(&path, &front_matter::write(&note)).map_err(|error| fault(&path, &error))?;
             written += 1;
         }
         if (listed.len() as u64) < PAGE_NOTES {
@@ -50,6 +51,13 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
     }
     output::stderr(&format!("wrote {written} notes to {}", args.dir.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file that is not there: what somebody puts into the directory meanwhile is neither followed nor lost.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 /// Files of before would look like notes of now.
@@ -63,6 +71,6 @@ fn empty_dir(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-pub(super) fn fault(path: &Path, error: &std::io::Error) -> CliError {
+fn fault(path: &Path, error: &std::io::Error) -> CliError {
     CliError::new(Code::Usage, format!("{}: {error}", path.display()))
 }

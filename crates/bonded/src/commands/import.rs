@@ -1,12 +1,13 @@
 //! `bonded import`: Markdown files into a workspace.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bonded_kernel::workspace::{Change, MARKDOWN_BYTES_MAX, NewNote, Note, NoteEdit, NoteWrite};
+use bonded_host::workspace::read_note_files;
+use bonded_kernel::workspace::{
+    Change, MARKDOWN_BYTES_MAX, NewNote, Note, NoteEdit, NoteId, NoteWrite,
+};
 
-use super::export::fault;
 use crate::args::ImportArgs;
 use crate::error::{CliError, Code};
 use crate::output;
@@ -25,7 +26,7 @@ enum Taken {
 
 pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
     let book = Notebook::open(&args.place).await?;
-    let files = read_all(&args.dir)?;
+    let files = read_all(&book, &args.dir).await?;
     let mut counts = [0_u64; 3];
     for (path, file) in files {
         let taken = take(&book, &path, file).await?;
@@ -39,31 +40,41 @@ pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Every file, in the order of their names; nothing is taken in if one of them is broken.
-fn read_all(dir: &Path) -> Result<Vec<(PathBuf, NoteFile)>, CliError> {
-    let entries = fs::read_dir(dir).map_err(|error| fault(dir, &error))?;
-    let mut paths = vec![];
-    for entry in entries {
-        let path = entry.map_err(|error| fault(dir, &error))?.path();
-        if path.extension().is_some_and(|it| it == "md") && path.is_file() {
-            paths.push(path);
-        }
+async fn read_all(book: &Notebook, dir: &Path) -> Result<Vec<(PathBuf, NoteFile)>, CliError> {
+    let read = read_note_files(dir, 2 * MARKDOWN_BYTES_MAX as u64);
+    let found = read.map_err(|error| CliError::new(Code::Usage, error.to_string()))?;
+    for path in &found.left_out {
+        let path = path.display();
+        output::stderr(&format!("{path}: left out, because it is no regular file"));
     }
-    paths.sort();
     let mut files = vec![];
-    for path in paths {
-        let bytes = fs::metadata(&path)
-            .map_err(|error| fault(&path, &error))?
-            .len();
-        if bytes > 2 * MARKDOWN_BYTES_MAX as u64 {
-            let message = format!("{}: {bytes} bytes are too many for a note", path.display());
-            return Err(CliError::new(Code::Usage, message));
-        }
-        let text = fs::read_to_string(&path).map_err(|error| fault(&path, &error))?;
-        let file = front_matter::read(&text)
-            .map_err(|why| CliError::new(Code::Usage, format!("{}: {why}", path.display())))?;
+    for (path, bytes) in found.files {
+        let broken = |why: String| CliError::new(Code::Usage, format!("{}: {why}", path.display()));
+        let text = String::from_utf8(bytes).map_err(|_| broken("this is no UTF-8 text".into()))?;
+        let mut file = front_matter::read(&text).map_err(broken)?;
+        own_id(book, &path, &mut file).await?;
         files.push((path, file));
     }
     Ok(files)
+}
+
+/// A file may name the note of another workspace, by accident or not. It is then a note of this one with another id,
+/// always the same, so that taking it in again changes nothing.
+async fn own_id(book: &Notebook, path: &Path, file: &mut NoteFile) -> Result<(), CliError> {
+    let Some(id) = file.fields.id else {
+        return Ok(());
+    };
+    let here = book.workspace.workspace_id;
+    let known = book.store.note(id).await.map_err(store_error)?;
+    if known.is_some_and(|note| note.workspace_id != here) {
+        let own = NoteId::derived(&[b"import", here.as_bytes(), id.as_bytes()]);
+        output::stderr(&format!(
+            "{}: its id belongs to another workspace; the note has the id {own} here",
+            path.display()
+        ));
+        file.fields.id = Some(own);
+    }
+    Ok(())
 }
 
 async fn take(book: &Notebook, path: &Path, file: NoteFile) -> Result<Taken, CliError> {

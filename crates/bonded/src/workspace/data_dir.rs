@@ -128,7 +128,8 @@ impl DataDir {
         if is_new {
             self.write_private(TOKEN_FILE, &token)?;
         }
-        self.make_owner(store, &token, is_new && !is_revoked).await?;
+        self.make_owner(store, &token, is_new && !is_revoked)
+            .await?;
         Ok(is_new.then_some(path))
     }
 

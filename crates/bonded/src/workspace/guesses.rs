@@ -55,7 +55,9 @@ impl Guesses {
             ((from, None), FREE_FROM_PLACE),
         ];
         let waits = counted.iter().filter_map(|(guesser, _)| seen.get(guesser));
-        let rest = waits.map(|wrong| wrong.next.saturating_duration_since(now)).max();
+        let rest = waits
+            .map(|wrong| wrong.next.saturating_duration_since(now))
+            .max();
         if let Some(rest) = rest.filter(|rest| !rest.is_zero()) {
             return Err(too_often(rest));
         }
@@ -125,23 +127,35 @@ mod tests {
         let mut looked_at = 0;
         for _ in 0..3600 {
             looked_at += u32::from(guesses.begin(GUESSER, ACCOUNT).is_ok());
-            let own = guesses.begin(OWNER, ACCOUNT).expect("the owner is elsewhere");
+            let own = guesses
+                .begin(OWNER, ACCOUNT)
+                .expect("the owner is elsewhere");
             guesses.right(&own);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert!((60..80).contains(&looked_at), "{looked_at} guesses in an hour");
+        assert!(
+            (60..80).contains(&looked_at),
+            "{looked_at} guesses in an hour"
+        );
         let refused = guesses.begin(GUESSER, ACCOUNT);
         let later = guesses.begin(GUESSER, [2; 32]);
-        assert!(refused.is_err() || later.is_ok(), "another account is another matter");
+        assert!(
+            refused.is_err() || later.is_ok(),
+            "another account is another matter"
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn many_attempts_at_once_are_as_many_and_a_right_one_makes_up_for_them() {
         let guesses = Guesses::default();
-        let begun: Vec<_> = (0..100).filter_map(|_| guesses.begin(GUESSER, ACCOUNT).ok()).collect();
+        let begun: Vec<_> = (0..100)
+            .filter_map(|_| guesses.begin(GUESSER, ACCOUNT).ok())
+            .collect();
         assert_eq!(begun.len() as u32, FREE + 1);
         tokio::time::advance(Duration::from_secs(1)).await;
-        let right = guesses.begin(GUESSER, ACCOUNT).expect("it may be tried again");
+        let right = guesses
+            .begin(GUESSER, ACCOUNT)
+            .expect("it may be tried again");
         guesses.right(&right);
         assert!(guesses.begin(GUESSER, ACCOUNT).is_ok());
     }

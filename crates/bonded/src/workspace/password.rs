@@ -100,7 +100,10 @@ mod tests {
     #[test]
     fn only_the_same_password_fits_and_the_same_one_is_hashed_otherwise_each_time() {
         let first = hash("correct horse").expect("there is randomness");
-        assert!(first.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{first}");
+        assert!(
+            first.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
+            "{first}"
+        );
         assert_eq!(check("correct horse", Some(&first)), Checked::Right);
         assert_eq!(check("correct horse ", Some(&first)), Checked::Wrong);
         assert_eq!(check("correct horse", None), Checked::Wrong);

@@ -29,6 +29,9 @@ mod guests;
 mod layer;
 #[path = "../../src/loopback.rs"]
 mod loopback;
+#[path = "../../src/serve/peer.rs"]
+mod peer;
+
 #[path = "../../src/serve/stall.rs"]
 mod stall;
 #[path = "../../src/serve/unread.rs"]

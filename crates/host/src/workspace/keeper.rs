@@ -1,16 +1,15 @@
 //! From the action `kjxlkj_agent` of a rule to a run that works in loops.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::workspace::{AgentPrompt, LoopAction, PromptFault, ProviderChoice, RuleId};
 use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
+use bonded_tools::beneath::{Links, OpenError, Root};
 use tokio_util::sync::CancellationToken;
 
 use super::config::{HostSurroundings, PromptFile};
 use super::memory_file::{Look, MemoryFile, MemoryFileError};
-use super::plain_file;
 use super::target::target_of;
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -60,10 +59,7 @@ pub enum KeeperError {
     #[error(
         "the prompt file {path:?} cannot be read: {source}; write one, or name another as prompt_path"
     )]
-    NoPrompt {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    NoPrompt { path: PathBuf, source: OpenError },
     #[error("the prompt file {path:?}: {source}")]
     Prompt { path: PathBuf, source: PromptFault },
     #[error("the action's provider: {0}")]
@@ -283,11 +279,20 @@ fn read_prompt(
     file: Option<PromptFile>,
 ) -> Result<(AgentPrompt, String), KeeperError> {
     let path = PathBuf::from(written);
-    let read = match file {
-        Some(PromptFile::Usual(file)) => plain_file::read(&file, PROMPT_BYTES_MAX),
-        Some(PromptFile::Named(file)) => plain_file::read_no_link(&file, PROMPT_BYTES_MAX),
-        None => Err(ErrorKind::InvalidInput.into()),
+    let (file, links) = match &file {
+        // Whoever runs the server chose it, and may have it lie elsewhere.
+        Some(PromptFile::Usual(file)) => (file.canonicalize().ok(), Links::Inside),
+        Some(PromptFile::Named(file)) => (Some(file.clone()), Links::Refused),
+        None => (None, Links::Refused),
     };
+    let parts = file
+        .as_deref()
+        .and_then(|file| Some((file.parent()?, Path::new(file.file_name()?))));
+    let missing = || OpenError::Missing { path: path.clone() };
+    let read = parts.ok_or_else(missing).and_then(|(dir, name)| {
+        let dir = Root::open(dir)?;
+        dir.read(name, links, PROMPT_BYTES_MAX)
+    });
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(source) => return Err(KeeperError::NoPrompt { path, source }),

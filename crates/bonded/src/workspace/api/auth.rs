@@ -59,7 +59,7 @@ pub(crate) fn check_password(password: &str) -> Result<(), Refusal> {
 }
 
 /// Whether this can be somebody's name.
-pub(in crate::workspace) fn check_name(name: &str) -> Result<(), Refusal> {
+pub(crate) fn check_name(name: &str) -> Result<(), Refusal> {
     let chars = name.chars().count();
     let is_plain = !name.contains(char::is_control) && name.trim() == name;
     if (1..=NAME_CHARS_MAX).contains(&chars) && is_plain {
@@ -146,7 +146,10 @@ fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refus
 
 /// Passwords are hashed on threads of their own, few at a time: each takes a core for a while.
 impl Site {
-    pub(in crate::workspace) async fn hash_password(&self, password: String) -> Result<String, Refusal> {
+    pub(in crate::workspace) async fn hash_password(
+        &self,
+        password: String,
+    ) -> Result<String, Refusal> {
         self.slowly(move || password::hash(&password)).await?
     }
 

@@ -62,9 +62,7 @@ pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refu
     let token = random_token()?;
     if new.revoke_others {
         for old in before {
-            store
-                .revoke_token(user.user_id, old.token_id, now)
-                .await?;
+            store.revoke_token(user.user_id, old.token_id, now).await?;
         }
     }
     store
@@ -88,7 +86,11 @@ pub(in crate::workspace) async fn revoke_token(ask: Ask) -> Result<Answer, Refus
 
 pub(in crate::workspace) async fn sessions(ask: Ask) -> Result<Answer, Refusal> {
     let user = own(&ask).await?;
-    let sessions = ask.site.store.sessions(user.user_id, ask.site.now()).await?;
+    let sessions = ask
+        .site
+        .store
+        .sessions(user.user_id, ask.site.now())
+        .await?;
     let session = ask.caller()?.session.as_ref();
     let current = session.map(|session| proof_id(&session.token));
     let shown: Vec<Value> = sessions

@@ -215,7 +215,8 @@ pub(in crate::workspace) async fn accept(mut ask: Ask) -> Result<Answer, Refusal
     let site = ask.site.clone();
     // Nobody hashes passwords here without an invitation.
     let unknown = || {
-        let message = "this invitation is not known, was used, or is over; ask the owner for another";
+        let message =
+            "this invitation is not known, was used, or is over; ask the owner for another";
         Refusal::new("INVALID_CREDENTIALS", message)
     };
     let invited = site.store.invited(&given.invitation, site.now()).await?;

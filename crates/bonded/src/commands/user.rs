@@ -1,0 +1,218 @@
+//! `bonded user`: people on a terminal, directly on the store, for whoever has the data directory.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use bonded_kernel::Millis;
+use bonded_kernel::workspace::UserId;
+use bonded_state::workspace::{User, UserState, WorkspaceStore, proof_id};
+use serde_json::json;
+
+use crate::args::{UserArgs, UserCommand};
+use crate::error::{CliError, Code};
+use crate::output;
+use crate::render::table::{self, Side};
+use crate::render::text;
+use crate::workspace::api::auth::{check_name, check_password};
+use crate::workspace::api::users::INVITATION_HOURS;
+use crate::workspace::data_dir::{DataDir, TransferError};
+use crate::workspace::password::{self, random_token};
+use crate::workspace::refusal::Refusal;
+use crate::workspace::site::now;
+use crate::workspace::{ids, store_error};
+
+const HOUR_MS: u64 = 60 * 60 * 1000;
+const PASSWORD_BYTES_MAX: u64 = 8 << 10;
+
+pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
+    let dir = DataDir::open(&args.data.data)?;
+    let store = &*dir.open_store()?;
+    match &args.command {
+        UserCommand::List { json } => list(store, *json).await?,
+        UserCommand::Add { name, invite } => add(store, name, *invite).await?,
+        UserCommand::Invite { user } => {
+            let user = found(store, user).await?;
+            invite(store, user.user_id).await?;
+        }
+        UserCommand::Disable { user } => set_state(store, user, UserState::Disabled).await?,
+        UserCommand::Enable { user } => set_state(store, user, UserState::Active).await?,
+        UserCommand::Delete { user } => {
+            let user = found(store, user).await?.user_id;
+            store.delete_user(user, now()).await.map_err(store_error)?;
+        }
+        UserCommand::Token { user, label, only } => token(store, user, label, *only).await?,
+        UserCommand::Tokens { user } => tokens(store, user).await?,
+        UserCommand::Revoke { user, token } => {
+            let user = found(store, user).await?.user_id;
+            let revoked = store.revoke_token(user, token.clone(), now()).await;
+            if !revoked.map_err(store_error)? {
+                let message = format!("NOT_FOUND: this user has no token {token:?}");
+                return Err(CliError::new(Code::Refused, message)
+                    .hint("`bonded user tokens USER` shows what there is"));
+            }
+        }
+        UserCommand::Password { user } => set_password(store, user).await?,
+        UserCommand::Logout { user } => {
+            let user = found(store, user).await?.user_id;
+            store.end_sessions(user).await.map_err(store_error)?;
+        }
+        UserCommand::Owner { user } => transfer(&dir, store, user).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refused(refusal: &Refusal) -> CliError {
+    CliError::new(
+        Code::Refused,
+        format!("{}: {}", refusal.code, refusal.message),
+    )
+}
+
+/// Who is meant by a name or an id.
+async fn found(store: &WorkspaceStore, named: &str) -> Result<User, CliError> {
+    let users = store.users().await.map_err(store_error)?;
+    let id: Option<UserId> = named.parse().ok();
+    let by_name = store.user_named(named.to_owned()).await;
+    let by_name = by_name.map_err(store_error)?.map(|(user, _)| user.user_id);
+    let is_it = |user: &User| Some(user.user_id) == id || Some(user.user_id) == by_name;
+    users.into_iter().find(is_it).ok_or_else(|| {
+        let message = format!("USER_NOT_FOUND: there is no user {named:?}");
+        CliError::new(Code::Refused, message).hint("`bonded user list` shows who there is")
+    })
+}
+
+async fn list(store: &WorkspaceStore, json: bool) -> Result<(), CliError> {
+    let users = store.users().await.map_err(store_error)?;
+    if json {
+        for user in &users {
+            output::stdout(&json!(user).to_string());
+        }
+        return Ok(());
+    }
+    let titles = ["NAME", "STATE", "OWNER", "PASSWORD", "SINCE", "ID"].map(|it| (it, Side::Left));
+    let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let rows = users.iter().map(|user| {
+        let state = match user.state {
+            UserState::Active => "active",
+            UserState::Disabled => "disabled",
+            UserState::Deleted => "deleted",
+        };
+        [
+            user.name.clone(),
+            state.to_owned(),
+            word(user.is_owner),
+            word(user.has_password),
+            text::local_time(user.created_at),
+            user.user_id.to_string(),
+        ]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}
+
+async fn add(store: &WorkspaceStore, name: &str, invites: bool) -> Result<(), CliError> {
+    check_name(name).map_err(|refusal| refused(&refusal))?;
+    let added = store.add_user(ids::user(), name.to_owned(), now()).await;
+    let user = added.map_err(store_error)?;
+    output::stderr(&format!("the user has the id {}", user.user_id));
+    match invites {
+        true => invite(store, user.user_id).await,
+        false => add_token(store, user.user_id, "made with the user").await,
+    }
+}
+
+async fn add_token(store: &WorkspaceStore, user: UserId, label: &str) -> Result<(), CliError> {
+    let token = random_token().map_err(|refusal| refused(&refusal))?;
+    let added = store.add_token(user, &token, label.to_owned(), now()).await;
+    added.map_err(store_error)?;
+    output::stderr(&format!(
+        "the token with the id {} is shown this once:",
+        proof_id(&token)
+    ));
+    output::stdout(&token);
+    Ok(())
+}
+
+async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
+    let invitation = random_token().map_err(|refusal| refused(&refusal))?;
+    let expires_at = Millis(now().0.saturating_add(INVITATION_HOURS * HOUR_MS));
+    let added = store.add_invitation(user, &invitation, now(), expires_at);
+    added.await.map_err(store_error)?;
+    output::stderr(&format!(
+        "POST /api/auth/invitation takes it once, with a password, within {INVITATION_HOURS} hours:"
+    ));
+    output::stdout(&invitation);
+    Ok(())
+}
+
+async fn set_state(store: &WorkspaceStore, named: &str, state: UserState) -> Result<(), CliError> {
+    let user = found(store, named).await?.user_id;
+    store.set_state(user, state).await.map_err(store_error)?;
+    Ok(())
+}
+
+async fn token(
+    store: &WorkspaceStore,
+    named: &str,
+    label: &str,
+    only: bool,
+) -> Result<(), CliError> {
+    let user = found(store, named).await?.user_id;
+    if only {
+        let before = store.tokens(user).await.map_err(store_error)?;
+        for old in before {
+            let revoked = store.revoke_token(user, old.token_id, now()).await;
+            revoked.map_err(store_error)?;
+        }
+    }
+    add_token(store, user, label).await
+}
+
+async fn tokens(store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
+    let user = found(store, named).await?.user_id;
+    let tokens = store.tokens(user).await.map_err(store_error)?;
+    let titles = ["TOKEN", "LABEL", "MADE", "LAST USED"].map(|it| (it, Side::Left));
+    let rows = tokens.iter().map(|token| {
+        [
+            token.token_id.clone(),
+            token.label.clone(),
+            text::local_time(token.created_at),
+            token
+                .last_used_at
+                .map_or("never".to_owned(), text::local_time),
+        ]
+    });
+    output::stdout(&table::table(titles, rows));
+    Ok(())
+}
+
+/// The password is the first line of stdin, so that it stands neither in the history of a shell nor in a list of
+/// processes.
+async fn set_password(store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
+    let user = found(store, named).await?.user_id;
+    let mut given = String::new();
+    let read = std::io::stdin()
+        .take(PASSWORD_BYTES_MAX)
+        .read_to_string(&mut given);
+    read.map_err(|error| CliError::new(Code::Usage, format!("stdin: {error}")))?;
+    let given = given.lines().next().unwrap_or_default();
+    let hashed = check_password(given).and_then(|()| password::hash(given));
+    let hashed = hashed.map_err(|refusal| refused(&refusal))?;
+    store
+        .set_password(user, hashed)
+        .await
+        .map_err(store_error)?;
+    Ok(())
+}
+
+async fn transfer(dir: &DataDir, store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
+    let user = found(store, named).await?;
+    if user.is_owner {
+        return Ok(());
+    }
+    match dir.transfer(store, user.user_id).await {
+        Ok(_) => Ok(()),
+        Err(TransferError::Store(error)) => Err(store_error(error)),
+        Err(TransferError::File(error)) => Err(error),
+    }
+}

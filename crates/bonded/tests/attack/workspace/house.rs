@@ -1,0 +1,343 @@
+//! A server of workspaces that somebody runs for several people, and what they ask it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use serde_json::{Value, json};
+
+use crate::person::{Done, Person, start};
+
+/// Long enough for a busy machine; an attack that takes this long has denied service.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+static KEYS: AtomicU64 = AtomicU64::new(0);
+
+pub(super) struct House {
+    pub(super) person: Person,
+    child: Child,
+    address: SocketAddr,
+    /// The server's own words, read so that it never waits for a reader.
+    _told: Receiver<String>,
+    pub(super) owner: Guest,
+    variables: Vec<(&'static str, &'static str)>,
+}
+
+/// Somebody who asks, or nobody.
+#[derive(Clone)]
+pub(super) struct Guest {
+    pub(super) user_id: String,
+    pub(super) token: Option<String>,
+    address: SocketAddr,
+    /// The address of the machine that they ask from.
+    from: Ipv4Addr,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) text: String,
+}
+
+impl Said {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or(Value::Null)
+    }
+
+    #[track_caller]
+    pub(super) fn is(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        self.json()
+    }
+
+    pub(super) fn code(&self) -> String {
+        text(&self.json()["code"])
+    }
+}
+
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl House {
+    /// A server with this configuration.
+    pub(super) fn open(config: &Value) -> Self {
+        Self::furnished(config, &[], |_| {})
+    }
+
+    /// The same with variables in its environment, after the person has put files into place.
+    pub(super) fn furnished(
+        config: &Value,
+        variables: &[(&'static str, &'static str)],
+        furnish: impl FnOnce(&Person),
+    ) -> Self {
+        let person = Person::new();
+        person.make_dir(&person.path("data"));
+        person.write(person.path("data/config.json"), config.to_string());
+        furnish(&person);
+        Self::begin(person, variables.to_vec())
+    }
+
+    fn begin(person: Person, variables: Vec<(&'static str, &'static str)>) -> Self {
+        let data = person.path("data").display().to_string();
+        let mut command = person.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
+        let mut child = start(&mut command);
+        let stderr = child.stderr.take().expect("stderr is a pipe");
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _unheard = tell.send(line);
+            }
+        });
+        let mut lines = vec![];
+        let address = loop {
+            let line = told.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("no start: {lines:?}"));
+            if let Some(address) = line.strip_prefix("listening on http://") {
+                break address.parse().expect("an address");
+            }
+            lines.push(line);
+        };
+        let token = std::fs::read_to_string(person.path("data/owner-token"));
+        let token = token.expect("there is a token").trim().to_owned();
+        let mut owner = Guest {
+            user_id: String::new(),
+            token: Some(token),
+            address,
+            from: Ipv4Addr::LOCALHOST,
+        };
+        owner.user_id = text(&owner.get("/api/auth/session").is(200)["user_id"]);
+        Self {
+            person,
+            child,
+            address,
+            _told: told,
+            owner,
+            variables,
+        }
+    }
+
+    /// Stops the server and starts it again, with another configuration where there is one.
+    pub(super) fn again(mut self, config: Option<&Value>) -> Self {
+        self.end();
+        let person = std::mem::replace(&mut self.person, Person::new());
+        if let Some(config) = config {
+            person.write(person.path("data/config.json"), config.to_string());
+        }
+        Self::begin(person, self.variables.clone())
+    }
+
+    fn end(&mut self) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        let _gone = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        let _ended = self.child.wait();
+    }
+
+    pub(super) fn data(&self, name: &str) -> PathBuf {
+        self.person.path("data").join(name)
+    }
+
+    pub(super) fn nobody(&self) -> Guest {
+        Guest {
+            user_id: String::new(),
+            token: None,
+            address: self.address,
+            from: Ipv4Addr::LOCALHOST,
+        }
+    }
+
+    pub(super) fn with_token(&self, token: &str) -> Guest {
+        Guest {
+            token: Some(token.to_owned()),
+            ..self.nobody()
+        }
+    }
+
+    /// The workspace that was there first, which is the owner's.
+    pub(super) fn workspace(&self) -> String {
+        let listed = self.owner.get("/api/workspaces").is(200);
+        text(&listed["workspaces"][0]["workspace_id"])
+    }
+
+    /// A new user, with a role in the owner's workspace or none.
+    pub(super) fn user(&self, name: &str, role: Option<&str>) -> Guest {
+        let made = self
+            .owner
+            .post("/api/users", &json!({ "name": name }))
+            .is(201);
+        let guest = Guest {
+            user_id: text(&made["user_id"]),
+            ..self.with_token(&text(&made["token"]))
+        };
+        if let Some(role) = role {
+            let path = format!("/api/workspaces/{}/members", self.workspace());
+            let body = json!({ "user_id": guest.user_id, "role": role });
+            self.owner.post(&path, &body).is(200);
+        }
+        guest
+    }
+
+    /// `bonded` on the data directory.
+    pub(super) fn bonded(&self, words: &[&str]) -> Done {
+        let data = self.data("").display().to_string();
+        let mut all = words.to_vec();
+        all.extend(["--data", data.as_str()]);
+        self.person.bonded(&all)
+    }
+
+    /// Everything in the data directory that is the server's own and no store, with its content.
+    pub(super) fn own_files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let names = ["owner-token", "config.json", "agent-prompt.json", ".env"];
+        let files = names.iter().map(|name| self.data(name));
+        files
+            .map(|file| {
+                let content = std::fs::read(&file).unwrap_or_default();
+                (file, content)
+            })
+            .collect()
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        let _ended = self.child.kill().and_then(|()| self.child.wait());
+    }
+}
+
+impl Guest {
+    /// The same from another address of the machine.
+    pub(super) fn from(&self, last: u8) -> Self {
+        Self {
+            from: Ipv4Addr::new(127, 0, 0, last),
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Said {
+        self.ask("GET", path, None, "")
+    }
+
+    pub(super) fn post(&self, path: &str, body: &Value) -> Said {
+        self.ask("POST", path, Some(body), "")
+    }
+
+    pub(super) fn delete(&self, path: &str) -> Said {
+        self.ask("DELETE", path, None, "")
+    }
+
+    /// Asks with a connection of its own.
+    pub(super) fn ask(&self, method: &str, path: &str, body: Option<&Value>, more: &str) -> Said {
+        let mut stream = self.connected();
+        let token = self.token.as_ref();
+        let token = token.map_or(String::new(), |it| {
+            format!("Authorization: Bearer {it}\r\n")
+        });
+        let (kind, body) = match body {
+            Some(body) => ("Content-Type: application/json\r\n", body.to_string()),
+            None => ("", String::new()),
+        };
+        let key = KEYS.fetch_add(1, Ordering::Relaxed);
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nIdempotency-Key: key-{key}\r\n\
+             Content-Length: {}\r\n{kind}{token}{more}\r\n{body}",
+            self.address,
+            body.len()
+        );
+        stream
+            .write_all(request.as_bytes())
+            .expect("the server listens");
+        let mut answer = vec![];
+        stream.read_to_end(&mut answer).expect("the server answers");
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
+        Said {
+            status: status.unwrap_or_else(|| panic!("no answer to {method} {path}: {answer:?}")),
+            head: head.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn connected(&self) -> TcpStream {
+        let made = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&made, &SocketAddrV4::new(self.from, 0)).expect("an address of this machine");
+        let SocketAddr::V4(server) = self.address else {
+            unreachable!("the server listens on an address of the older kind");
+        };
+        connect(&made, &server).expect("the server listens");
+        let stream = TcpStream::from(made);
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a time is a time");
+        stream
+    }
+
+    /// A workspace of their own.
+    pub(super) fn workspace(&self, name: &str) -> String {
+        let made = self
+            .post("/api/workspaces", &json!({ "name": name }))
+            .is(201);
+        text(&made["workspace_id"])
+    }
+
+    /// Tries to make a rule with this action.
+    pub(super) fn rule(&self, workspace: &str, action: &Value) -> Said {
+        let rule = json!({ "workspace_id": workspace, "trigger": "manual", "action_json": action });
+        self.post("/api/automation/rules", &rule)
+    }
+
+    /// Launches a rule and gives the id of its run.
+    pub(super) fn launch(&self, rule: &Value) -> String {
+        let path = format!("/api/automation/rules/{}/launch", text(&rule["rule_id"]));
+        text(&self.post(&path, &json!({})).is(201)["run_id"])
+    }
+
+    /// A run of a rule, once it has ended.
+    pub(super) fn ended(&self, run: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            let shown = self.get(&format!("/api/automation/runs/{run}")).is(200);
+            let status = text(&shown["status"]);
+            if !["queued", "running"].contains(&status.as_str()) {
+                return shown;
+            }
+            assert!(began.elapsed() < PATIENCE, "it does not end: {shown}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A model that takes requests and never answers.
+pub(super) fn silent_model() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has one");
+    thread::spawn(move || {
+        let kept: Vec<TcpStream> = listener.incoming().flatten().collect();
+        drop(kept);
+    });
+    format!("http://{address}/v1")
+}
+
+/// Waits until something outside holds.
+#[track_caller]
+pub(super) fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "it never came to that: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A path as a rule writes it.
+pub(super) fn written(path: impl AsRef<Path>) -> String {
+    path.as_ref().display().to_string()
+}
