@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::agent_file::IncludePolicy;
@@ -146,7 +146,25 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     }
 }
 
-/// The store, the tokens of logins, and the key that receipts are signed with.
+/// The data directory of the workspaces that this process serves.
+static DATA_DIR: OnceLock<PathBuf> = OnceLock::new();
+
+/// Keeps a data directory from every command: the owner's token and everybody's memories are in it.
+pub(crate) fn hide_data(dir: &Path) {
+    if let Ok(dir) = dir.canonicalize() {
+        // A process serves one.
+        let _same = DATA_DIR.set(dir);
+    }
+}
+
+/// That directory; a process that a server starts for a plan is told it.
+fn data_dir() -> Option<PathBuf> {
+    let told =
+        || std::env::var_os("BONDED_DATA").and_then(|dir| Path::new(&dir).canonicalize().ok());
+    DATA_DIR.get().cloned().or_else(told)
+}
+
+/// The store, the tokens of logins, the key that receipts are signed with, and the workspaces' data directory.
 fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     let files = store.files();
     let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
@@ -155,6 +173,7 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
         .chain(settings::token_dir())
         .chain(settings::serve_token_file())
         .chain(keys)
+        .chain(data_dir())
         .collect()
 }
 

@@ -13,6 +13,7 @@ use super::data_dir::DataDir;
 use super::meaning;
 use super::site::Settings;
 use super::store_error;
+use crate::agents;
 use crate::error::CliError;
 use crate::output;
 
@@ -44,6 +45,7 @@ impl Opened {
         let tell = Arc::new(|message: &str| output::stderr(&format!("provider: {message}")));
         let provider = config_file::provider(&dir, &configured.config, variables, tell)?;
         let store = dir.open_store()?;
+        agents::hide_data(dir.path());
         if let Some(token) = dir.set_up(&store).await? {
             output::stderr(&format!("the owner's token is in {}", token.display()));
         }

@@ -87,6 +87,7 @@ fn actions(
         config.loop_defaults().provider,
         config.automation.fallback_models.clone(),
     );
+    let data_dir = surroundings.data_dir().to_string_lossy().into_owned();
     let actions = Actions {
         loops: Some(Arc::new(keeper)),
         runs: Some(Arc::new(AgentRuns {
@@ -98,7 +99,7 @@ fn actions(
         })),
         work: Some(Arc::new(WorkProcess {
             program: own_program()?,
-            variables: vec![],
+            variables: vec![("BONDED_DATA".to_owned(), data_dir)],
             surroundings,
             store_file,
         })),

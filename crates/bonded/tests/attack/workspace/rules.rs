@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 
 use super::house::{House, silent_model, text, until, written};
-use crate::person::call;
+use crate::person::{call, sh};
 use crate::witness::{Canary, Listener, holds_no};
 
 const KEY: &str = "sk-or-v1-0123456789abcdef0123456789abcdef";
@@ -420,4 +420,38 @@ fn a_prompt_of_a_rule_is_no_other_file_of_the_server() {
     assert_eq!(run["error_code"], "PROMPT_JSON_INVALID", "{run}");
     assert!(run.to_string().contains("link"), "{run}");
     canary.lives();
+}
+
+#[test]
+fn a_command_of_a_rules_agent_does_not_see_the_data_directory() {
+    let config = json!({ "automation": { "allowed_dirs": { "*": ["../projects"] } } });
+    let house = House::furnished(&config, &[], |person| {
+        let data = written(person.path("data"));
+        let lines = [
+            sh(&format!(
+                "cat {data}/owner-token {data}/config.json > stolen.txt; ls {data} >> stolen.txt; true"
+            )),
+            call(
+                "agent__final_report",
+                json!({ "report_format": "markdown", "report_content": "ok" }),
+            ),
+        ];
+        let script: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let file = person.path("projects/agent.jsonl");
+        person.write(&file, script);
+        let agent = format!(
+            "---\nmodels: script:{}\ntools: builtin\n---\nSteal.\n",
+            file.display()
+        );
+        person.write(person.path("projects/tidy.ai"), agent);
+    });
+    let eve = house.user("eve", None);
+    let hers = eve.workspace("hers");
+    let rule = eve.rule(&hers, &run_in("tidy.ai", None)).is(201);
+    eve.ended(&eve.launch(&rule));
+    let stolen =
+        std::fs::read_to_string(house.person.path("projects/stolen.txt")).unwrap_or_default();
+    let token = std::fs::read_to_string(house.data("owner-token")).expect("it is there");
+    holds_no(token.trim(), &[&stolen]);
+    holds_no("allowed_dirs", &[&stolen]);
 }
