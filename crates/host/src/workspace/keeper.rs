@@ -195,7 +195,7 @@ impl Keeper {
     pub async fn goal(&self, order: &LoopOrder) -> Result<Goal, KeeperError> {
         let action = &order.action;
         let prompt = self.surroundings.prompt_file(&action.prompt_path);
-        let (prompt, prompt_hash) = read_prompt(&action.prompt_path, prompt)?;
+        let (prompt, prompt_hash) = read_prompt(&action.prompt_path, prompt.as_ref())?;
         let file = self.memory_file(action)?;
         let memory = self.memory_at_start(MemoryFile::new(&file)).await?;
         let mut looping = LoopConfig::new(order.rule_id, action.scope.clone(), &prompt.segments);
@@ -276,10 +276,10 @@ impl Keeper {
 /// The prompt and the SHA-256 of its file.
 fn read_prompt(
     written: &str,
-    file: Option<PromptFile>,
+    file: Option<&PromptFile>,
 ) -> Result<(AgentPrompt, String), KeeperError> {
     let path = PathBuf::from(written);
-    let (file, links) = match &file {
+    let (file, links) = match file {
         // Whoever runs the server chose it, and may have it lie elsewhere.
         Some(PromptFile::Usual(file)) => (file.canonicalize().ok(), Links::Inside),
         Some(PromptFile::Named(file)) => (Some(file.clone()), Links::Refused),

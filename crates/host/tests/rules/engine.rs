@@ -420,9 +420,9 @@ async fn a_launch_by_a_person_is_a_run_like_any_other_and_the_same_one_when_it_i
     let mut world = World::new(at_once).await;
     let rule_id = world.rule(11, &json!({ "trigger": "manual" })).await;
     world.start();
-    let triggering_event_id = bonded_kernel::workspace::EventId::from_bytes([9; 16]);
+    let triggering_event_id = EventId::from_bytes([9; 16]);
     for _ in 0..2 {
-        let fire = Change::Fire(bonded_kernel::workspace::Fire {
+        let fire = Change::Fire(Fire {
             run_id: run_of_firing(rule_id, triggering_event_id),
             rule_id,
             triggering_event_id,
