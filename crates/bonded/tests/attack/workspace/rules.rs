@@ -23,7 +23,7 @@ fn asks(provider: &Value) -> Value {
 }
 
 fn lmstudio(url: &str) -> Value {
-    json!({ "provider_kind": "lmstudio", "base_url": url, "model": "m" })
+    json!({ "provider_kind": "lmstudio", "base_url": url, "model": "m", "timeout_ms": 400 })
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn no_key_of_the_server_goes_where_a_rule_says() {
     ];
     for kind in kinds {
         for url in &urls {
-            let provider = json!({ "provider_kind": kind, "base_url": url, "model": "m" });
+            let provider = json!({ "provider_kind": kind, "base_url": url, "model": "m", "timeout_ms": 400 });
             let said = eve.rule(&hers, &asks(&provider));
             assert_eq!(said.status, 422, "{kind} {url}: {said:?}");
             assert_eq!(said.code(), "RULE_INVALID");
@@ -171,7 +171,7 @@ fn a_key_goes_to_the_place_that_it_was_listed_for_and_to_no_other_that_is_listed
     let hers = eve.workspace("hers");
     let provider = json!({ "provider_kind": "openrouter", "base_url": other_url, "model": "m" });
     assert_eq!(eve.rule(&hers, &asks(&provider)).status, 422);
-    let provider = json!({ "provider_kind": "openrouter", "base_url": own_url, "model": "m" });
+    let provider = json!({ "provider_kind": "openrouter", "base_url": own_url, "model": "m", "timeout_ms": 400 });
     let rule = eve.rule(&hers, &asks(&provider)).is(201);
     eve.ended(&eve.launch(&rule));
     let rule = eve.rule(&hers, &asks(&lmstudio(&other_url))).is(201);
