@@ -147,7 +147,8 @@ fn no_key_of_the_server_goes_where_a_rule_says() {
     ];
     for kind in kinds {
         for url in &urls {
-            let provider = json!({ "provider_kind": kind, "base_url": url, "model": "m", "timeout_ms": 400 });
+            let provider =
+                json!({ "provider_kind": kind, "base_url": url, "model": "m", "timeout_ms": 400 });
             let said = eve.rule(&hers, &asks(&provider));
             assert_eq!(said.status, 422, "{kind} {url}: {said:?}");
             assert_eq!(said.code(), "RULE_INVALID");
