@@ -142,6 +142,11 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
         launcher: Launcher::own(),
         hidden_paths: hidden_paths(store),
         apart: vec![],
+        homes: settings::homes_dir(),
+        copies: store.files().first().map(|file| {
+            let copies = Workshop::beside(file).dir().to_owned();
+            copies.canonicalize().unwrap_or(copies)
+        }),
         on_shortfall: Some(warn_once()),
     }
 }
@@ -171,6 +176,7 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     files
         .into_iter()
         .chain(settings::token_dir())
+        .chain(settings::homes_dir())
         .chain(settings::serve_token_file())
         .chain(keys)
         .chain(data_dir())

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         return code;
     }
     bonded_host::sandbox::hide_memory();
+    bonded_host::sandbox::keep_descriptors_to_ourselves();
     let code = match commands::dispatch() {
         Ok(code) => code,
         Err(error) => {

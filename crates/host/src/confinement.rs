@@ -18,6 +18,10 @@ pub struct Confinement {
     pub hidden_paths: Vec<PathBuf>,
     /// Directories of which a run sees only the one that it works in.
     pub apart: Vec<PathBuf>,
+    /// Where the homes of commands and servers are kept. Without it each command has one that goes with it.
+    pub homes: Option<PathBuf>,
+    /// Where copies of trees come and go. Commands in them have no home that is kept.
+    pub copies: Option<PathBuf>,
     /// Told what the machine lacks, when a run starts its first command.
     pub on_shortfall: Option<OnShortfall>,
 }
@@ -29,8 +33,10 @@ impl std::fmt::Debug for Confinement {
 }
 
 /// What a server says about its own sandbox; what it does not say is the run's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OwnWishes {
+    /// Its name; commands have none.
+    pub(crate) name: Option<String>,
     pub(crate) level: Option<SandboxLevel>,
     pub(crate) network: Option<bool>,
 }
@@ -53,20 +59,55 @@ impl Confinement {
         hidden_paths.extend(secret_files(run));
         let works_in = |dir: &&PathBuf| Path::new(&run.dir).starts_with(dir);
         hidden_paths.extend(self.apart.iter().filter(|dir| !works_in(dir)).cloned());
+        let (level, network) = (
+            own.level.unwrap_or(demanded.level),
+            own.network.unwrap_or(demanded.network),
+        );
         let policy = SandboxPolicy {
-            level: own.level.unwrap_or(demanded.level),
+            level,
             required: demanded.required,
-            network: own.network.unwrap_or(demanded.network),
+            best_effort: demanded.best_effort,
+            network,
             limits: demanded.limits,
             env_pass: demanded.env,
+            show: demanded.show.into_iter().map(PathBuf::from).collect(),
             hidden_paths,
             protected_paths: vec![],
+            home: self.home(&run.dir, own.name.as_deref(), level, network),
         };
         let sandbox = Sandbox::prepare(policy, Path::new(&run.dir), &self.launcher)?;
         Ok(Arc::new(match &self.on_shortfall {
             Some(tell) => sandbox.telling(tell.clone()),
             None => sandbox,
         }))
+    }
+}
+
+impl Confinement {
+    /// The home for one directory, and in it for one server or for commands, and for how far they reach: what is left
+    /// in a home acts on whoever has it next, so that nobody has one with those who reach further or hold other keys.
+    fn home(
+        &self,
+        dir: &str,
+        server: Option<&str>,
+        level: SandboxLevel,
+        network: bool,
+    ) -> Option<PathBuf> {
+        let is_copy = |copies: &PathBuf| Path::new(dir).starts_with(copies);
+        if self.copies.as_ref().is_some_and(is_copy) {
+            return None;
+        }
+        let of = blake3::hash(dir.as_bytes()).to_hex();
+        let whose = match server {
+            Some(name) => format!("server-{}", name.replace('/', "_")),
+            None => "commands".into(),
+        };
+        let reach = match network {
+            true => format!("{}-network", level.as_str()),
+            false => level.as_str().to_owned(),
+        };
+        let homes = self.homes.as_ref()?;
+        Some(homes.join(&of[..16]).join(whose).join(reach))
     }
 }
 

@@ -61,6 +61,11 @@ impl Capture {
         }
     }
 
+    /// The stream as a text, where nobody counts its bytes.
+    pub(crate) fn shown(self, max: usize) -> String {
+        self.show(max).text
+    }
+
     /// The stream in at most `max` bytes of JSON. Bytes that are not UTF-8 are shown as U+FFFD.
     fn show(mut self, max: usize) -> Shown {
         let fits = self.wants() <= max;

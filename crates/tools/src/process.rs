@@ -8,6 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::capture::Capture;
+use crate::sandbox::Confined;
 
 /// How long the pipes are still read once every process of the group is dead. Only a process that left
 /// the group can hold them open any longer.
@@ -22,6 +23,13 @@ pub(crate) struct Finished {
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: Capture,
     pub(crate) stderr: Capture,
+}
+
+/// Gives a process a group of its own. A launcher begins a session instead, which whoever leads a group cannot.
+pub(crate) fn lead(command: &mut Command, begins_session: bool) {
+    if !begins_session {
+        command.process_group(0);
+    }
 }
 
 /// A process group that is killed as a whole when this is dropped.
@@ -66,11 +74,13 @@ impl Drop for Group {
 /// also when the future is dropped. Of each stream at most `bytes_max` are kept; the rest is read and
 /// forgotten, so that the command is never blocked by a full pipe.
 pub(crate) async fn run(
-    command: &mut Command,
+    confined: &mut Confined,
     stdin: Option<String>,
     bytes_max: usize,
     timeout: Duration,
 ) -> std::io::Result<Finished> {
+    let leads = confined.dies_with_us;
+    let command = &mut confined.command;
     command
         .stdin(if stdin.is_some() {
             Stdio::piped()
@@ -79,8 +89,8 @@ pub(crate) async fn run(
         })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .process_group(0)
         .kill_on_drop(true);
+    lead(command, leads);
     // Declared before the group, so that it is dropped after: the group is killed before its leader is
     // reaped.
     let mut child = command.spawn()?;

@@ -12,17 +12,22 @@ use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use cap_std::fs::Dir;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use crate::bounds::paged_budget;
 use crate::capture::show_both;
 use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
-use crate::sandbox::{Confined, Sandbox};
+use crate::sandbox::{Confined, Manner, Sandbox};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::Workdir;
 
 /// The fixed fields of the output as JSON.
 const FIXED_BYTES: usize = 256;
+
+/// How much is said at most about what the sandbox refused or put aside, as text and as JSON.
+const NOTES_CHARS_MAX: usize = 1200;
+const NOTES_BYTES_MAX: usize = 2 * NOTES_CHARS_MAX;
 
 /// Starts a command inside the working directory, in the sandbox. It is bounded in time and output, and
 /// none of its processes is alive when the call is over.
@@ -86,21 +91,90 @@ impl Run {
 
     async fn run(&self, arguments: Arguments, call: &Invocation) -> Result<Value, ToolFault> {
         let cwd = self.open_cwd(&arguments.cwd)?;
-        let mut confined = self
-            .command(&arguments, &cwd, &call.key())
-            .map_err(|error| not_started(&arguments, &error))?;
+        let manner = match call.approved() {
+            true => Manner::Approved,
+            false => Manner::Watched,
+        };
+        let gate = Arc::clone(self.sandbox.gate());
+        let _turn = match manner {
+            Manner::Approved => Turn::alone(gate).await,
+            Manner::Watched | Manner::Lasting => Turn::among_others(gate).await,
+        };
+        let mut confined = self.confined(&arguments, &cwd, manner).await?;
+        confined.set("BONDED_CALL", call.key());
         let bytes_max = paged_budget(call, FIXED_BYTES);
         let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX);
         let timeout = Duration::from_millis(timeout_ms.min(call.timeout_ms()));
         let stdin = arguments.stdin.clone();
-        let finished = process::run(&mut confined.command, stdin, bytes_max, timeout)
+        let finished = process::run(&mut confined, stdin, bytes_max, timeout)
             .await
             .map_err(|error| not_started(&arguments, &error))?;
+        let fault = confined.fault();
+        // A tree may be large.
+        let settled = tokio::task::spawn_blocking(move || confined.settle()).await;
+        let put_aside = settled.unwrap_or_default();
         let status = finished.status.ok_or_else(ToolFault::timeout)?;
-        match confined.fault() {
+        match fault {
             Some(why) => Err(ToolFault::new(fault::SPAWN_FAILED, why)),
-            None => Ok(report(finished, status, bytes_max)),
+            None => Ok(self.report(finished, status, put_aside, bytes_max)),
         }
+    }
+
+    async fn confined(
+        &self,
+        arguments: &Arguments,
+        cwd: &Dir,
+        manner: Manner,
+    ) -> Result<Confined, ToolFault> {
+        let shell = vec!["-c".to_owned(), arguments.command.clone()];
+        let (program, args) = match &arguments.args {
+            Some(args) => (arguments.command.clone(), args.clone()),
+            None => ("sh".to_owned(), shell),
+        };
+        let (sandbox, path) = (Arc::clone(&self.sandbox), path_of(cwd));
+        let made =
+            tokio::task::spawn_blocking(move || sandbox.command_in(manner, &program, &args, &path));
+        let made = made
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)));
+        made.map_err(|error| not_started(arguments, &error))
+    }
+
+    /// How long it took is not told: equal commands with equal results must look equal, or nobody would
+    /// notice that an agent repeats itself. The log has the time.
+    fn report(
+        &self,
+        finished: Finished,
+        status: ExitStatus,
+        put_aside: Option<String>,
+        bytes_max: usize,
+    ) -> Value {
+        let may_have_notes = put_aside.is_some() || !status.success();
+        let room = match may_have_notes {
+            true => bytes_max.saturating_sub(NOTES_BYTES_MAX),
+            false => bytes_max,
+        };
+        let (stdout, stderr) = show_both(finished.stdout, finished.stderr, room);
+        let mut report = json!({
+            "exit": status.code(),
+            "signal": status.signal(),
+            "stdout": stdout.text,
+            "stderr": stderr.text,
+            "stdout_bytes": stdout.bytes,
+            "stderr_bytes": stderr.bytes,
+            "truncated": stdout.truncated || stderr.truncated,
+        });
+        let refused = match status.success() {
+            true => None,
+            false => self.sandbox.refusal(&stderr.text),
+        };
+        let mut notes: Vec<String> = refused.map(str::to_owned).into_iter().collect();
+        notes.extend(put_aside);
+        if !notes.is_empty() {
+            let text: String = notes.join("; ").chars().take(NOTES_CHARS_MAX).collect();
+            report["sandbox"] = text.into();
+        }
+        report
     }
 
     fn open_cwd(&self, path: &str) -> Result<Dir, ToolFault> {
@@ -110,16 +184,23 @@ impl Run {
             .open_dir(relative)
             .map_err(|error| ToolFault::from_io(&error, path))
     }
+}
 
-    fn command(&self, arguments: &Arguments, cwd: &Dir, key: &str) -> io::Result<Confined> {
-        let shell = ["-c".to_owned(), arguments.command.clone()];
-        let (program, args) = match &arguments.args {
-            Some(args) => (arguments.command.as_str(), args.as_slice()),
-            None => ("sh", shell.as_slice()),
-        };
-        let mut confined = self.sandbox.command(program, args, &path_of(cwd))?;
-        confined.command.env("BONDED_CALL", key);
-        Ok(confined)
+/// Whose turn it is: commands run beside one another, but one that a person approved runs alone.
+enum Turn {
+    Alone { _held: OwnedRwLockWriteGuard<()> },
+    AmongOthers { _held: OwnedRwLockReadGuard<()> },
+}
+
+impl Turn {
+    async fn alone(gate: Arc<RwLock<()>>) -> Self {
+        let _held = gate.write_owned().await;
+        Self::Alone { _held }
+    }
+
+    async fn among_others(gate: Arc<RwLock<()>>) -> Self {
+        let _held = gate.read_owned().await;
+        Self::AmongOthers { _held }
     }
 }
 
@@ -151,19 +232,4 @@ impl Tool for Run {
 /// executes the program.
 fn path_of(dir: &Dir) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()))
-}
-
-/// How long it took is not told: equal commands with equal results must look equal, or nobody would
-/// notice that an agent repeats itself. The log has the time.
-fn report(finished: Finished, status: ExitStatus, bytes_max: usize) -> Value {
-    let (stdout, stderr) = show_both(finished.stdout, finished.stderr, bytes_max);
-    json!({
-        "exit": status.code(),
-        "signal": status.signal(),
-        "stdout": stdout.text,
-        "stderr": stderr.text,
-        "stdout_bytes": stdout.bytes,
-        "stderr_bytes": stderr.bytes,
-        "truncated": stdout.truncated || stderr.truncated,
-    })
 }

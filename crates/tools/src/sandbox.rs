@@ -15,54 +15,72 @@
 //! [`Sandbox::prepare`] is called once for a run, [`Sandbox::command`] for each command.
 
 mod bubblewrap;
+mod devices;
 mod enter;
-mod environment;
+pub(crate) mod environment;
 mod files;
 mod git;
 mod inside;
+mod inventory;
 mod launch;
 mod light;
 mod limits;
 mod mounts;
 mod namespaces;
 mod order;
+mod plan;
 mod probe;
+mod refusal;
 mod scratch;
 mod secret_places;
+mod sockets;
 mod stand_in;
 mod supervisor;
 mod syscalls;
+mod toolchains;
+mod trial;
+mod view;
+mod watch;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use bonded_kernel::{ProcessLimits, SandboxLevel};
-pub use enter::enter;
-pub use launch::{Confined, Launcher};
+pub use enter::{enter, keep_descriptors_to_ourselves};
+pub use launch::{Confined, Launcher, Manner};
 pub use light::LightLauncher;
 pub use probe::Means;
+pub use trial::{Trial, attempt};
+
+use inventory::Inventory;
 
 /// What commands may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxPolicy {
     pub level: SandboxLevel,
-    /// Whether a machine that cannot enforce the whole of the level is an error.
+    /// Whether a machine that cannot enforce the whole of the level is an error from the beginning.
     pub required: bool,
+    /// Whether commands run with what the machine can enforce. Else they are refused where that is not all of it.
+    pub best_effort: bool,
     pub network: bool,
     pub limits: ProcessLimits,
     /// Variables that are handed on besides the harmless ones.
     pub env_pass: Vec<String>,
-    /// Neither readable nor writable, besides the places where people keep keys.
+    /// Readable, although they lie in the person's home or are hidden otherwise.
+    pub show: Vec<PathBuf>,
+    /// Neither readable nor writable, besides the person's home and other places where people keep keys.
     pub hidden_paths: Vec<PathBuf>,
-    /// Never writable, besides what git keeps.
+    /// Never writable, besides what configures later programs.
     pub protected_paths: Vec<PathBuf>,
+    /// The home of the commands, kept between them. Without one each has a home that goes with it.
+    pub home: Option<PathBuf>,
 }
 
 /// Why commands cannot be confined as demanded.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    #[error("the sandbox is required and this machine lacks {feature}: {why}; {hint}")]
+    #[error("this machine cannot enforce the sandbox, because it lacks {feature}: {why}; {hint}")]
     Missing {
         feature: &'static str,
         why: String,
@@ -70,6 +88,8 @@ pub enum SandboxError {
     },
     #[error("the path {path:?} cannot be named to the sandbox because it is not UTF-8; rename it")]
     NotUtf8 { path: PathBuf },
+    #[error("the sandbox is to show {path:?}, which is not there; correct `sandboxShow`")]
+    NothingToShow { path: PathBuf },
     #[error("the working directory {path:?} cannot be resolved: {source}")]
     Workdir {
         path: PathBuf,
@@ -88,6 +108,9 @@ pub struct Sandbox {
     /// Looked for when the first command starts: many runs start none, and looking takes longer than the rest of
     /// their start.
     found: OnceLock<Found>,
+    inventory: Arc<Mutex<Inventory>>,
+    /// A command that may change what configures later programs runs alone: what is new afterwards is its.
+    gate: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// What the machine and the working directory were found to have.
@@ -96,16 +119,25 @@ struct Found {
     means: Arc<Means>,
     /// The program that starts commands, if there is one.
     launcher: Option<PathBuf>,
-    /// Repositories below the top of the working directory.
-    nested_git: Vec<PathBuf>,
+    /// The person's, in which almost everything is hidden.
+    homes: Vec<PathBuf>,
     in_force: Arc<str>,
 }
 
-/// Told what the machine lacks, once a command runs without it.
+/// Told what a person should know: what the machine lacks, once a command runs without it, and what commands made that
+/// was put aside.
 pub type OnShortfall = Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Clone, Default)]
 struct Teller(Option<OnShortfall>);
+
+impl Teller {
+    fn tell(&self, what: &str) {
+        if let Self(Some(tell)) = self {
+            tell(what);
+        }
+    }
+}
 
 impl fmt::Debug for Teller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -136,9 +168,16 @@ impl Sandbox {
                 path: workdir.to_owned(),
                 source,
             })?;
-        let given = policy.hidden_paths.iter().chain(&policy.protected_paths);
-        if let Some(path) = given.chain([&resolved]).find(|it| it.to_str().is_none()) {
-            return Err(SandboxError::NotUtf8 { path: path.clone() });
+        if resolved.to_str().is_none() {
+            return Err(SandboxError::NotUtf8 { path: resolved });
+        }
+        let mut policy = policy;
+        for path in &mut policy.show {
+            let meant = plan::meant(path, &resolved);
+            if !meant.exists() {
+                return Err(SandboxError::NothingToShow { path: path.clone() });
+            }
+            *path = meant;
         }
         if policy.required {
             let missing = probe::look(launcher).means.missing(policy.level);
@@ -151,6 +190,8 @@ impl Sandbox {
             launcher: launcher.clone(),
             teller: Teller::default(),
             found: OnceLock::new(),
+            inventory: Arc::default(),
+            gate: Arc::default(),
         })
     }
 
@@ -164,12 +205,14 @@ impl Sandbox {
     fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let probe::Looked { means, program } = probe::look(&self.launcher);
-            if let Teller(Some(tell)) = &self.teller {
-                self.shortfalls().iter().for_each(|lacking| tell(lacking));
+            if self.policy.best_effort {
+                self.shortfalls()
+                    .iter()
+                    .for_each(|lacking| self.teller.tell(lacking));
             }
             Found {
                 in_force: means.in_force(self.policy.level).into(),
-                nested_git: git::nested(&self.workdir),
+                homes: crate::protected::homes(),
                 launcher: program,
                 means,
             }
@@ -182,6 +225,14 @@ impl Sandbox {
 
     pub fn level(&self) -> SandboxLevel {
         self.policy.level
+    }
+
+    pub fn has_network(&self) -> bool {
+        self.policy.network || self.policy.level == SandboxLevel::Full
+    }
+
+    pub(crate) fn gate(&self) -> &Arc<tokio::sync::RwLock<()>> {
+        &self.gate
     }
 
     /// What holds for every command, in one line: `workspace-write: namespaces+landlock(7)+seccomp`.

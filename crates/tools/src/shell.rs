@@ -30,7 +30,7 @@ pub async fn shell(
     // One stream, so that what was said about a failure stands where it was said.
     let line = format!("exec 2>&1\n{line}");
     let mut confined = sandbox.command("sh", ["-c", &line], dir)?;
-    let finished = process::run(&mut confined.command, None, bytes_max, timeout).await?;
+    let finished = process::run(&mut confined, None, bytes_max, timeout).await?;
     if let Some(why) = confined.fault() {
         return Err(io::Error::other(why));
     }

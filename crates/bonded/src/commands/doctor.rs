@@ -4,9 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use bonded_host::sandbox::{
-    Launcher, ProcessLimits, Sandbox, SandboxLevel, SandboxPolicy, shortfalls,
-};
+use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
 use bonded_host::work::Workshop;
 use bonded_host::work::tree::{Isolation, Isolations};
 use bonded_host::workspace::ProviderHealth;
@@ -35,7 +33,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     let mut sections = vec![
         ("store", vec![check_store(store).await]),
         ("models", check_models().await),
-        ("sandbox", check_sandbox()),
+        ("sandbox", check_sandbox().await),
         ("work items", check_work(store)),
         ("git", vec![check_git()]),
     ];
@@ -121,25 +119,15 @@ fn models_text(models: &[String]) -> String {
     }
 }
 
-/// What holds for commands here, and for each part that the machine lacks, how to get it.
-fn check_sandbox() -> Vec<Finding> {
+/// What holds for commands here: at each level one is started and looked at. For each part that the machine lacks, how to
+/// get it.
+async fn check_sandbox() -> Vec<Finding> {
     let mut findings = vec![Finding::Good(
         "file tools stay inside the working directory".into(),
     )];
     let launcher = Launcher::own();
     for level in SandboxLevel::ALL {
-        let policy = SandboxPolicy {
-            level,
-            ..SandboxPolicy::default()
-        };
-        let usual = match level == SandboxLevel::default() {
-            true => " (the default)",
-            false => "",
-        };
-        findings.push(match Sandbox::prepare(policy, Path::new("."), &launcher) {
-            Ok(sandbox) => Finding::Good(format!("commands, {}{usual}", sandbox.in_force())),
-            Err(error) => Finding::Bad(CliError::new(Code::Sandbox, error.to_string())),
-        });
+        findings.push(try_level(level, &launcher).await);
     }
     findings.push(match settings::usual_sandbox() {
         Ok(usual) => Finding::Good(limits_text(&usual.limits)),
@@ -148,9 +136,36 @@ fn check_sandbox() -> Vec<Finding> {
     let lacking = shortfalls(SandboxLevel::default(), &launcher);
     findings.extend(lacking.into_iter().map(|shortfall| {
         let (what, how) = shortfall.rsplit_once("; ").unwrap_or((&shortfall, ""));
-        Finding::Missing(what.to_owned(), how.to_owned())
+        let how = format!("{how}; until then commands are refused without --sandbox-best-effort");
+        Finding::Missing(what.to_owned(), how)
     }));
     findings
+}
+
+async fn try_level(level: SandboxLevel, launcher: &Launcher) -> Finding {
+    let usual = match level == SandboxLevel::default() {
+        true => " (the default)",
+        false => "",
+    };
+    match attempt(level, launcher).await {
+        Ok(trial) if trial.possible.is_empty() => Finding::Good(format!(
+            "commands, {}{usual}; tried and refused: {}",
+            trial.in_force,
+            trial.refused.join(", ")
+        )),
+        Ok(trial) => Finding::Missing(
+            format!(
+                "commands, {}{usual}: {} was possible",
+                trial.in_force,
+                trial.possible.join(", ")
+            ),
+            "see what is missing below".into(),
+        ),
+        Err(error) => {
+            let message = format!("no command can be started at {}: {error}", level.as_str());
+            Finding::Bad(CliError::new(Code::Sandbox, message))
+        }
+    }
 }
 
 fn limits_text(limits: &ProcessLimits) -> String {

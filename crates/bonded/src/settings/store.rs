@@ -26,10 +26,20 @@ pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
     Ok(base.data_dir().join("bonded").join("store.db"))
 }
 
+/// Where everything of ours is kept, unless somebody names another place.
+fn data_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded"))
+}
+
 /// Where logins to tool servers are kept, whichever store is used.
 pub(crate) fn token_dir() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.data_dir().join("bonded").join("tokens"))
+    Some(data_dir()?.join("tokens"))
+}
+
+/// Where commands and servers have their homes.
+pub(crate) fn homes_dir() -> Option<PathBuf> {
+    Some(data_dir()?.join("homes"))
 }
 
 /// Where the token of a server is that was given none.

@@ -186,6 +186,7 @@ impl AgentTools {
             match config.mcp_server(name)? {
                 Some(server) => {
                     let own = OwnWishes {
+                        name: Some(name.to_string()),
                         level: server.sandbox,
                         network: server.sandbox_network,
                     };

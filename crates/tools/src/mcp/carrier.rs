@@ -123,7 +123,7 @@ fn starting(stdio: &StdioCommand) -> io::Result<Starting> {
         let cwd = stdio.cwd.as_deref().unwrap_or(Path::new("."));
         let mut confined = sandbox.command(&stdio.command, &stdio.args, cwd)?;
         confined.set_environment(environment);
-        return Ok(Starting::Confined(confined));
+        return Ok(Starting::Confined(Box::new(confined)));
     }
     let mut command = Command::new(&stdio.command);
     command.args(&stdio.args).env_clear().envs(environment);
@@ -160,14 +160,19 @@ fn spawn_error(server: &McpServer, stdio: &StdioCommand, error: &io::Error) -> M
 
 pub(super) fn start_error(server: &McpServer, why: String) -> McpError {
     let hint = match &server.transport {
-        McpTransport::Stdio(_) => {
-            "run the command by hand to see what it needs, and whether it speaks MCP on stdio"
-        }
+        McpTransport::Stdio(stdio) => match &stdio.sandbox {
+            Some(sandbox) => sandbox.refusal_of_server(&stdio.command, &why),
+            None => {
+                "run the command by hand to see what it needs, and whether it speaks MCP on stdio"
+                    .into()
+            }
+        },
         McpTransport::Http(_) if why.contains("`bonded login") => {
-            "runs use that login from then on"
+            "runs use that login from then on".into()
         }
         McpTransport::Http(_) => {
             "check the server's `url`, and that what answers there speaks MCP over streamable HTTP"
+                .into()
         }
     };
     McpError::Start {

@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
 use super::witness::Witness;
-use crate::process::Group;
+use crate::process::{Group, lead};
 use crate::sandbox::Confined;
 
 /// How long a process may take to end by itself once it was asked to.
@@ -60,7 +60,7 @@ impl Drop for Born {
 /// A command that is about to be a server.
 pub(super) enum Starting {
     Plain(Command),
-    Confined(Confined),
+    Confined(Box<Confined>),
 }
 
 impl Starting {
@@ -90,13 +90,14 @@ impl Process {
         witness: Arc<Witness>,
         living: &Living,
     ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        let leads = starting.dies_with_us();
         let command = starting.command();
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
             .kill_on_drop(true);
+        lead(command, leads);
         let mut child = command.spawn()?;
         let group = Group::of(&child);
         let guardian = match starting.dies_with_us() {

@@ -1,21 +1,16 @@
-//! The environment of a server: a few variables of ours, and what it is given.
+//! The environment of a server: the harmless variables of ours, and what it is given.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// What every program needs. Nothing else is handed on: our environment may hold the keys of providers.
-const HANDED_ON: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR"];
+use crate::sandbox::environment::handed_on;
 
 /// The whole environment of a server. What it is given is handed on as it is written.
 pub(super) fn environment(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     given: &BTreeMap<String, String>,
 ) -> BTreeMap<OsString, OsString> {
-    let is_handed_on = |name: &OsString| {
-        let name = name.to_string_lossy();
-        HANDED_ON.contains(&name.as_ref()) || name.starts_with("LC_")
-    };
-    let ours = ours.into_iter().filter(|(name, _)| is_handed_on(name));
+    let ours = handed_on(ours, &[]).into_iter();
     let given = given
         .iter()
         .map(|(name, value)| (name.into(), value.into()));

@@ -50,7 +50,7 @@ pub enum McpError {
         server: String,
         command: String,
         why: String,
-        hint: &'static str,
+        hint: String,
     },
     #[error(
         "two MCP tools, {first} and {second}, would both be named {name:?}; deny one of them in \

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use super::order::Order;
-use super::scratch::Ending;
 use super::{inside, probe, supervisor};
 
 /// The hidden first argument.
@@ -24,30 +23,32 @@ pub fn enter(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     if args.next()? != WORD {
         return None;
     }
+    keep_descriptors_to_ourselves();
     let stage = args.next().unwrap_or_default();
     if stage == PROBE {
         return Some(probe::answer());
     }
-    let order = args.next().unwrap_or_default();
-    let Ok(order) = serde_json::from_slice::<Order>(order.as_encoded_bytes()) else {
+    let Some(order) = Order::from_variables(std::env::vars_os()) else {
         return Some(complain("this is for bonded itself, not for people"));
+    };
+    let teller = match stage == INSIDE {
+        true => args.next(),
+        false => None,
     };
     let command: Vec<OsString> = args.collect();
     let [program, args @ ..] = command.as_slice() else {
         return Some(complain("no command was given"));
     };
-    let scratch = order.scratch.clone();
-    let done = if stage == SUPERVISE {
-        supervisor::run(order, program, args)
-    } else {
-        inside::run(&order, program, args)
+    let done = match teller {
+        None => supervisor::run(order, program, args),
+        Some(number) => inside::run_for(&order, program, args, &number),
     };
-    Some(done.unwrap_or_else(|why| {
-        let ending = Ending::Fault(why.clone()).to_text();
-        // Whoever reads it finds the words on stderr as well.
-        let _ = std::fs::write(Ending::file(&scratch), ending);
-        complain(&why)
-    }))
+    Some(done.unwrap_or_else(|why| complain(&why)))
+}
+
+/// Whatever descriptors this process was started with, no program that it starts has more than the usual three.
+pub fn keep_descriptors_to_ourselves() {
+    close_fds::set_fds_cloexec(3, &[]);
 }
 
 fn complain(why: &str) -> ExitCode {

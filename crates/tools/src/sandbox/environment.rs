@@ -4,10 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// What programs need to find their way, and what toolchains are told by. None of them holds a secret.
-const HANDED_ON: [&str; 28] = [
+const HANDED_ON: [&str; 31] = [
     "CARGO_HOME",
     "COLORTERM",
     "CONDA_PREFIX",
+    "CURL_CA_BUNDLE",
     "GOPATH",
     "GOROOT",
     "HOME",
@@ -16,6 +17,7 @@ const HANDED_ON: [&str; 28] = [
     "LANGUAGE",
     "LOGNAME",
     "MANPATH",
+    "NODE_EXTRA_CA_CERTS",
     "NODE_PATH",
     "NO_COLOR",
     "NVM_DIR",
@@ -23,6 +25,7 @@ const HANDED_ON: [&str; 28] = [
     "PKG_CONFIG_PATH",
     "PYENV_ROOT",
     "RBENV_ROOT",
+    "REQUESTS_CA_BUNDLE",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
     "SHELL",
@@ -36,7 +39,7 @@ const HANDED_ON: [&str; 28] = [
 ];
 
 /// The variables of ours that a command gets: the harmless ones and those that are named.
-pub(super) fn handed_on(
+pub(crate) fn handed_on(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     named: &[String],
 ) -> Vec<(OsString, OsString)> {
@@ -50,12 +53,11 @@ pub(super) fn handed_on(
     ours.filter(|(name, _)| is_handed_on(name)).collect()
 }
 
-/// Where a command puts what it does not keep. The caches of the user are not its own.
-pub(super) fn own_places(tmp: &Path) -> [(&'static str, OsString); 2] {
-    [
-        ("TMPDIR", tmp.into()),
-        ("XDG_CACHE_HOME", tmp.join("cache").into()),
-    ]
+/// Where a command puts what it does not keep, and its home where that is not the person's.
+pub(super) fn own_places(tmp: &Path, home: Option<&Path>) -> Vec<(&'static str, OsString)> {
+    let mut places = vec![("TMPDIR", tmp.into())];
+    places.extend(home.map(|home| ("HOME", home.into())));
+    places
 }
 
 #[cfg(test)]

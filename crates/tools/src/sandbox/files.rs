@@ -7,20 +7,12 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
 };
 
+use super::devices;
 use super::order::{Order, Walls};
 use super::scratch::tmp;
 
 /// What is asked for; an older kernel gives what it has.
 const NEWEST: ABI = ABI::V7;
-
-/// What programs write to although nothing is kept there.
-const DEVICES: [&str; 5] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-];
 
 /// How many entries a directory may have before those that are spared are not sorted out any more.
 const ENTRIES_MAX: usize = 10_000;
@@ -40,20 +32,24 @@ fn apply(order: &Order) -> Result<(), RulesetError> {
         // Nothing covers what is hidden, so that its neighbours are allowed one by one. Names are no secret.
         rules = allow(rules, &root, AccessFs::ReadDir.into())?;
         rules = allow(rules, &around(Path::new("/"), &order.hidden), read)?;
+        let seen = order.shown.iter().chain([&order.workdir]);
+        let seen: Vec<PathBuf> = seen.flat_map(|dir| inside(dir, &order.hidden)).collect();
+        rules = allow(rules, &seen, read)?;
         let spared: Vec<PathBuf> = [&order.hidden[..], &order.protected].concat();
         writable = writable
             .iter()
-            .flat_map(|dir| around(dir, &spared))
+            .flat_map(|dir| inside(dir, &spared))
             .collect();
     } else {
         rules = allow(rules, &root, read)?;
-        writable.push("/dev/shm".into());
+        writable.push(devices::DEVICES.into());
     }
     writable.push(tmp(&order.scratch));
+    writable.push(order.home.seen.clone());
     rules = allow(rules, &writable, all)?;
     let device_access = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
     let device_access = device_access | AccessFs::IoctlDev;
-    rules = allow(rules, &DEVICES.map(PathBuf::from), device_access)?;
+    rules = allow(rules, &devices::HARMLESS.map(PathBuf::from), device_access)?;
     rules.restrict_self().map(drop)
 }
 
@@ -74,6 +70,12 @@ fn allow(
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     rules.add_rules(path_beneath_rules(paths, access))
+}
+
+/// The same for a place that is shown although it lies in what is spared.
+fn inside(dir: &Path, spared: &[PathBuf]) -> Vec<PathBuf> {
+    let spared = spared.iter().filter(|path| !dir.starts_with(path));
+    around(dir, &spared.cloned().collect::<Vec<_>>())
 }
 
 /// The largest parts of a tree that hold none of the spared paths.

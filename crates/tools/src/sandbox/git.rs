@@ -1,60 +1,48 @@
-//! What git keeps: a command that could change it could have git run anything later, outside.
+//! Where git keeps a repository whose `.git` is no directory: a link, or a file that names the place.
 
 use std::path::{Path, PathBuf};
 
-/// How far below the top repositories are looked for, and in how many directories at most.
-const DEPTH_MAX: usize = 3;
-const DIRECTORIES_MAX: usize = 500;
-const FOUND_MAX: usize = 32;
-
-/// What git keeps of the repository whose top this directory is. A work tree's `.git` is a file that
-/// names the place.
-pub(super) fn kept_for(dir: &Path) -> Vec<PathBuf> {
-    let own = dir.join(".git");
-    let Ok(metadata) = std::fs::metadata(&own) else {
+/// What git keeps for a `.git`, besides itself: what a link leads to, or what a work tree's file names.
+pub(super) fn kept_for(git: &Path) -> Vec<PathBuf> {
+    let Ok(metadata) = std::fs::metadata(git) else {
         return vec![];
     };
-    let mut kept = vec![own.clone()];
-    if metadata.is_file() {
-        let text = std::fs::read_to_string(&own).unwrap_or_default();
-        let named = text.strip_prefix("gitdir:").map(str::trim);
-        let place = named.and_then(|named| dir.join(named).canonicalize().ok());
-        let shared = place.as_ref().and_then(|place| {
-            let named = std::fs::read_to_string(place.join("commondir")).ok()?;
-            place.join(named.trim()).canonicalize().ok()
-        });
-        kept.extend(place);
-        kept.extend(shared);
-    } else if let Ok(resolved) = own.canonicalize()
-        && resolved != own
-    {
-        kept.push(resolved);
+    if metadata.is_dir() {
+        let resolved = git.canonicalize().ok();
+        return resolved
+            .filter(|resolved| resolved != git)
+            .into_iter()
+            .collect();
     }
-    kept
+    let Some(place) = named_by(git) else {
+        return vec![];
+    };
+    let shared = std::fs::read_to_string(place.join("commondir")).ok();
+    let shared = shared.and_then(|named| place.join(named.trim()).canonicalize().ok());
+    [place].into_iter().chain(shared).collect()
 }
 
-/// The repositories below a directory, as far as they are found cheaply.
-pub(super) fn nested(top: &Path) -> Vec<PathBuf> {
-    let mut found = vec![];
-    let mut level = vec![top.to_owned()];
-    let mut looked_at = 0;
-    for _ in 0..DEPTH_MAX {
-        let mut below = vec![];
-        for dir in level {
-            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-                let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_dir && entry.file_name() != ".git" {
-                    below.push(entry.path());
-                }
-            }
-        }
-        below.truncate(DIRECTORIES_MAX - looked_at);
-        looked_at += below.len();
-        found.extend(below.iter().flat_map(|dir| kept_for(dir)));
-        level = below;
+/// The same where the place says itself that it is of this work tree. Anybody can write a file that names a repository
+/// of somebody else's.
+pub(super) fn confirmed_for(git: &Path) -> Vec<PathBuf> {
+    let is_confirmed = named_by(git).is_some_and(|place| {
+        let back = std::fs::read_to_string(place.join("gitdir")).unwrap_or_default();
+        let back = place.join(back.trim());
+        back.canonicalize().ok() == git.canonicalize().ok()
+    });
+    match is_confirmed {
+        true => kept_for(git),
+        false => vec![],
     }
-    found.truncate(FOUND_MAX);
-    found
+}
+
+fn named_by(git: &Path) -> Option<PathBuf> {
+    let metadata = std::fs::metadata(git).ok()?;
+    // Nobody writes a path of more.
+    let text = (metadata.is_file() && metadata.len() < 8192).then(|| std::fs::read_to_string(git));
+    let text = text?.ok()?;
+    let named = text.strip_prefix("gitdir:")?.trim();
+    git.parent()?.join(named).canonicalize().ok()
 }
 
 #[cfg(test)]
@@ -62,23 +50,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repositories_work_trees_and_nested_ones_are_found() {
+    fn a_work_trees_place_is_found_and_confirmed_only_by_itself() {
         let temp = tempfile::tempdir().expect("a temporary directory");
         let top = temp.path().canonicalize().expect("it is there");
-        for dir in ["main/.git/worktrees/w", "main/a/b/.git", "w", "plain/x"] {
+        for dir in ["main/.git/worktrees/w", "w", "evil"] {
             std::fs::create_dir_all(top.join(dir)).expect("it can be made");
         }
+        let write =
+            |path: PathBuf, text: String| std::fs::write(path, text).expect("it is written");
         let place = top.join("main/.git/worktrees/w");
-        std::fs::write(top.join("w/.git"), format!("gitdir: {}\n", place.display()))
-            .expect("it can be written");
-        std::fs::write(place.join("commondir"), "../..\n").expect("it can be written");
-        let paths = |paths: &[&str]| paths.iter().map(|path| top.join(path)).collect::<Vec<_>>();
-        assert_eq!(kept_for(&top.join("main")), paths(&["main/.git"]));
-        assert_eq!(
-            kept_for(&top.join("w")),
-            paths(&["w/.git", "main/.git/worktrees/w", "main/.git"])
+        for tree in ["w", "evil"] {
+            write(
+                top.join(tree).join(".git"),
+                format!("gitdir: {}\n", place.display()),
+            );
+        }
+        write(place.join("commondir"), "../..\n".into());
+        write(
+            place.join("gitdir"),
+            format!("{}\n", top.join("w/.git").display()),
         );
-        assert!(kept_for(&top.join("plain")).is_empty());
-        assert_eq!(nested(&top.join("main")), paths(&["main/a/b/.git"]));
+        let kept = [place, top.join("main/.git")];
+        assert!(kept_for(&top.join("main/.git")).is_empty());
+        assert_eq!(kept_for(&top.join("w/.git")), kept);
+        assert_eq!(confirmed_for(&top.join("w/.git")), kept);
+        assert_eq!(kept_for(&top.join("evil/.git")), kept);
+        assert!(confirmed_for(&top.join("evil/.git")).is_empty());
+        std::os::unix::fs::symlink("../main/.git", top.join("evil/link")).expect("it is made");
+        assert_eq!(kept_for(&top.join("evil/link")), [top.join("main/.git")]);
     }
 }

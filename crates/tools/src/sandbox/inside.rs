@@ -1,9 +1,10 @@
 //! The second stage: gives up every right, then starts the command or becomes it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use rustix::process::{
@@ -18,11 +19,32 @@ use super::scratch::Ending;
 use super::supervisor::let_go_of_streams;
 use super::{files, limits, mounts, namespaces, syscalls};
 
+/// The second stage as a program of its own, which is told the number of the pipe's descriptor.
+pub(super) fn run_for(
+    order: &Order,
+    program: &OsString,
+    args: &[OsString],
+    number: &OsStr,
+) -> Result<ExitCode, String> {
+    let tell = Path::new("/proc/self/fd").join(number);
+    let tell = File::options().write(true).open(tell);
+    let tell = tell.map_err(failed("find whom to tell"))?;
+    Ok(run(order, program, args, tell))
+}
+
+/// Tells how the command ended, or why it was not started.
 pub(super) fn run(
     order: &Order,
     program: &OsString,
     args: &[OsString],
-) -> Result<ExitCode, String> {
+    mut tell: File,
+) -> ExitCode {
+    let ending = start(order, program, args).unwrap_or_else(Ending::Fault);
+    let told = tell.write_all(ending.to_text().as_bytes());
+    ExitCode::from(u8::from(told.is_err()))
+}
+
+fn start(order: &Order, program: &OsString, args: &[OsString]) -> Result<Ending, String> {
     if order.walls != Walls::Bubblewrap {
         die_with_parent(order.parent)?;
     }
@@ -32,18 +54,15 @@ pub(super) fn run(
     limits::set(&order.limits, order.walls != Walls::None)?;
     let mut command = Command::new(program);
     command.args(args);
+    command.env_clear().envs(order.variables.iter().cloned());
     if order.walls == Walls::None {
         restrict(order)?;
         return Err(could_not_start(program, &command.exec()));
     }
-    // Opened while that is still allowed.
-    let told = File::create(Ending::file(&order.scratch)).map_err(failed("report"))?;
     // The command is of the same user, and shall not reach into us.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hide its memory"))?;
     restrict(order)?;
-    let ending = start_and_reap(command, program);
-    report(told, &ending)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(start_and_reap(command, program))
 }
 
 /// The rights of root go too: they reach where the rest does not look.
@@ -102,9 +121,4 @@ pub(super) fn ending_of(status: WaitStatus) -> Ending {
 
 fn could_not_start(program: &OsString, error: &std::io::Error) -> String {
     format!("{} could not be started: {error}", program.display())
-}
-
-fn report(mut told: File, ending: &Ending) -> Result<(), String> {
-    told.write_all(ending.to_text().as_bytes())
-        .map_err(failed("report"))
 }

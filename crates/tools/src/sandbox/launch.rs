@@ -1,21 +1,22 @@
 //! From a command to one that starts inside the sandbox.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::SandboxLevel;
-use rustix::process::{getpid, getuid};
 use tokio::process::Command;
 
 use super::enter::{SUPERVISE, WORD};
 use super::light::LightLauncher;
-use super::order::{Order, Walls};
-use super::scratch::{Ending, Scratch, tmp};
+use super::order::{Order, Walls, handed};
+use super::scratch::{Fault, Scratch, tmp};
 use super::stand_in::StandIn;
 use super::supervisor::THIS_PROGRAM;
-use super::{Found, Sandbox, environment, git, secret_places};
+use super::watch::Watch;
+use super::{Sandbox, environment};
 
 /// Where the system looks for programs when nobody says where.
 const USUAL_PATH: &str = "/bin:/usr/bin";
@@ -51,23 +52,52 @@ impl Launcher {
     }
 }
 
+/// How far a command is let.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// What configures later programs is out of its reach, and what it makes of that kind is put aside when it has ended.
+    Watched,
+    /// It stays for long. What configures later programs and was there when it began is out of its reach.
+    Lasting,
+    /// A person approved it: it may change what configures later programs.
+    Approved,
+}
+
 /// A command that is ready to start. It is kept until its process has ended.
 #[derive(Debug)]
 pub struct Confined {
     pub command: Command,
+    token: String,
+    /// Its own places, which no variable of others replaces.
+    own: Vec<(&'static str, OsString)>,
+    /// What its launcher is told, if it has one.
+    order: Option<Vec<(OsString, OsString)>>,
+    /// Settled before the rest goes.
+    watch: Option<Watch>,
     scratch: Scratch,
     _stand_in: Option<StandIn>,
-    /// Whether its launcher ends it when we end.
+    /// Whether its launcher ends it when we end, and begins a session of its own for it.
     pub dies_with_us: bool,
 }
 
 impl Confined {
     /// Why the command was never started, if it was not. Asked for after the process has ended.
     pub fn fault(&self) -> Option<String> {
-        match Ending::read(self.scratch.path())? {
-            Ending::Fault(why) => Some(why),
-            Ending::Exit(_) | Ending::Signal(_) => None,
-        }
+        Fault::told(self.scratch.path(), &self.token)
+    }
+
+    /// Looks at what the command made, after it has ended, and says what was put aside.
+    pub fn settle(&mut self) -> Option<String> {
+        self.watch.take()?.settle()
+    }
+
+    /// Sets a variable of the command.
+    pub fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        match self.order {
+            // A launcher does not take it for its own.
+            Some(_) => self.command.env(handed(name.as_ref()), value),
+            None => self.command.env(name, value),
+        };
     }
 
     /// Replaces the variables that are handed on by these; the sandbox's own stay.
@@ -76,43 +106,96 @@ impl Confined {
         N: AsRef<OsStr>,
         V: AsRef<OsStr>,
     {
-        let own = environment::own_places(&tmp(self.scratch.path()));
-        self.command.env_clear().envs(environment).envs(own);
+        self.command.env_clear();
+        for (name, value) in environment {
+            self.set(name, value);
+        }
+        for (name, value) in self.own.clone() {
+            self.set(name, value);
+        }
+        if let Some(order) = &self.order {
+            self.command.envs(order.iter().cloned());
+        }
     }
 }
 
 impl Sandbox {
-    /// Makes the command ready. `cwd` must be inside the working directory or harmless: what can be written
-    /// does not depend on it. An error is what starting the command without a sandbox would have been.
+    /// Makes a command ready that stays for long.
     pub fn command<A: AsRef<OsStr>>(
         &self,
         program: &str,
         args: impl IntoIterator<Item = A>,
         cwd: &Path,
     ) -> io::Result<Confined> {
-        let ours: Vec<_> = std::env::vars_os().collect();
+        self.command_in(Manner::Lasting, program, args, cwd)
+    }
+
+    /// Makes the command ready. `cwd` must be inside the working directory or harmless: what can be written
+    /// does not depend on it. An error is what starting the command without a sandbox would have been, or says that
+    /// there is no sandbox to start it in.
+    pub fn command_in<A: AsRef<OsStr>>(
+        &self,
+        manner: Manner,
+        program: &str,
+        args: impl IntoIterator<Item = A>,
+        cwd: &Path,
+    ) -> io::Result<Confined> {
         let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
-        check_program(program, cwd, &path)?;
+        let file = check_program(program, cwd, &path)?;
+        self.refuse_less()?;
         let scratch = Scratch::make()?;
-        let stand_in = self.stand_in()?;
-        let mut command = match &self.found().launcher {
-            None => Command::new(program),
+        let watch = Watch::begin(self)?;
+        let stand_in = match manner {
+            Manner::Approved => None,
+            Manner::Watched | Manner::Lasting => self.stand_in()?,
+        };
+        let token = token()?;
+        let nothing = BTreeSet::new();
+        let finds = watch.as_ref().map_or(&nothing, Watch::before);
+        let (order, home) = self.order(&scratch, manner, finds, &token)?;
+        refuse_hidden(&file, &order)?;
+        let (mut command, told) = match &self.found().launcher {
+            None => (Command::new(program), None),
             Some(launcher) => {
-                let order = serde_json::to_string(&self.order(&scratch))?;
                 let mut command = Command::new(launcher);
-                command.args([WORD, SUPERVISE, &order, program]);
-                command
+                command.args([WORD, SUPERVISE, program]);
+                (command, Some(order.parts()?))
             }
         };
         command.args(args).current_dir(cwd);
         let mut confined = Confined {
             command,
+            token,
+            own: environment::own_places(&tmp(scratch.path()), home.as_deref().map(Path::new)),
+            order: told,
+            watch: match manner {
+                Manner::Watched => watch,
+                Manner::Lasting | Manner::Approved => {
+                    watch.into_iter().for_each(Watch::let_be);
+                    None
+                }
+            },
             scratch,
             _stand_in: stand_in,
             dies_with_us: self.launcher != Launcher::None,
         };
+        let ours = std::env::vars_os();
         confined.set_environment(environment::handed_on(ours, &self.policy.env_pass));
         Ok(confined)
+    }
+
+    /// Whoever did not say that less will do gets nothing less. Without a launcher there was never a sandbox.
+    fn refuse_less(&self) -> io::Result<()> {
+        if self.policy.best_effort || self.launcher == Launcher::None {
+            return Ok(());
+        }
+        let missing = self.found().means.missing(self.policy.level);
+        match missing.into_iter().next() {
+            None => Ok(()),
+            Some(missing) => Err(io::Error::other(format!(
+                "{missing}; `sandboxBestEffort: true` (--sandbox-best-effort) runs commands with what there is"
+            ))),
+        }
     }
 
     /// Where a mount can cover it, there is a `.git` to cover while the command runs.
@@ -124,56 +207,52 @@ impl Sandbox {
             false => Ok(None),
         }
     }
+}
 
-    fn order(&self, scratch: &Scratch) -> Order {
-        let policy = &self.policy;
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let Found {
-            means, nested_git, ..
-        } = self.found();
-        let walls = means.walls(policy.level);
-        let mut protected = policy.protected_paths.clone();
-        // Looked for each time: the command before may have made one.
-        protected.extend(git::kept_for(&self.workdir));
-        protected.extend(nested_git.iter().cloned());
-        protected.retain(|path| path.to_str().is_some());
-        Order {
-            parent: getpid().as_raw_pid(),
-            level: policy.level,
-            network: policy.network,
-            walls,
-            landlock: means.landlock > 0,
-            seccomp: means.seccomp.is_ok(),
-            private_proc: means.private_proc && walls == Walls::Namespaces,
-            limits: policy.limits,
-            workdir: self.workdir.clone(),
-            scratch: scratch.path().to_owned(),
-            hidden: secret_places::all(home.as_deref(), getuid().as_raw(), &policy.hidden_paths)
-                .into_iter()
-                // Whoever works in such a place has been told to.
-                .filter(|place| !self.workdir.starts_with(place) && place.to_str().is_some())
-                .collect(),
-            protected,
-        }
+/// What nobody can guess.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    let drawn = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
+    drawn.map_err(|_| io::Error::other("the system gives no random numbers"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A program that only we see is named, instead of being missing inside.
+fn refuse_hidden(file: &Path, order: &Order) -> io::Result<()> {
+    let Ok(file) = file.canonicalize() else {
+        return Ok(());
+    };
+    let places = order.shown.iter().chain([&order.workdir]);
+    let mut seen = places.filter_map(|place| place.canonicalize().ok());
+    let is_hidden = order.level != SandboxLevel::Full
+        && order.hidden.iter().any(|cover| file.starts_with(cover))
+        && !seen.any(|place| file.starts_with(place));
+    match is_hidden {
+        false => Ok(()),
+        true => Err(io::Error::other(format!(
+            "the sandbox hides {}; show it: `sandboxShow: [\"{}\"]` (--sandbox-show)",
+            file.display(),
+            file.parent().unwrap_or(&file).display()
+        ))),
     }
 }
 
 /// Whether there is such a program, told before anything is set up for it.
-fn check_program(program: &str, cwd: &Path, path: &OsStr) -> io::Result<()> {
-    let is_executable = |file: &Path| {
-        let metadata = std::fs::metadata(file)?;
+fn check_program(program: &str, cwd: &Path, path: &OsStr) -> io::Result<PathBuf> {
+    let is_executable = |file: PathBuf| {
+        let metadata = std::fs::metadata(&file)?;
         match metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 {
-            true => Ok(()),
+            true => Ok(file),
             false => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
         }
     };
     if program.contains('/') {
-        return is_executable(&cwd.join(program));
+        return is_executable(cwd.join(program));
     }
     let mut worst = io::Error::from(io::ErrorKind::NotFound);
     for dir in std::env::split_paths(path) {
-        match is_executable(&cwd.join(dir).join(program)) {
-            Ok(()) => return Ok(()),
+        match is_executable(cwd.join(dir).join(program)) {
+            Ok(file) => return Ok(file),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => worst = error,
             Err(_) => {}
         }

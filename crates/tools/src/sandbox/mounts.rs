@@ -1,46 +1,64 @@
-//! The files as a command sees them: all read-only but its own, and nothing where keys are kept.
+//! The files as a command sees them: all read-only but its own, a home of its own, and nothing where keys are kept.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, StatVfsMountFlags, open, openat2, statvfs};
-use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
+use rustix::fs::{
+    CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, mkdirat, open, openat, openat2, renameat,
+    statvfs,
+};
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, mount_bind_recursive,
+    mount_remount, move_mount, open_tree,
+};
 use rustix::process::{chdir, fchdir};
 
+use super::devices;
 use super::enter::failed;
 use super::order::Order;
-use super::scratch::{nothing_at, void};
+use super::scratch::{nothing_at, tmp, void};
+use super::view::{self, Put};
 
-const SHARED_MEMORY: &str = "/dev/shm";
+/// A directory without a link on the way to it is opened so.
+const DIRECTORY: OFlags = OFlags::DIRECTORY
+    .union(OFlags::PATH)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Arranges the mounts of this mount namespace, which must be our own. The process goes on in the same
 /// directory, as it is now.
 pub(super) fn arrange(order: &Order) -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(failed("find its directory"))?;
     let before = mounted()?;
-    let mut own = order.writable();
-    own.push(order.scratch.clone());
-    for dir in &own {
-        mount_bind_recursive(dir, dir).map_err(failed(&format!("mount {}", dir.display())))?;
+    let places = view::places(order);
+    let trees = trees(&places, order)?;
+    let mut laid = Laid {
+        order,
+        hollow: vec![],
+        fresh: vec![],
+    };
+    for ((path, put), tree) in places.iter().zip(trees) {
+        laid.put(path, put, tree)
+            .map_err(failed(&format!("arrange {}", path.display())))?;
     }
-    for path in &order.protected {
-        protect(path)?;
-    }
-    for path in &order.hidden {
-        hide(path, &order.scratch)?;
-    }
-    if Path::new(SHARED_MEMORY).is_dir() {
-        let size = CString::new(format!("mode=1777,size={}", order.limits.memory_bytes));
-        let size = size.expect("a number has no zero byte");
-        let flags = MountFlags::NOSUID | MountFlags::NODEV;
-        mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, &*size)
-            .map_err(failed("mount shared memory"))?;
-    }
+    devices::arrange(order.limits.memory_bytes)?;
+    let own = [
+        order.writable(),
+        vec![order.home.seen.clone(), tmp(&order.scratch)],
+    ]
+    .concat();
     let is_own = |path: &Path| own.iter().any(|dir| path.starts_with(dir));
-    for point in before.iter().filter(|point| !is_own(point)) {
-        let is_fine = Path::new(SHARED_MEMORY) == point || make_read_only(point).is_ok();
+    for point in before
+        .iter()
+        .filter(|point| !is_own(point))
+        .chain(&laid.fresh)
+    {
+        let is_ours = point.starts_with(devices::DEVICES);
+        let is_fine = is_ours || matches!(make_read_only(point), Ok(()) | Err(Errno::NOENT));
         if !is_fine && !order.landlock {
             return Err(format!("could not make {} read-only", point.display()));
         }
@@ -48,30 +66,168 @@ pub(super) fn arrange(order: &Order) -> Result<(), String> {
     go_on_in(&cwd, order)
 }
 
-/// Whatever the command does to its own tree, this part of it stays as it is.
-fn protect(path: &Path) -> Result<(), String> {
-    if !path.exists() {
-        return Ok(());
-    }
-    mount_bind(path, path)
-        .and_then(|()| make_read_only(path))
-        .map_err(failed(&format!("protect {}", path.display())))
+/// Tries what is needed, in a process that is thrown away: a machine may let us make namespaces and nothing in them.
+pub(super) fn attempt() -> Result<(), String> {
+    devices::arrange(1 << 20)?;
+    make_read_only(Path::new("/")).map_err(failed("make files read-only"))
 }
 
-/// Puts nothing over a path. What the user cannot reach need not be hidden.
-fn hide(path: &Path, scratch: &Path) -> Result<(), String> {
-    let Ok(metadata) = fs::metadata(path) else {
+/// What is put somewhere below what will be covered, taken up before it is. `None` where nothing is to be moved.
+fn trees(places: &[(PathBuf, Put)], order: &Order) -> Result<Vec<Option<OwnedFd>>, String> {
+    let workdir = &order.workdir;
+    let is_covered = |path: &Path| {
+        order.hidden.iter().any(|cover| {
+            // What lies in the working directory is there when that is.
+            let comes_with_it = workdir.starts_with(cover) && is_within(path, workdir);
+            is_within(path, cover) && !comes_with_it
+        })
+    };
+    let tree = |(path, put): &(PathBuf, Put)| {
+        let source = match put {
+            Put::Other(other) => other,
+            Put::ReadOnly | Put::Itself if is_covered(path) => path,
+            _ => return Ok(None),
+        };
+        let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::OPEN_TREE_CLONE;
+        let opened = open_tree(CWD, source, flags | OpenTreeFlags::AT_RECURSIVE);
+        opened
+            .map(Some)
+            .map_err(failed(&format!("take up {}", source.display())))
+    };
+    places.iter().map(tree).collect()
+}
+
+fn is_within(path: &Path, dir: &Path) -> bool {
+    path != dir && path.starts_with(dir)
+}
+
+/// What has been put where so far.
+struct Laid<'a> {
+    order: &'a Order,
+    /// Directories of ours in which places can be made.
+    hollow: Vec<PathBuf>,
+    /// Mounts of ours that become read-only when everything is in its place.
+    fresh: Vec<PathBuf>,
+}
+
+impl Laid<'_> {
+    fn put(&mut self, path: &Path, put: &Put, tree: Option<OwnedFd>) -> rustix::io::Result<()> {
+        match put {
+            Put::Pin => mount_bind_recursive(path, path),
+            Put::Nothing => self.hide(path),
+            Put::Hollow => {
+                self.hollow.push(path.to_owned());
+                self.fresh.push(path.to_owned());
+                let flags = MountFlags::NOSUID | MountFlags::NODEV;
+                mount("tmpfs", path, "tmpfs", flags, c"mode=755,size=1m")
+            }
+            Put::ReadOnly => match tree {
+                Some(tree) => self.place(path, &tree).and_then(|()| make_read_only(path)),
+                None => protect(path),
+            },
+            Put::Itself | Put::Other(_) => {
+                match tree {
+                    Some(tree) => self.place(path, &tree)?,
+                    None => mount_bind_recursive(path, path)?,
+                }
+                if matches!(put, Put::Other(_)) {
+                    self.hollow.push(path.to_owned());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts nothing over a path. What the user cannot reach need not be hidden.
+    fn hide(&self, path: &Path) -> rustix::io::Result<()> {
+        let Ok(metadata) = fs::metadata(path) else {
+            return Ok(());
+        };
+        let cover = match metadata.is_dir() {
+            true => void(&self.order.scratch),
+            false => nothing_at(&self.order.scratch),
+        };
+        mount_bind(&cover, path)
+    }
+
+    /// Moves a tree to a place, which is made where that is in a directory of ours.
+    fn place(&self, path: &Path, tree: &OwnedFd) -> rustix::io::Result<()> {
+        let bases = self.hollow.iter().filter(|base| is_within(path, base));
+        let at = match bases.max_by_key(|base| base.as_os_str().len()) {
+            None => open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?,
+            Some(base) => {
+                let inside = path.strip_prefix(base).unwrap_or(path);
+                let is_dir = rustix::fs::fstat(tree)
+                    .is_ok_and(|it| rustix::fs::FileType::from_raw_mode(it.st_mode).is_dir());
+                make_place(open(base, DIRECTORY, Mode::empty())?, inside, is_dir)?
+            }
+        };
+        let flags =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(tree, c"", at, c"", flags)
+    }
+}
+
+/// Opens a place below a directory of ours, and makes it where it is missing. What a command has put in its way is put
+/// aside: nothing here follows a link.
+fn make_place(base: OwnedFd, inside: &Path, is_dir: bool) -> rustix::io::Result<OwnedFd> {
+    let mut names = inside.components().peekable();
+    let mut dir = base;
+    while let Some(Component::Normal(name)) = names.next() {
+        if names.peek().is_some() || is_dir {
+            dir = match openat(&dir, name, DIRECTORY, Mode::empty()) {
+                Ok(next) => next,
+                Err(error) => {
+                    if error != Errno::NOENT {
+                        put_aside(&dir, name)?;
+                    }
+                    mkdirat(&dir, name, Mode::RWXU)?;
+                    openat(&dir, name, DIRECTORY, Mode::empty())?
+                }
+            };
+        } else {
+            let flags = OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::WRONLY;
+            if openat(&dir, name, flags, Mode::RUSR).is_err() {
+                put_aside(&dir, name)?;
+                openat(&dir, name, flags, Mode::RUSR)?;
+            }
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            return openat(&dir, name, flags, Mode::empty());
+        }
+    }
+    Ok(dir)
+}
+
+fn put_aside(dir: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    let mut aside = name.to_owned();
+    aside.push(".aside");
+    renameat(&dir, name, &dir, &aside)
+}
+
+/// Whatever the command does to its own tree, this part of it stays as it is. A link is held itself.
+fn protect(path: &Path) -> rustix::io::Result<()> {
+    let Ok(metadata) = path.symlink_metadata() else {
         return Ok(());
     };
-    let cover = match metadata.is_dir() {
-        true => void(scratch),
-        false => nothing_at(scratch),
-    };
-    mount_bind(&cover, path).map_err(failed(&format!("hide {}", path.display())))
+    if metadata.is_symlink() {
+        let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+        let link = open_tree(CWD, path, flags)?;
+        return move_mount(
+            link,
+            c"",
+            CWD,
+            path,
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+        );
+    }
+    mount_bind_recursive(path, path)?;
+    make_read_only(path)
 }
 
 /// A mount that another user has made keeps its flags, and a change that drops one is refused.
-fn make_read_only(point: &Path) -> rustix::io::Result<()> {
+pub(super) fn make_read_only(point: &Path) -> rustix::io::Result<()> {
     let has = statvfs(point)?.f_flag;
     if has.contains(StatVfsMountFlags::RDONLY) {
         return Ok(());
@@ -91,7 +247,6 @@ fn make_read_only(point: &Path) -> rustix::io::Result<()> {
     }
     mount_remount(point, flags, "")
 }
-
 /// Where something is mounted.
 fn mounted() -> Result<Vec<PathBuf>, String> {
     let table = fs::read("/proc/self/mountinfo").map_err(failed("read the mounts"))?;

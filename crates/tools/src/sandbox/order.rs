@@ -1,5 +1,8 @@
-//! What the launcher is told, as one argument of its command line.
+//! What the launcher is told. It travels in the launcher's environment, which only the same user can read, under names
+//! that mean nothing to a loader or a library: what a command is given does not act on what starts it.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use bonded_kernel::{ProcessLimits, SandboxLevel};
@@ -28,9 +31,38 @@ pub(super) struct Order {
     /// The working directory, absolute and without links.
     pub(super) workdir: PathBuf,
     pub(super) scratch: PathBuf,
+    /// Known to the launcher and to us: words that come with it are the launcher's.
+    pub(super) token: String,
+    pub(super) home: OwnHome,
+    /// Read-only, although it lies in what is hidden.
+    #[serde(with = "any_paths")]
+    pub(super) shown: Vec<PathBuf>,
+    /// Covered: the homes of the person, and other places where keys are kept.
+    #[serde(with = "any_paths")]
     pub(super) hidden: Vec<PathBuf>,
+    /// In the working directory, and never written.
+    #[serde(with = "any_paths")]
     pub(super) protected: Vec<PathBuf>,
+    /// The command's own.
+    #[serde(skip)]
+    pub(super) variables: Vec<(OsString, OsString)>,
 }
+
+/// The command's own home.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct OwnHome {
+    /// Where it is kept.
+    pub(super) kept: PathBuf,
+    /// Where the command sees it.
+    pub(super) seen: PathBuf,
+}
+
+/// What the names of the order's parts begin with; a number follows.
+const PART: &str = "BONDED_ORDER_";
+/// What is put before the name of each variable of the command.
+const VARIABLE: &str = "BONDED_VARIABLE_";
+/// The system bounds a single variable.
+const PART_BYTES_MAX: usize = 100_000;
 
 impl Order {
     /// The directories that the command may change.
@@ -39,5 +71,144 @@ impl Order {
             SandboxLevel::ReadOnly => vec![],
             SandboxLevel::WorkspaceWrite | SandboxLevel::Full => vec![self.workdir.clone()],
         }
+    }
+
+    /// The order as variables of a launcher, without those of the command.
+    pub(super) fn parts(&self) -> serde_json::Result<Vec<(OsString, OsString)>> {
+        let text = serde_json::to_vec(self)?;
+        let parts = text.chunks(PART_BYTES_MAX).enumerate();
+        let named = parts.map(|(number, part)| {
+            let name = format!("{PART}{number}").into();
+            (name, OsString::from_vec(part.to_vec()))
+        });
+        Ok(named.collect())
+    }
+
+    /// Reads the order, and what the command is given, from the launcher's own variables.
+    pub(super) fn from_variables(
+        ours: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Option<Self> {
+        let (mut parts, mut variables) = (vec![], vec![]);
+        for (name, value) in ours {
+            if let Some(number) = after(&name, PART) {
+                parts.push((number.to_str()?.parse::<usize>().ok()?, value));
+            } else if let Some(name) = after(&name, VARIABLE) {
+                variables.push((name.to_owned(), value));
+            }
+        }
+        parts.sort();
+        let text: Vec<u8> = parts
+            .into_iter()
+            .flat_map(|(_, part)| part.into_vec())
+            .collect();
+        let mut order: Self = serde_json::from_slice(&text).ok()?;
+        order.variables = variables;
+        Some(order)
+    }
+}
+
+/// Paths as texts. One that is no UTF-8 is written byte by byte, behind a character that no path has.
+mod any_paths {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::PathBuf;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    const BYTES: char = '\0';
+
+    pub(super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().map(|path| match path.to_str() {
+            Some(text) => text.to_owned(),
+            None => {
+                let bytes = path.as_os_str().as_bytes().iter();
+                let digits: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+                format!("{BYTES}{digits}")
+            }
+        }))
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let paths = texts
+            .into_iter()
+            .map(|text| match text.strip_prefix(BYTES) {
+                None => Some(PathBuf::from(text)),
+                Some(digits) => {
+                    let pairs = digits.as_bytes().chunks(2);
+                    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+                    let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
+                    bytes.map(|bytes| OsString::from_vec(bytes).into())
+                }
+            });
+        let paths: Option<Vec<PathBuf>> = paths.collect();
+        paths.ok_or_else(|| D::Error::custom("not a path"))
+    }
+}
+
+fn after<'a>(name: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
+    let rest = name.as_bytes().strip_prefix(prefix.as_bytes())?;
+    Some(OsStr::from_bytes(rest))
+}
+
+/// The name under which the launcher is handed a variable of the command.
+pub(super) fn handed(name: &OsStr) -> OsString {
+    let mut handed = OsString::from(VARIABLE);
+    handed.push(name);
+    handed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order() -> Order {
+        Order {
+            parent: 7,
+            level: SandboxLevel::WorkspaceWrite,
+            network: false,
+            walls: Walls::Namespaces,
+            landlock: true,
+            seccomp: true,
+            private_proc: true,
+            limits: ProcessLimits::default(),
+            workdir: "/w".into(),
+            scratch: "/s".into(),
+            token: "t".into(),
+            home: OwnHome::default(),
+            shown: vec![],
+            hidden: vec![],
+            protected: vec![],
+            variables: vec![],
+        }
+    }
+
+    #[test]
+    fn an_order_of_any_length_is_read_as_it_was_written_with_the_variables_beside_it() {
+        let mut order = order();
+        order.protected = (0..20_000)
+            .map(|it| format!("/w/{it}/.git").into())
+            .collect();
+        order.hidden = vec![OsString::from_vec(vec![b'/', 0xff, 0xfe]).into()];
+        let mut told = order.parts().expect("it can be written");
+        assert!(told.len() > 1, "it is more than one variable holds");
+        told.reverse();
+        let variables = [("LD_PRELOAD", "./evil.so"), ("A", "")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        told.extend(
+            variables
+                .clone()
+                .map(|(name, value): (OsString, _)| (handed(&name), value)),
+        );
+        let loud = ["LD_PRELOAD", "A"];
+        assert!(
+            told.iter()
+                .all(|(name, _)| !loud.iter().any(|it| name == it))
+        );
+        told.push(("PATH".into(), "/x".into()));
+        order.variables = variables.into();
+        assert_eq!(Order::from_variables(told), Some(order));
+        assert_eq!(Order::from_variables([]), None);
     }
 }

@@ -15,7 +15,7 @@ use super::launch::Launcher;
 use super::light::LightLauncher;
 use super::order::Walls;
 use super::supervisor::THIS_PROGRAM;
-use super::{SandboxError, bubblewrap, files, namespaces, syscalls};
+use super::{SandboxError, bubblewrap, files, mounts, namespaces, syscalls};
 
 /// Whether each part works; where one does not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,10 +171,19 @@ fn ask(program: &Path) -> Means {
     let answer = child.stderr(Stdio::null()).output();
     let answer = answer.map(|output| serde_json::from_slice(&output.stdout));
     match answer {
-        Ok(Ok(means)) => means,
+        Ok(Ok(means)) => tried(means),
         Ok(Err(_)) => Means::without_launcher("it did not answer".into()),
         Err(error) => Means::without_launcher(format!("it could not be started: {error}")),
     }
+}
+
+/// Bubblewrap that is installed may be forbidden what we want of it. It is tried from here: a process that failed to
+/// make namespaces is not what it was.
+fn tried(mut means: Means) -> Means {
+    if means.namespaces.is_err() && means.bubblewrap {
+        means.bubblewrap = bubblewrap::works();
+    }
+    means
 }
 
 /// Tries everything, and tells it on stdout. A word more on the command line asks for the part that only
@@ -187,7 +196,9 @@ pub(super) fn answer() -> ExitCode {
         return ExitCode::from(u8::from(mounted.is_err()));
     }
     let bubblewrap = bubblewrap::find().is_some();
-    let namespaces = namespaces::leave(false).and_then(|()| namespaces::hand_rights_on());
+    let namespaces = namespaces::leave(false)
+        .and_then(|()| mounts::attempt())
+        .and_then(|()| namespaces::hand_rights_on());
     let private_proc = namespaces.is_ok() && {
         let second = Command::new(THIS_PROGRAM)
             .args([WORD, PROBE, "second"])

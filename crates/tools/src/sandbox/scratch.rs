@@ -1,7 +1,7 @@
 //! The directory that a command has to itself for as long as it runs, and what its launcher tells us there.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,9 @@ impl Scratch {
     }
 }
 
+/// All that is in it.
+pub(super) const ENTRIES: [&str; 4] = ["tmp", "void", "nothing", "fault"];
+
 /// The part that the command may write.
 pub(super) fn tmp(scratch: &Path) -> PathBuf {
     scratch.join("tmp")
@@ -45,7 +48,7 @@ pub(super) fn nothing_at(scratch: &Path) -> PathBuf {
     scratch.join("nothing")
 }
 
-/// How the command ended, in the launcher's words.
+/// How the command ended, in the launcher's words. It goes through a pipe that the command does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Exit(i32),
@@ -55,10 +58,6 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) fn file(scratch: &Path) -> PathBuf {
-        scratch.join("ending")
-    }
-
     pub(super) fn to_text(&self) -> String {
         match self {
             Self::Exit(code) => format!("exit {code}"),
@@ -67,11 +66,7 @@ impl Ending {
         }
     }
 
-    pub(super) fn read(scratch: &Path) -> Option<Self> {
-        Self::parse(&fs::read_to_string(Self::file(scratch)).ok()?)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(' ')?;
         match kind {
             "exit" => rest.parse().ok().map(Self::Exit),
@@ -79,6 +74,38 @@ impl Ending {
             "fault" => Some(Self::Fault(rest.to_owned())),
             _ => None,
         }
+    }
+}
+
+/// Where a launcher says why it could not start its command. Where nothing keeps a command from writing here, what it
+/// writes is without the token.
+#[derive(Debug)]
+pub(super) struct Fault {
+    file: fs::File,
+    token: String,
+}
+
+impl Fault {
+    fn file(scratch: &Path) -> PathBuf {
+        scratch.join("fault")
+    }
+
+    /// Opened before the namespaces are made: inside, all around is read-only.
+    pub(super) fn open(scratch: &Path, token: &str) -> io::Result<Self> {
+        let file = fs::File::create(Self::file(scratch))?;
+        let token = token.to_owned();
+        Ok(Self { file, token })
+    }
+
+    pub(super) fn tell(&self, why: &str) {
+        // Whoever reads it finds the words on stderr as well.
+        let _ = (&self.file).write_all(format!("{}\n{why}", self.token).as_bytes());
+    }
+
+    pub(super) fn told(scratch: &Path, token: &str) -> Option<String> {
+        let text = fs::read_to_string(Self::file(scratch)).ok()?;
+        let (said, why) = text.split_once('\n')?;
+        (said == token).then(|| why.to_owned())
     }
 }
 
@@ -99,5 +126,20 @@ mod tests {
         for text in ["", "exit", "exit x", "end 1"] {
             assert_eq!(Ending::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_fault_without_the_token_is_nobodys() {
+        let scratch = Scratch::make().expect("it can be made");
+        let told = || Fault::told(scratch.path(), "token");
+        assert_eq!(told(), None);
+        for forged in ["", "evil", "\nevil", "tok\nevil"] {
+            fs::write(Fault::file(scratch.path()), forged).expect("it can be written");
+            assert_eq!(told(), None, "{forged}");
+        }
+        let fault = Fault::open(scratch.path(), "token").expect("it can be made");
+        assert_eq!(told(), None);
+        fault.tell("a\nb");
+        assert_eq!(told().as_deref(), Some("a\nb"));
     }
 }

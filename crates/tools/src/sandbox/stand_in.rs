@@ -4,6 +4,7 @@
 //! an empty directory takes its place: git passes it over, inside as well as outside. It is removed when the last
 //! command has ended; whoever holds it has a shared lock on it, also in other processes.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::fd::AsFd;
@@ -11,7 +12,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, flock, fstat, open, openat, statat, unlinkat,
+    AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, open,
+    openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -83,6 +85,18 @@ pub(super) fn remove_left(dir: &Path) {
     }
 }
 
+/// Whether an entry of a directory stands in for a repository, and is none.
+pub(super) fn is_one(dir: impl AsFd, name: &OsStr, it: &Stat) -> bool {
+    let is_dir = FileType::from_raw_mode(it.st_mode).is_dir();
+    let is_empty = || {
+        let opened = openat(&dir, name, AS_DIRECTORY, Mode::empty()).ok()?;
+        let entries = Dir::read_from(&opened).ok()?.flatten();
+        let own = |entry: &DirEntry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes());
+        Some(entries.filter(|entry| !own(entry)).count() == 0)
+    };
+    name == GIT && is_dir && it.st_mode & WRITABLE == 0 && is_empty() == Some(true)
+}
+
 const AS_DIRECTORY: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
@@ -128,7 +142,7 @@ pub(super) fn remove_unused(dir: impl AsFd) {
 /// Between opening and locking, another may have removed it and a third made a new one, which is not ours to remove.
 fn is_still_there(stand_in: impl AsFd, dir: impl AsFd) -> bool {
     let there = statat(dir, GIT, AtFlags::SYMLINK_NOFOLLOW);
-    let number = |it: rustix::fs::Stat| (it.st_dev, it.st_ino);
+    let number = |it: Stat| (it.st_dev, it.st_ino);
     there.is_ok_and(|it| fstat(stand_in).is_ok_and(|ours| number(ours) == number(it)))
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -12,27 +12,37 @@ use bonded_kernel::SandboxLevel;
 use fork::{Fork, fork};
 use rustix::fs::{AtFlags, Mode, OFlags, open, unlinkat};
 use rustix::mount::{UnmountFlags, unmount};
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, getppid, kill_process,
-    kill_process_group, set_parent_process_death_signal, waitpid,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, getppid, kill_process,
+    kill_process_group, set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
 
 use super::enter::{INSIDE, WORD, failed};
 use super::order::{Order, Walls};
-use super::scratch::Ending;
+use super::scratch::{self, Ending, Fault, tmp};
 use super::stand_in::{self, GIT};
 use super::{bubblewrap, inside, limits, mounts, namespaces};
 
 /// Itself, even where its file was replaced meanwhile.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
 
-pub(super) fn run(
+pub(super) fn run(order: Order, program: &OsString, args: &[OsString]) -> Result<ExitCode, String> {
+    let fault = Fault::open(&order.scratch, &order.token).map_err(failed("report"))?;
+    supervise(order, program, args, &fault).inspect_err(|why| fault.tell(why))
+}
+
+fn supervise(
     mut order: Order,
     program: &OsString,
     args: &[OsString],
+    fault: &Fault,
 ) -> Result<ExitCode, String> {
+    // A session of its own has no terminal, so that nobody reads or types there. Who leads a group already has been
+    // given one, and stays in the session.
+    let _ = setsid();
     let mut woken = watch_signals().map_err(failed("watch signals"))?;
     let remains = Remains::of(&order).map_err(failed("open its directory"))?;
     let parent = order.parent;
@@ -46,18 +56,30 @@ pub(super) fn run(
         return Err("whoever wanted the command is gone".into());
     }
     order.parent = getpid().as_raw_pid();
-    let child = match next_stage(&order, program, args)? {
+    // The command is of the same user, and shall not reach into us.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hide its memory"))?;
+    let (told, tell) = report_pipe(order.walls).map_err(failed("make a pipe"))?;
+    let child = match next_stage(&order, program, args, &tell)? {
         Next::Started(child) => child,
         Next::IsThis => {
             // What belongs to the first stage is out of the second one's reach.
-            drop((woken, remains));
-            return inside::run(&order, program, args);
+            drop((woken, remains, told));
+            return Ok(inside::run(&order, program, args, tell.into()));
         }
     };
+    drop(tell);
     let let_go = let_go_of_streams();
     let status = wait(child, &mut woken, parent, &remains)?;
     let_go.map_err(failed("let go of the command's streams"))?;
-    Ok(end_like(status, &order))
+    Ok(end_like(status, told, fault))
+}
+
+/// Where the second stage tells how the command ended. Bubblewrap hands on what is open; the second stage closes it.
+fn report_pipe(walls: Walls) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    pipe_with(match walls {
+        Walls::Bubblewrap => PipeFlags::empty(),
+        Walls::None | Walls::Namespaces => PipeFlags::CLOEXEC,
+    })
 }
 
 enum Next {
@@ -67,15 +89,24 @@ enum Next {
 }
 
 /// Starts what comes next: the second stage, or where nothing is to be restricted, the command itself.
-fn next_stage(order: &Order, program: &OsString, args: &[OsString]) -> Result<Next, String> {
+fn next_stage(
+    order: &Order,
+    program: &OsString,
+    args: &[OsString],
+    tell: &OwnedFd,
+) -> Result<Next, String> {
     let is_plain = order.walls == Walls::None && !order.landlock && !order.seccomp;
     let mut command = if order.level == SandboxLevel::Full || is_plain {
         limits::set(&order.limits, false)?;
-        Command::new(program)
+        let mut command = Command::new(program);
+        command.env_clear().envs(order.variables.iter().cloned());
+        command
     } else if order.walls == Walls::Bubblewrap {
-        let text = serde_json::to_string(order).map_err(failed("pass its orders on"))?;
         let mut stage = bubblewrap::command(order)?;
-        stage.args([WORD, INSIDE, &text]).arg(program);
+        // What the command is given is in our own variables already.
+        stage.envs(order.parts().map_err(failed("pass its orders on"))?);
+        let tell = tell.as_raw_fd().to_string();
+        stage.args([WORD, INSIDE, &tell]).arg(program);
         stage
     } else {
         // This process has one thread, so that its copy is whole. To start the program anew would take longer than
@@ -137,6 +168,8 @@ fn wait(
 /// all around is read-only.
 struct Remains {
     scratch: PathBuf,
+    home: PathBuf,
+    inside: OwnedFd,
     above: OwnedFd,
     git: PathBuf,
     workdir: OwnedFd,
@@ -148,6 +181,8 @@ impl Remains {
         let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
         Ok(Self {
             scratch: order.scratch.clone(),
+            home: order.home.seen.clone(),
+            inside: open(&order.scratch, flags, Mode::empty())?,
             above: open(above, flags, Mode::empty())?,
             git: order.workdir.join(GIT),
             workdir: open(&order.workdir, flags, Mode::empty())?,
@@ -156,8 +191,15 @@ impl Remains {
 
     /// As far as it goes: nobody is left to be told.
     fn remove(&self) {
-        let _ = std::fs::remove_dir_all(&self.scratch);
-        let _ = unmount(&self.scratch, UnmountFlags::DETACH);
+        // What something is mounted on cannot be removed; a home that is not kept is in the scratch directory.
+        let _ = unmount(&self.home, UnmountFlags::DETACH);
+        let tmp = tmp(&self.scratch);
+        let _ = std::fs::remove_dir_all(&tmp);
+        let _ = unmount(&tmp, UnmountFlags::DETACH);
+        for name in scratch::ENTRIES {
+            let _ = unlinkat(&self.inside, name, AtFlags::empty())
+                .or_else(|_| unlinkat(&self.inside, name, AtFlags::REMOVEDIR));
+        }
         let name = self.scratch.file_name().unwrap_or_default();
         let _ = unlinkat(&self.above, name, AtFlags::REMOVEDIR);
         // What is mounted here cannot be removed.
@@ -176,14 +218,16 @@ pub(super) fn let_go_of_streams() -> std::io::Result<()> {
 }
 
 /// Ends this process as the command ended: with its code, or by its signal.
-fn end_like(status: WaitStatus, order: &Order) -> ExitCode {
-    let told = match order.walls {
-        Walls::None => None,
-        Walls::Namespaces | Walls::Bubblewrap => Ending::read(&order.scratch),
-    };
-    match told.unwrap_or_else(|| inside::ending_of(status)) {
+fn end_like(status: WaitStatus, told: OwnedFd, fault: &Fault) -> ExitCode {
+    let mut text = String::new();
+    // Nobody else has the other end any more, and who says nothing ended as it is seen from here.
+    let _ = File::from(told).read_to_string(&mut text);
+    match Ending::parse(&text).unwrap_or_else(|| inside::ending_of(status)) {
         Ending::Exit(code) => ExitCode::from((code & 0xff) as u8),
-        Ending::Fault(_) => ExitCode::from(127),
+        Ending::Fault(why) => {
+            fault.tell(&why);
+            ExitCode::from(127)
+        }
         Ending::Signal(signal) => {
             // Only a signal that has no default action, or an unknown one, lets us go on.
             let _ = emulate_default_handler(signal);

@@ -94,6 +94,7 @@ impl Scene {
             let policy = SandboxPolicy {
                 level,
                 limits,
+                best_effort: means == Means::LandlockAndSeccomp,
                 hidden_paths: hidden.map(|name| place.join(name)).into(),
                 ..SandboxPolicy::default()
             };

@@ -1,0 +1,117 @@
+//! What a command made that would configure programs that start later. It is looked for when the command has ended, and
+//! put aside: no filter sees the names of files before they are made.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::SandboxLevel;
+
+use super::inventory::{Find, Inventory, Kind, Top, make_inert};
+use super::order::Walls;
+use super::{Sandbox, Teller};
+
+/// How many of them are named.
+const NAMED_MAX: usize = 5;
+
+/// Held while a command runs. When it goes, what the command made is looked at.
+#[derive(Debug)]
+pub(super) struct Watch {
+    top: Top,
+    inventory: Arc<Mutex<Inventory>>,
+    before: BTreeSet<Find>,
+    /// Whether what was there before could not be replaced, so that its path is enough to know it.
+    was_held: bool,
+    teller: Teller,
+    is_over: bool,
+}
+
+impl Watch {
+    /// Takes an inventory. `None` where commands write nothing that stays, or whatever they like.
+    pub(super) fn begin(sandbox: &Sandbox) -> io::Result<Option<Self>> {
+        if sandbox.policy.level != SandboxLevel::WorkspaceWrite {
+            return Ok(None);
+        }
+        let found = sandbox.found();
+        let top = Top::open(&sandbox.workdir, found.homes.clone())?;
+        let inventory = Arc::clone(&sandbox.inventory);
+        let mut held = inventory.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = held.look(&top);
+        drop(held);
+        Ok(Some(Self {
+            top,
+            inventory,
+            before,
+            was_held: found.means.walls(sandbox.policy.level) == Walls::Namespaces,
+            teller: sandbox.teller.clone(),
+            is_over: false,
+        }))
+    }
+
+    /// What was there when it began.
+    pub(super) fn before(&self) -> &BTreeSet<Find> {
+        &self.before
+    }
+
+    /// Lets be what the command made.
+    pub(super) fn let_be(mut self) {
+        self.is_over = true;
+    }
+
+    /// Puts aside what is new, and says so.
+    pub(super) fn settle(mut self) -> Option<String> {
+        self.is_over = true;
+        self.put_aside()
+    }
+
+    fn put_aside(&self) -> Option<String> {
+        let held: BTreeSet<(&PathBuf, Kind)> = match self.was_held {
+            true => self
+                .before
+                .iter()
+                .map(|find| (&find.path, find.kind))
+                .collect(),
+            false => BTreeSet::new(),
+        };
+        let is_known =
+            |find: &Find| held.contains(&(&find.path, find.kind)) || self.before.contains(find);
+        let mut inventory = self
+            .inventory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (inert, left) = make_inert(&self.top, &mut inventory, is_known);
+        if inert.is_empty() && left.is_empty() {
+            return None;
+        }
+        let mut named: Vec<String> = inert
+            .iter()
+            .map(|it| format!("{} is now {}", it.was.display(), it.is.display()))
+            .collect();
+        named.extend(
+            left.iter()
+                .map(|path| format!("{} could not be put aside", path.display())),
+        );
+        let more = named.len().saturating_sub(NAMED_MAX);
+        named.truncate(NAMED_MAX);
+        let more = match more {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let notice = format!(
+            "the command made what would configure later programs (a repository, an agent file or a configuration), \
+             which only a call that a person approved may do; it was renamed: {}{more}",
+            named.join(", ")
+        );
+        self.teller.tell(&notice);
+        Some(notice)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.put_aside();
+        }
+    }
+}
