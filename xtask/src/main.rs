@@ -22,6 +22,7 @@ mod injection;
 mod installation;
 mod mcp_servers;
 mod options;
+mod published;
 mod real_model;
 mod sdk;
 mod soak;
@@ -48,6 +49,7 @@ cargo xtask COMMAND
                                 kill a workspace server under load and start it again, in release
   attack [--rounds N]           what strangers try at every door, against the real program, in release,
                                 each with a witness outside it
+  published                     start ten published MCP servers from npm and PyPI in the sandbox
   schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
@@ -88,6 +90,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "work-crash" => soak::work_crash(rest),
         "workspace-crash" => soak::workspace_crash(rest),
         "attack" => soak::attack(rest),
+        "published" => options::none(rest).and_then(|()| published::start()),
         "schemathesis" => soak::schemathesis(rest),
         "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),

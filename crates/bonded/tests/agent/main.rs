@@ -35,6 +35,7 @@ mod options;
 mod output;
 mod paging;
 mod progress;
+mod published;
 mod queues;
 mod reasoning;
 mod refused;
