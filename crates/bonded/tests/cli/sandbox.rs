@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use crate::place::{Place, call, done};
 use crate::watch::of_kind;
 
-/// What a command of one run printed, with what the log says of its sandbox: demanded, and in force.
-fn told(flags: &[&str], command: &str) -> (String, Value, String) {
+/// What a command of one run printed, with what the log says of its sandbox: demanded, and in force; and what is in a
+/// file outside afterwards.
+fn told(flags: &[&str], command: &str) -> (String, Value, String, String) {
     let place = Place::new();
     std::fs::write(place.path("outside"), "outside").expect("it can be written");
     let lines = [call("run", json!({ "command": command })), done("ok")];
@@ -18,7 +19,8 @@ fn told(flags: &[&str], command: &str) -> (String, Value, String) {
     let demanded = of_kind(&entries, "tool_invoked")[0]["sandbox"].clone();
     let in_force = finished["sandbox"].as_str().unwrap_or_default().to_owned();
     place.passes_the_audit("run");
-    (output, demanded, in_force)
+    let outside = std::fs::read_to_string(place.path("outside")).expect("it is there");
+    (output, demanded, in_force, outside)
 }
 
 #[test]
@@ -28,13 +30,16 @@ fn an_attempt_to_leave_is_refused_and_the_attempt_and_what_refused_it_are_in_the
         (&[][..], "workspace-write"),
         (&["--sandbox", "read-only"], "read-only"),
     ] {
-        let (output, demanded, in_force) = told(flags, attempt);
-        assert!(output.contains("\"stdout\":\"outside\""), "{output}");
+        // What is around the directory is the home, and the command has one of its own.
+        let (output, demanded, in_force, outside) = told(flags, attempt);
+        assert_eq!(outside, "outside", "{output}");
+        assert!(!output.contains("SQLite format"), "{output}");
         assert_eq!(demanded, level);
         assert!(in_force.starts_with(&format!("{level}: ")), "{in_force}");
         assert!(in_force.contains("seccomp"), "{in_force}");
     }
-    let (output, demanded, in_force) = told(&["--sandbox", "full"], attempt);
+    let (output, demanded, in_force, outside) = told(&["--sandbox", "full"], attempt);
+    assert_eq!(outside, "evil\n", "{output}");
     assert!(output.contains("evil\\nSQLite format"), "{output}");
     assert_eq!(
         (demanded, in_force.as_str()),
