@@ -44,14 +44,14 @@ pub(crate) struct OwnWishes {
 impl Confinement {
     /// The sandbox for the commands of a run.
     pub(crate) fn of_commands(&self, run: &RunConfig) -> Result<Arc<Sandbox>, SandboxError> {
-        self.of_server(run, OwnWishes::default())
+        self.of_server(run, &OwnWishes::default())
     }
 
     /// The sandbox for a server that a run starts.
     pub(crate) fn of_server(
         &self,
         run: &RunConfig,
-        own: OwnWishes,
+        own: &OwnWishes,
     ) -> Result<Arc<Sandbox>, SandboxError> {
         // A run of an older format says nothing, and gets the usual.
         let demanded = run.sandbox.as_deref().cloned().unwrap_or_default();

@@ -190,7 +190,7 @@ impl AgentTools {
                         level: server.sandbox,
                         network: server.sandbox_network,
                     };
-                    let sandbox = self.confinement.of_server(run, own)?;
+                    let sandbox = self.confinement.of_server(run, &own)?;
                     let oauth = self.tokens.oauth(&server);
                     let mut server = settings(server, Some(sandbox))?;
                     if let McpTransport::Http(endpoint) = &mut server.transport {
