@@ -1,4 +1,4 @@
-//! Checks that the docs are true: the contract and the scenarios name tests that exist, every error code has
+//! Checks that the docs are true: the contract, the scenarios and the threats name tests that exist, every error code has
 //! its page, and the README's table of commands is that of the program.
 
 mod commands;
@@ -6,6 +6,7 @@ mod contract;
 mod errors;
 mod named_test;
 mod scenarios;
+mod threats;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::root;
 pub(crate) fn check() -> Result<(), Fault> {
     let mut findings = contract::check(root())?;
     findings.extend(scenarios::check(root())?);
+    findings.extend(threats::check(root())?);
     findings.extend(errors::check(root())?);
     findings.extend(commands::check(root())?);
     if findings.is_empty() {
