@@ -19,7 +19,8 @@ pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use plain::usual_sandbox;
 pub(crate) use store::{
-    homes_dir, host, open_existing_store, open_store, serve_token_file, store_path, token_dir,
+    homes_dir, host, locks_dir, open_existing_store, open_store, serve_token_file, store_path,
+    token_dir,
 };
 pub(crate) use targets::{check_scripts, target};
 

@@ -3,13 +3,14 @@
 mod plan;
 mod staff;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::SystemClock;
 use bonded_host::work::lock::{LockError, TreeLock};
+use bonded_host::work::publish::{Processes, Writers};
 use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
 use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_kernel::work::{RunResult, WorkPlan, WorkStatus};
@@ -49,7 +50,7 @@ impl Site<'_> {
         let store = settings::open_store(self.store)?;
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
         let staff = CommandLineStaff::new(args, &record.root, store.clone(), asked)?;
-        let _lock = lock(&record.root, args.wait_ms).await?;
+        let _lock = lock(&record.root, &self.locks_dir(), args.wait_ms).await?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
         let isolations = Isolations::here(&self.entered(), &record.root, &copies);
@@ -69,6 +70,7 @@ impl Site<'_> {
             clock: Arc::new(SystemClock::new()),
             staff: &staff,
             isolation: isolations.best(),
+            writers: self.writers(),
             program: std::env::current_exe().unwrap_or_else(|_| "bonded".into()),
             store_file: settings::store_path(self.store)?,
             jobs: args.jobs.into(),
@@ -82,6 +84,17 @@ impl Site<'_> {
         let cancel = signals::cancel_on_signal();
         let end = work::work(&order, &cancel).await?;
         self.conclude(&record, &order.plan, end)
+    }
+
+    /// The same whichever store is used: two plans with two stores must not meet on one tree.
+    fn locks_dir(&self) -> PathBuf {
+        let own = settings::locks_dir().filter(|dir| std::fs::create_dir_all(dir).is_ok());
+        own.unwrap_or_else(|| self.workshop.dir().join("locks"))
+    }
+
+    fn writers(&self) -> &dyn Writers {
+        let watcher = self.ground.and_then(|ground| ground.watcher.as_ref());
+        watcher.map_or(&Processes, |watcher| watcher)
     }
 
     fn entered(&self) -> Result<(), String> {
@@ -140,10 +153,10 @@ impl Site<'_> {
 }
 
 /// Who waits for another plan also waits until that lets go of the tree.
-async fn lock(root: &Path, wait_ms: u64) -> Result<TreeLock, LockError> {
+async fn lock(root: &Path, dir: &Path, wait_ms: u64) -> Result<TreeLock, LockError> {
     let deadline = Instant::now() + Duration::from_millis(wait_ms);
     loop {
-        match TreeLock::acquire(root) {
+        match TreeLock::acquire(root, dir) {
             Err(LockError::Busy { .. } | LockError::BusyAbove { .. })
                 if Instant::now() < deadline =>
             {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::work::tree::enter_namespace;
-use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Workshop};
+use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
 use bonded_host::{Clock as _, SystemClock};
 use clap::Parser as _;
 
@@ -18,15 +18,22 @@ use crate::work::Site;
 /// made while the process has one thread.
 pub(crate) struct Ground {
     pub(crate) entered: Result<(), String>,
+    /// Nobody where the process sees the person's others itself.
+    pub(crate) watcher: Option<Watcher>,
 }
 
 impl Ground {
     pub(crate) fn enter(args: &WorkArgs) -> Self {
-        let entered = match args.dry_run {
-            true => Err("nothing runs".to_owned()),
-            false => enter_namespace(),
-        };
-        Self { entered }
+        if args.dry_run {
+            let entered = Err("nothing runs".to_owned());
+            let watcher = None;
+            return Self { entered, watcher };
+        }
+        let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
+        Self {
+            entered: enter_namespace(),
+            watcher: watcher.ok(),
+        }
     }
 }
 

@@ -107,10 +107,16 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
         WorkNews::ItemEnded(..) => return None,
         WorkNews::NotCommitted(item, path) => {
             format!(
-                "  {}  {path} is published and not committed: git does not track it",
+                "  {}  {path} is published and not committed: git does not track it, or needs a filter of the \
+                 repository's own for it",
                 item.id
             )
         }
+        WorkNews::Late(late) => format!(
+            "warning: {} was open in another program when it was replaced; what that wrote is in {}",
+            late.path,
+            late.kept.display()
+        ),
         WorkNews::ItemSealed(item, result) => {
             let why = match why(result) {
                 "" => String::new(),

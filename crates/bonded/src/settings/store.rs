@@ -48,6 +48,12 @@ pub(crate) fn serve_token_file() -> Option<PathBuf> {
     Some(base.data_dir().join("bonded").join("serve-token"))
 }
 
+/// Where it is noted which trees are worked on, whichever store is used.
+pub(crate) fn locks_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.data_dir().join("bonded").join("locks"))
+}
+
 /// Opens the store, making it where it is missing.
 pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(said)?;

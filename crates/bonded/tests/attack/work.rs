@@ -1,1 +1,8 @@
 //! Work items and the trees of other people.
+
+mod desk;
+mod meanwhile;
+mod others;
+mod programs;
+mod rights;
+mod saves;

@@ -67,22 +67,24 @@ impl Level<'_> {
         match known.and_then(|it| it.admitted) {
             Some(changes) => self.copy_with(item, &changes),
             None => {
-                let copy = self.copies.take_up(self.frozen, item.id.as_str())?;
+                let (checkpoints, name) = (self.order.checkpoints, item.id.as_str());
+                let copy = self.copies.take_up(checkpoints, self.frozen, name)?;
                 copy.as_ref().map(remove_unfinished).transpose()?;
                 Ok(copy)
             }
         }
     }
 
-    /// A new copy with these changes. Nothing where the tree is not what they began with any more.
-    fn copy_with(
+    /// A new copy with these changes, on what was frozen and nothing else. It takes the place of the one before.
+    /// Nothing where the changes cannot be made.
+    pub(super) fn copy_with(
         &self,
         item: &WorkItem,
         changes: &[Change],
     ) -> Result<Option<TreeCopy>, WorkError> {
         let checkpoints = self.order.checkpoints;
         let name = item.id.as_str();
-        let copy = self.copies.make(checkpoints, self.frozen, name)?;
+        let copy = self.copies.make_apart(checkpoints, self.frozen, name)?;
         let journal = copy.path().with_file_name("journal.json");
         let publish = Publish::new(copy.path(), &journal, checkpoints)?;
         let prepared = match publish.prepare(changes, Value::Null, None) {

@@ -1,12 +1,16 @@
-//! Files that are there whole or not at all, also after a crash.
+//! Files that are there whole or not at all, also after a crash, and that nobody but their owner may read.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+
+const PRIVATE_DIR: u32 = 0o700;
+pub(crate) const PRIVATE_FILE: u32 = 0o600;
+const OTHERS: u32 = 0o077;
 
 /// Puts `bytes` at `path`, in place of what is there. When this returns, they have reached the disk. Missing
 /// directories are made. The caller sees to it that no other process writes the same path at the same time.
@@ -75,11 +79,26 @@ fn make_directory(directory: &Path) -> io::Result<()> {
     }
     let above = directory_of(directory);
     make_directory(above)?;
-    match fs::create_dir(directory) {
+    match fs::DirBuilder::new().mode(PRIVATE_DIR).create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
     sync_directory(above)
+}
+
+/// Makes a directory that only its owner may look into, with those above it that are missing, whatever the umask is.
+/// One of the owner's that is there already is closed to others.
+pub(crate) fn make_private_directory(directory: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(PRIVATE_DIR)
+        .create(directory)?;
+    let there = fs::metadata(directory)?;
+    let is_own = there.uid() == rustix::process::geteuid().as_raw();
+    match is_own && there.permissions().mode() & OTHERS != 0 {
+        true => fs::set_permissions(directory, fs::Permissions::from_mode(PRIVATE_DIR)),
+        false => Ok(()),
+    }
 }
 
 fn directory_of(path: &Path) -> &Path {
@@ -105,7 +124,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0o644)
+        .mode(PRIVATE_FILE)
         .open(path)?;
     file.write_all(bytes)?;
     file.sync_all()

@@ -1,15 +1,16 @@
 //! What was done to a tree before: one line for each receipt.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
 use bonded_kernel::work::{ItemId, ReceiptLink, WorkStatus};
 use serde::{Deserialize, Serialize};
 
-use super::files::{read_if_there, write_durably};
+use super::files::{PRIVATE_FILE, make_private_directory, read_if_there, write_durably};
 use super::plan_id::PlanId;
 
 /// What is remembered of a receipt.
@@ -69,10 +70,11 @@ impl History {
             return Ok(());
         }
         // Of an empty tree nothing was known so far.
-        fs::create_dir_all(self.file.parent().unwrap_or(Path::new(".")))?;
+        make_private_directory(self.file.parent().unwrap_or(Path::new(".")))?;
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)
+            .mode(PRIVATE_FILE)
             .open(&self.file)?;
         let text = format!("{}\n", serde_json::to_string(&line)?);
         file.write_all(text.as_bytes())?;

@@ -175,7 +175,9 @@ impl Judging<'_> {
         let verdict = match self.admitted(stopped, &capsule, &after) {
             Ok(()) => {
                 self.level.keep(self.copy, &changes)?;
-                self.tested(&capsule, &changes, config).await?
+                let tested = self.tested(&capsule, &changes, config).await?;
+                outcome.changed_meanwhile = tested.changed_meanwhile;
+                tested.verdict
             }
             Err(verdict) => verdict,
         };
@@ -230,14 +232,16 @@ impl Judging<'_> {
         }
     }
 
+    /// The tests run on the state that the receipt will name: what was frozen, with the item's changes. Where the copy
+    /// lies over the tree itself and somebody changed that, they run in one that does not, again if they had begun.
     async fn tested(
         &self,
         capsule: &Capsule,
         changes: &[Change],
         config: &RunConfig,
-    ) -> Result<Verdict, WorkError> {
+    ) -> Result<InTests, WorkError> {
         let Some(command) = &self.item.test_command else {
-            return Ok(Verdict::Success(None));
+            return Ok(Verdict::Success(None).into());
         };
         let attempt = Attempt {
             run: self.run.id().clone(),
@@ -245,31 +249,80 @@ impl Judging<'_> {
         };
         attempt.write(&self.level.item_dir(self.item))?;
         let limit = self.item.constraints.timeout_ms;
+        // What another does to the tree takes nothing of the item's time.
         let left_ms = limit.saturating_sub(self.elapsed_ms());
+        if self.level.stands(self.copy) {
+            let verdict = self.test_in(self.copy, command, capsule, config, left_ms);
+            let verdict = verdict.await?;
+            if self.level.stands(self.copy) || matches!(verdict, Verdict::OutOfTime(_)) {
+                return Ok(verdict.into());
+            }
+        }
+        let verdict = match self.level.copy_with(self.item, changes) {
+            Ok(Some(apart)) => {
+                let verdict = self.test_in(&apart, command, capsule, config, left_ms);
+                verdict.await?
+            }
+            Ok(None) => Verdict::Failed(NO_PLACE.into(), None),
+            Err(WorkError::Tree(error)) => Verdict::Failed(format!("{NO_PLACE}: {error}"), None),
+            Err(error) => return Err(error),
+        };
+        Ok(InTests {
+            verdict,
+            changed_meanwhile: true,
+        })
+    }
+
+    async fn test_in(
+        &self,
+        copy: &TreeCopy,
+        command: &str,
+        capsule: &Capsule,
+        config: &RunConfig,
+        left_ms: u64,
+    ) -> Result<Verdict, WorkError> {
         let sandbox = self.level.sandbox(config)?;
-        let dir = self.copy.path();
+        let dir = copy.path();
         Ok(
             match run_tests(self.item, command, &sandbox, dir, left_ms, &self.mask).await {
-                Tested::Passed(tests) => self.untouched(capsule, tests)?,
+                Tested::Passed(tests) => untouched(copy, capsule, tests)?,
                 Tested::Failed(tests, why) => Verdict::Failed(why, Some(tests)),
                 Tested::OutOfTime(tests) => Verdict::OutOfTime(Some(tests)),
                 Tested::NotStarted(why) => Verdict::Failed(why, None),
             },
         )
     }
+}
 
-    /// What tests leave behind is not published; so they must not have touched what is.
-    fn untouched(&self, capsule: &Capsule, tests: Box<Tests>) -> Result<Verdict, WorkError> {
-        let now = self.copy.changes()?.changes;
-        let kept = |change: &&_| now.contains(change);
-        let touched = capsule.deltas.changes().into_iter().find(|it| !kept(it));
-        Ok(match touched {
-            None => Verdict::Success(Some(tests)),
-            Some(change) => {
-                let why = format!("Tests changed what was to be published: {}", change.path);
-                Verdict::Failed(why, Some(tests))
-            }
-        })
+/// What tests leave behind is not published; so they must not have touched what is.
+fn untouched(copy: &TreeCopy, capsule: &Capsule, tests: Box<Tests>) -> Result<Verdict, WorkError> {
+    let now = copy.changes()?.changes;
+    let kept = |change: &&_| now.contains(change);
+    let touched = capsule.deltas.changes().into_iter().find(|it| !kept(it));
+    Ok(match touched {
+        None => Verdict::Success(Some(tests)),
+        Some(change) => {
+            let why = format!("Tests changed what was to be published: {}", change.path);
+            Verdict::Failed(why, Some(tests))
+        }
+    })
+}
+
+/// Why tests cannot run on the state that they should.
+const NO_PLACE: &str = "Not tested: the tree was changed by another meanwhile, and the state before cannot be made again";
+
+/// What came of the tests.
+struct InTests {
+    verdict: Verdict,
+    changed_meanwhile: bool,
+}
+
+impl From<Verdict> for InTests {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            changed_meanwhile: false,
+        }
     }
 }
 

@@ -113,6 +113,11 @@ impl Level<'_> {
         Ok((copy, run))
     }
 
+    /// Whether what a copy shows is what was frozen, with the changes that were made in it, and was so all the time.
+    pub(super) fn stands(&self, copy: &TreeCopy) -> bool {
+        !copy.is_live() || self.order.checkpoints.is_as_frozen(self.frozen)
+    }
+
     /// Keeps what a copy ends with, durably.
     pub(super) fn keep(&self, copy: &TreeCopy, changes: &[Change]) -> Result<(), WorkError> {
         copy.keep(self.order.checkpoints, changes)?;

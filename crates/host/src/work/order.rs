@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;
 use super::item::{Worked, work_item};
+use super::late::Late;
 use super::level::Level;
 use super::outcome::Outcome;
 use super::plan_id::PlanId;
 use super::plan_record::PlanRecord;
-use super::publish::CommitPlan;
+use super::publish::{CommitPlan, Writers};
 use super::recover::Recovered;
 use super::seal::Sealer;
 use super::staff::Staff;
@@ -41,6 +42,8 @@ pub struct WorkOrder<'a> {
     pub staff: &'a dyn Staff,
     pub confinement: Confinement,
     pub isolation: Isolation,
+    /// Who has files of the tree open.
+    pub writers: &'a dyn Writers,
     /// How many items of a level at a time.
     pub jobs: usize,
     /// Whether each item that succeeds becomes a git commit.
@@ -92,8 +95,11 @@ pub enum WorkNews<'a> {
     /// What an item came to in its copy; publishing comes when all of its level have.
     ItemEnded(&'a WorkItem, WorkStatus),
     ItemSealed(&'a WorkItem, &'a RunResult),
-    /// Published, but in no commit: git ignores it, or it lies in a repository of its own.
+    /// Published, but in no commit: git ignores it, it lies in a repository of its own, or it needs a filter that only
+    /// the repository's configuration names.
     NotCommitted(&'a WorkItem, &'a TreePath),
+    /// Somebody had a file open when it was replaced, and wrote to it.
+    Late(&'a Late),
 }
 
 /// How far a plan came.
@@ -132,6 +138,9 @@ pub async fn work(order: &WorkOrder<'_>, cancel: &CancellationToken) -> Result<W
             LevelEnd::Sealed(sealed) => results.extend(sealed),
             LevelEnd::Waits(runs) => return Ok(WorkEnd::Waits(runs)),
         }
+    }
+    for late in sealer.keep_late()? {
+        (order.watch)(WorkNews::Late(&late));
     }
     copies.remove()?;
     let in_order = order.plan.items().iter();

@@ -26,6 +26,9 @@ pub(super) struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tests: Option<Box<Tests>>,
     pub(super) execution_time_ms: u64,
+    /// Whether somebody changed the tree after it was frozen for the item.
+    #[serde(default)]
+    pub(super) changed_meanwhile: bool,
 }
 
 /// What came of an item's tests.
@@ -46,6 +49,7 @@ impl Outcome {
             prompt: None,
             tests: None,
             execution_time_ms: 0,
+            changed_meanwhile: false,
         }
     }
 

@@ -135,7 +135,7 @@ impl Sealed {
 
 fn make_executable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }
 
 /// A script that needs nothing but this program and its store.

@@ -6,6 +6,7 @@
 //! journal. After a crash anywhere, `recover` goes on: before the commit point nothing has happened, after it all
 //! changes are made, or, where another changed one of the paths meanwhile, none.
 
+mod aside;
 mod check;
 mod close;
 mod commit;
@@ -15,8 +16,10 @@ mod git;
 mod journal;
 mod root;
 mod settle;
+mod slot;
 mod stage;
 mod write;
+mod writers;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -26,13 +29,16 @@ use bonded_kernel::Hash;
 use bonded_kernel::work::{Change, Clash, TreePath};
 use serde_json::Value;
 
+pub use aside::Replaced;
 pub use commit::{CommitError, CommitPlan, Committed};
 pub use error::PublishError;
 pub use faults::{Faults, NoFaults, Operation};
 
+pub use writers::{FileId, Processes, Writers};
+
 use journal::{Format, Journal, Progress};
 use root::Root;
-use settle::{Failed, Settle};
+use settle::{Failed, Settle, Way};
 use stage::Stage;
 use write::Writer;
 
@@ -48,6 +54,7 @@ pub struct Publish<'a> {
     journal: PathBuf,
     contents: &'a dyn Contents,
     faults: &'a dyn Faults,
+    writers: &'a dyn Writers,
 }
 
 /// Changes that are past the commit point.
@@ -66,6 +73,7 @@ pub struct Settled<'a> {
     publish: &'a Publish<'a>,
     sealed: Value,
     outcome: Outcome,
+    replaced: Vec<Replaced>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +102,14 @@ impl<'a> Publish<'a> {
             journal: absolute.map_err(|source| journal::failed(journal, source))?,
             contents,
             faults: &NoFaults,
+            writers: &Processes,
         })
+    }
+
+    /// Asked who has a file open, where this process itself may not look.
+    #[must_use]
+    pub fn with_writers(self, writers: &'a dyn Writers) -> Self {
+        Self { writers, ..self }
     }
 
     /// For tests: lets operations fail.
@@ -127,8 +142,9 @@ impl<'a> Publish<'a> {
             sealed,
             commit,
             progress: Progress::Making,
+            keeps_replaced: true,
         };
-        let mut stage = self.cleared_stage()?;
+        let mut stage = self.opened_stage(false)?;
         let written = self.write_down(&mut stage, &mut journal);
         if let Err((what, source)) = written {
             // The first failure is the one to speak of; the next command removes what this cannot.
@@ -147,20 +163,27 @@ impl<'a> Publish<'a> {
     /// again gives the same until it is finished.
     pub fn recover(&'a self) -> Result<Option<Settled<'a>>, PublishError> {
         let journal = Journal::read(&self.journal)?;
-        let stage = self.cleared_stage()?;
-        match journal {
-            Some(journal) => self.settle(stage, journal).map(Some),
-            None => Ok(None),
-        }
+        let is_kept = journal.as_ref().is_some_and(|it| it.keeps_replaced);
+        let mut stage = self.opened_stage(is_kept)?;
+        let Some(journal) = journal else {
+            return Ok(None);
+        };
+        let mut settle = self.settle_in(&mut stage);
+        let tidied = match is_kept {
+            true => settle.tidy(&journal.changes),
+            false => settle.sweep(&journal.changes),
+        };
+        tidied.map_err(|Failed { at, source }| self.unfinished(at, source))?;
+        self.settle(stage, journal).map(Some)
     }
 
-    fn cleared_stage(&'a self) -> Result<Stage<'a>, PublishError> {
+    fn opened_stage(&'a self, kept: bool) -> Result<Stage<'a>, PublishError> {
         let writer = Writer {
             root: &self.root,
             contents: self.contents,
             faults: self.faults,
         };
-        Stage::cleared(writer, &self.journal)
+        Stage::opened(writer, &self.journal, kept)
     }
 
     /// The changes in the order of their paths, without the directories that another has made alike meanwhile.
@@ -200,11 +223,7 @@ impl<'a> Publish<'a> {
         mut journal: Journal,
     ) -> Result<Settled<'a>, PublishError> {
         let unfinished = |Failed { at, source }| self.unfinished(at, source);
-        let mut settle = Settle {
-            root: &self.root,
-            stage: &mut stage,
-            faults: self.faults,
-        };
+        let mut settle = self.settle_in(&mut stage);
         if journal.progress == Progress::Making {
             let progress = settle::make(&mut settle, &journal).map_err(unfinished)?;
             self.note(&mut journal, progress)?;
@@ -213,9 +232,25 @@ impl<'a> Publish<'a> {
             let foreign = settle::undo(&mut settle, &journal, foreign).map_err(unfinished)?;
             self.note(&mut journal, Progress::Undone { foreign })?;
         }
+        let replaced = match journal.progress == Progress::Made {
+            true => settle.replaced(&journal.changes),
+            false => Ok(vec![]),
+        };
+        let replaced = replaced.map_err(settle::aside).map_err(unfinished)?;
+        settle.sweep(&journal.changes).map_err(unfinished)?;
         let dropped = stage.drop_all();
         dropped.map_err(|source| self.unfinished("the staged files", source))?;
-        self.settled(journal)
+        self.settled(journal, replaced)
+    }
+
+    fn settle_in<'s>(&'a self, stage: &'s mut Stage<'a>) -> Settle<'a, 's> {
+        Settle {
+            root: &self.root,
+            stage,
+            faults: self.faults,
+            writers: self.writers,
+            way: Way::There,
+        }
     }
 
     fn note(&self, journal: &mut Journal, progress: Progress) -> Result<(), PublishError> {
@@ -224,7 +259,11 @@ impl<'a> Publish<'a> {
         written.map_err(|source| self.unfinished("the journal", source))
     }
 
-    fn settled(&'a self, journal: Journal) -> Result<Settled<'a>, PublishError> {
+    fn settled(
+        &'a self,
+        journal: Journal,
+        replaced: Vec<Replaced>,
+    ) -> Result<Settled<'a>, PublishError> {
         let outcome = match journal.progress {
             Progress::Undoing { foreign } | Progress::Undone { foreign } => {
                 Outcome::Undone { foreign }
@@ -237,6 +276,7 @@ impl<'a> Publish<'a> {
             publish: self,
             sealed: journal.sealed,
             outcome,
+            replaced,
         })
     }
 
@@ -302,6 +342,11 @@ impl Settled<'_> {
 
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
+    }
+
+    /// The files that were replaced or taken away. Whoever had one open may still write to it.
+    pub fn take_replaced(&mut self) -> Vec<Replaced> {
+        std::mem::take(&mut self.replaced)
     }
 
     /// Removes the journal: what came of the changes is written down elsewhere by now.

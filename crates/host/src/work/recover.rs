@@ -39,6 +39,7 @@ impl Sealer<'_> {
     pub(super) fn recover(&mut self) -> Result<Option<Recovered>, WorkError> {
         let journal = self.order.journal();
         let publish = Publish::new(&self.order.root, &journal, self.checkpoints)?;
+        let publish = publish.with_writers(self.order.writers);
         let Some(settled) = publish.recover()? else {
             return Ok(None);
         };
@@ -53,7 +54,7 @@ impl Sealer<'_> {
             let output = papers.result.test_output.clone();
             papers = self.papers_of(&papers.dir, &papers.plan, receipt, output);
         } else if !foreign.is_empty() {
-            let tree = self.checkpoints.freeze(&self.order.root)?.tree;
+            let tree = self.checkpoints.freeze_patiently(&self.order.root)?.tree;
             let outcome = unpublished(&papers.receipt.outcome, tree.hash(), &foreign);
             papers = self.papers_in(&papers.dir, &papers.plan, outcome, None);
         }
@@ -85,6 +86,7 @@ fn unpublished(published: &ItemOutcome, tree: Hash, foreign: &[TreePath]) -> Ite
         tests: published.tests.clone(),
         run: published.run.clone(),
         versions: published.versions.clone(),
+        changed_meanwhile: true,
         ..failed
     }
 }

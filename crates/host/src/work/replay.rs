@@ -167,7 +167,7 @@ impl Scratch {
     fn make(workshop: &Workshop, run: &RunId) -> std::io::Result<Self> {
         let name = format!("{run}-{}", std::process::id());
         let dir = workshop.scratch_dir().join(name);
-        std::fs::create_dir_all(&dir)?;
+        super::files::make_private_directory(&dir)?;
         Ok(Self { dir })
     }
 }

@@ -12,10 +12,11 @@ use super::error::WorkError;
 use super::files::{read_json, write_durably};
 use super::history::History;
 use super::key::SigningKey;
+use super::late::{Late, keep_late};
 use super::order::{WorkNews, WorkOrder};
 use super::outcome::Outcome;
 use super::papers::{Papers, Sealed};
-use super::publish::{self, CommitPlan, Publish, PublishError};
+use super::publish::{self, CommitPlan, Publish, PublishError, Replaced};
 use super::tree::{Checkpoints, Frozen, read_tree, write_tree};
 
 /// Publishes and seals what items came to. It alone writes to the tree.
@@ -25,6 +26,8 @@ pub(super) struct Sealer<'a> {
     pub(super) history: History,
     pub(super) key: SigningKey,
     last_level: Option<LevelReceipt>,
+    /// Looked at again when all is published.
+    replaced: Vec<Replaced>,
 }
 
 impl<'a> Sealer<'a> {
@@ -37,7 +40,15 @@ impl<'a> Sealer<'a> {
             history: History::open(&order.workshop.tree_dir(&order.root))?,
             key,
             last_level: None,
+            replaced: vec![],
         })
+    }
+
+    /// Keeps what somebody wrote to files after they had been replaced.
+    pub(super) fn keep_late(&mut self) -> Result<Vec<Late>, WorkError> {
+        let replaced = std::mem::take(&mut self.replaced);
+        let dir = self.order.workshop.tree_dir(&self.order.root).join("kept");
+        Ok(keep_late(&replaced, &dir)?)
     }
 
     pub(super) fn history(&self) -> &History {
@@ -46,15 +57,14 @@ impl<'a> Sealer<'a> {
 
     /// The common state of a level: the tree as it is, or as it was when the level began.
     pub(super) fn freeze(&self, level: usize) -> Result<Frozen, WorkError> {
-        let mut frozen = self.checkpoints.freeze(&self.order.root)?;
+        let frozen = self.checkpoints.freeze_for_copies(&self.order.root)?;
         let file = self.order.level_tree(level);
         if file.exists() {
-            frozen.tree = read_tree(&file)?;
-        } else {
-            // A state that is written down can be restored.
-            self.checkpoints.sync()?;
-            write_tree(&frozen.tree, &file)?;
+            return Ok(frozen.as_it_was(read_tree(&file)?));
         }
+        // A state that is written down can be restored.
+        self.checkpoints.sync()?;
+        write_tree(&frozen.tree, &file)?;
         Ok(frozen)
     }
 
@@ -87,14 +97,18 @@ impl<'a> Sealer<'a> {
         mut outcomes: BTreeMap<ItemId, Outcome>,
     ) -> Result<BTreeMap<ItemId, RunResult>, WorkError> {
         self.checkpoints.sync()?;
-        let mut tree = self.checkpoints.freeze(&self.order.root)?.tree;
+        let now = self.checkpoints.freeze_patiently(&self.order.root)?;
+        let is_changed = frozen.was_changed_until(&now);
+        let mut tree = now.tree;
         let (mut receipts, mut results) = (vec![], BTreeMap::new());
         for item in items {
             let sealed = match Sealed::read(&self.order.item_dir(&item.id))? {
                 Some(sealed) => sealed,
                 None => {
                     let outcome = outcomes.remove(&item.id);
-                    let outcome = outcome.unwrap_or_else(|| Outcome::failed("nothing came of it"));
+                    let mut outcome =
+                        outcome.unwrap_or_else(|| Outcome::failed("nothing came of it"));
+                    outcome.changed_meanwhile |= is_changed;
                     self.seal(level, item, outcome, frozen, &mut tree)?
                 }
             };
@@ -168,6 +182,7 @@ impl Sealer<'_> {
         }
         let journal = self.order.journal();
         let publish = Publish::new(&self.order.root, &journal, self.checkpoints)?;
+        let publish = publish.with_writers(self.order.writers);
         let clashes = publish.check(&changes)?;
         if !clashes.is_empty() {
             return Ok(self.denied(base, &clashes.into(), test_output));
@@ -181,13 +196,15 @@ impl Sealer<'_> {
             Err(
                 error @ (PublishError::Untouched { .. }
                 | PublishError::Reserved { .. }
-                | PublishError::Special { .. }),
+                | PublishError::Special { .. }
+                | PublishError::SetId { .. }),
             ) => {
                 return Ok(self.failed(base, error.to_string(), test_output));
             }
             Err(error) => return Err(error.into()),
         };
-        let settled = prepared.apply()?;
+        let mut settled = prepared.apply()?;
+        self.replaced.extend(settled.take_replaced());
         let papers = match settled.outcome() {
             publish::Outcome::Published { commit } => {
                 let left_out = commit.iter().flat_map(|it| &it.left_out);
@@ -195,7 +212,13 @@ impl Sealer<'_> {
                 *tree = after;
                 papers
             }
-            publish::Outcome::Undone { foreign } => self.failed(base, undone(foreign), test_output),
+            publish::Outcome::Undone { foreign } => {
+                let base = ItemOutcome {
+                    changed_meanwhile: true,
+                    ..base
+                };
+                self.failed(base, undone(foreign), test_output)
+            }
         };
         drop(room);
         papers.write(&mut self.history)?;
@@ -243,7 +266,7 @@ impl Sealer<'_> {
 pub(super) fn undone(foreign: &[TreePath]) -> String {
     let paths: Vec<String> = foreign.iter().map(ToString::to_string).collect();
     format!(
-        "Not published: {} changed by another while it was published",
+        "Not published: {} changed by another, or open for writing there, while it was published",
         paths.join(", ")
     )
 }

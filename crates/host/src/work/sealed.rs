@@ -31,6 +31,7 @@ impl Sealer<'_> {
         base.before_hash = frozen.tree.hash();
         base.after_hash = frozen.tree.hash();
         base.error = outcome.error.clone();
+        base.changed_meanwhile = outcome.changed_meanwhile;
         base.denial_reason = outcome.denial_reason.clone();
         base.versions
             .insert("bonded".into(), env!("CARGO_PKG_VERSION").into());

@@ -7,6 +7,7 @@ mod content;
 mod copies;
 mod error;
 mod isolation;
+mod looks;
 mod namespace;
 mod objects;
 mod pass;

@@ -6,6 +6,7 @@ mod publish_crash;
 mod publish_lock;
 mod publish_property;
 mod publish_rules;
+mod publish_saves;
 mod publish_world;
 mod tree_copies;
 mod tree_copies_random;

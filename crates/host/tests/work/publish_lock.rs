@@ -1,10 +1,15 @@
 //! One process at a time works on a tree.
 
 use std::fs;
+use std::path::Path;
 
 use bonded_host::work::lock::{LockError, TreeLock};
 
 use crate::publish_world::{World, link};
+
+fn acquire(world: &World, tree: &Path) -> Result<TreeLock, LockError> {
+    TreeLock::acquire(tree, &world.beside("locks"))
+}
 
 #[test]
 fn a_tree_and_what_holds_it_and_its_parts_exclude_each_other_and_others_do_not() {
@@ -24,8 +29,8 @@ fn a_tree_and_what_holds_it_and_its_parts_exclude_each_other_and_others_do_not()
         ("repo", "other", true),
     ] {
         let (held_path, asked_path) = (world.tree.join(held), world.tree.join(asked));
-        let lock = TreeLock::acquire(&held_path).expect("nobody holds it");
-        let second = TreeLock::acquire(&asked_path);
+        let lock = acquire(&world, &held_path).expect("nobody holds it");
+        let second = acquire(&world, &asked_path);
         assert_eq!(second.is_ok(), is_free, "{held} and then {asked}");
         if let Err(error) = &second {
             let real = asked_path.canonicalize().expect("it is there");
@@ -35,20 +40,20 @@ fn a_tree_and_what_holds_it_and_its_parts_exclude_each_other_and_others_do_not()
             );
         }
         drop((lock, second));
-        TreeLock::acquire(&asked_path).expect("it is free again");
+        acquire(&world, &asked_path).expect("it is free again");
     }
 }
 
 #[test]
 fn a_program_that_is_started_does_not_hold_the_tree_and_nothing_is_written_into_it() {
     let world = World::new();
-    let lock = TreeLock::acquire(&world.tree).expect("nobody holds it");
+    let lock = acquire(&world, &world.tree).expect("nobody holds it");
     let mut program = std::process::Command::new("sleep")
         .arg("60")
         .spawn()
         .expect("a program can be started");
     drop(lock);
-    let again = TreeLock::acquire(&world.tree);
+    let again = acquire(&world, &world.tree);
     program.kill().expect("it can be stopped");
     program.wait().expect("it has ended");
     assert!(again.is_ok());
@@ -61,7 +66,7 @@ fn what_is_no_directory_is_refused() {
     let world = World::new();
     fs::write(world.tree.join("file"), "").expect("a file can be written");
     for path in ["file", "missing"] {
-        let error = TreeLock::acquire(&world.tree.join(path)).expect_err("it is none");
+        let error = acquire(&world, &world.tree.join(path)).expect_err("it is none");
         assert!(matches!(error, LockError::Unusable { .. }), "{error}");
     }
 }

@@ -153,7 +153,7 @@ fn a_directory_that_another_made_alike_is_not_taken_away_again() {
 }
 
 #[test]
-fn pipes_and_names_of_our_own_are_refused() {
+fn pipes_set_id_bits_and_names_of_our_own_are_refused() {
     let world = furnished();
     let special = Node::Special {
         special: Special::Fifo,
@@ -161,6 +161,15 @@ fn pipes_and_names_of_our_own_are_refused() {
     for (path, node, is_special) in [
         ("pipe", special, true),
         (".bonded-publish", Node::Directory { mode: 0o755 }, false),
+        (
+            "shell",
+            Node::File {
+                mode: 0o4755,
+                bytes: 0,
+                content: world.kept.keep(vec![]),
+            },
+            false,
+        ),
         (
             "d/.bonded-publish-0",
             Node::Directory { mode: 0o755 },
@@ -177,7 +186,7 @@ fn pipes_and_names_of_our_own_are_refused() {
             .expect_err("it is refused");
         let expected = match error {
             PublishError::Special { .. } => is_special,
-            PublishError::Reserved { .. } => !is_special,
+            PublishError::Reserved { .. } | PublishError::SetId { .. } => !is_special,
             _ => false,
         };
         assert!(expected, "{path}: {error}");

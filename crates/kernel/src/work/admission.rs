@@ -42,16 +42,26 @@ pub enum Denial {
 pub enum Invariant {
     GitUntouched,
     NoSpecialFile,
+    NoSetId,
     PathsAreText,
 }
 
+/// Who starts such a file gets the rights of its owner or group.
+const SET_ID: u32 = 0o6000;
+
 impl Invariant {
-    pub const ALL: [Self; 3] = [Self::GitUntouched, Self::NoSpecialFile, Self::PathsAreText];
+    pub const ALL: [Self; 4] = [
+        Self::GitUntouched,
+        Self::NoSpecialFile,
+        Self::NoSetId,
+        Self::PathsAreText,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::GitUntouched => "git_untouched",
             Self::NoSpecialFile => "no_special_file",
+            Self::NoSetId => "no_set_id",
             Self::PathsAreText => "paths_are_text",
         }
     }
@@ -60,6 +70,9 @@ impl Invariant {
         match self {
             Self::GitUntouched => "belongs to git and is not an item's to change",
             Self::NoSpecialFile => "is a pipe, socket or device, which cannot be kept",
+            Self::NoSetId => {
+                "would run with the rights of its owner or group (set-user-ID, set-group-ID)"
+            }
             Self::PathsAreText => "is no UTF-8 and cannot be named in a receipt",
         }
     }
@@ -68,9 +81,16 @@ impl Invariant {
         match self {
             Self::GitUntouched => change.path.names().any(|name| name == b".git"),
             Self::NoSpecialFile => matches!(change.after, Some(Node::Special { .. })),
+            Self::NoSetId => change.after.as_ref().is_some_and(sets_id),
             Self::PathsAreText => change.path.as_str().is_none(),
         }
     }
+}
+
+/// Whether a node is a file that runs with the rights of its owner or group. On a directory the bit only hands its
+/// group down, as trees that a group shares need it.
+pub fn sets_id(node: &Node) -> bool {
+    matches!(node, Node::File { mode, .. } if mode & SET_ID != 0)
 }
 
 impl std::fmt::Display for Invariant {

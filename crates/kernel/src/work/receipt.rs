@@ -66,6 +66,9 @@ pub struct ItemOutcome {
     pub run: Option<RunRecord>,
     /// Of the programs that did it, by name.
     pub versions: BTreeMap<String, String>,
+    /// Whether somebody else changed the tree after it was frozen for the item and before the item was sealed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed_meanwhile: bool,
 }
 
 /// What the log of the run says, and stands for.
@@ -148,6 +151,7 @@ impl ItemOutcome {
             tests: None,
             run: None,
             versions: BTreeMap::new(),
+            changed_meanwhile: false,
         }
     }
 
@@ -200,7 +204,8 @@ pub struct Receipt {
     pub sealed_at: Millis,
     #[serde(default)]
     pub previous_receipt_hash: Option<Hash>,
-    /// Whether the tree was not as the receipt before had left it: somebody else changed it between the two.
+    /// Whether the tree was not as the receipt before had left it, or was changed while the item was worked on:
+    /// somebody else was there.
     pub tree_changed_outside: bool,
     pub receipt_hash: Hash,
 }
@@ -248,7 +253,8 @@ impl Receipt {
             chain_index: previous.map_or(0, |it| it.chain_index.saturating_add(1)),
             sealed_at: previous.map_or(now, |it| now.max(it.sealed_at.plus(1))),
             previous_receipt_hash: previous.map(|it| it.receipt_hash),
-            tree_changed_outside: previous.is_some_and(|it| it.tree_after != outcome.tree_before),
+            tree_changed_outside: outcome.changed_meanwhile
+                || previous.is_some_and(|it| it.tree_after != outcome.tree_before),
             outcome,
             receipt_hash: Hash::ZERO,
         };

@@ -171,6 +171,28 @@ fn what_no_item_may_do_is_denied_and_the_invariant_named() {
         let reason = reason(check_so_far(&item, &[change], 0)).expect("it is denied");
         assert!(reason.starts_with(expected), "{reason}");
     }
+    let with_mode = |mode| match file("x") {
+        Node::File { bytes, content, .. } => Node::File {
+            mode,
+            bytes,
+            content,
+        },
+        node => node,
+    };
+    for (mode, is_denied) in [
+        (0o4755, true),
+        (0o2755, true),
+        (0o6700, true),
+        (0o1755, false),
+    ] {
+        let found = check_so_far(&limited(&json!({})), &[made(b"shell", with_mode(mode))], 0);
+        let reason = found.map_err(|denial| denial.to_string()).err();
+        let reason = reason.unwrap_or_default();
+        let is_named = reason.starts_with("Invariant no_set_id violated: shell would run");
+        assert_eq!(is_named, is_denied, "{mode:o}: {reason}");
+    }
+    let shared = made(b"shared", Node::Directory { mode: 0o2775 });
+    assert_eq!(check_so_far(&limited(&json!({})), &[shared], 0), Ok(()));
     let near = made(b".gitignore", file("x"));
     assert_eq!(check_so_far(&limited(&json!({})), &[near], 0), Ok(()));
     let gone = Change {

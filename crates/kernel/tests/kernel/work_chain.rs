@@ -180,6 +180,31 @@ fn a_tree_that_others_changed_between_two_receipts_is_said_to_be_so() {
     assert_eq!(found, [(2, ChainFaultKind::TreeMismatch)]);
 }
 
+#[test]
+fn a_tree_that_was_changed_and_changed_back_meanwhile_is_said_to_be_changed_even_by_the_first() {
+    let (one, two) = (tree(&[]), tree(&[("a", "1")]));
+    let three = tree(&[("a", "2")]);
+    let mut outcomes = vec![
+        published("i0", &capsule(&[], &one, &two)),
+        published("i1", &capsule(&[], &two, &three)),
+    ];
+    for outcome in &mut outcomes {
+        outcome.changed_meanwhile = true;
+    }
+    let receipts = sealed(outcomes, [SEALED, SEALED]);
+    assert!(receipts.iter().all(|it| it.tree_changed_outside));
+    assert_eq!(kinds(&texts(&receipts)), []);
+    let silent = forged(&receipts[0], |it| it.tree_changed_outside = false);
+    let fault = verify_chain([silent.as_str()]).expect_err("it contradicts itself");
+    assert!(
+        fault[0].to_string().contains("contradicts itself"),
+        "{fault:?}"
+    );
+    let claimed = forged(&receipts[1], |it| it.outcome.changed_meanwhile = false);
+    let found = kinds(&[receipts[0].to_json(), claimed]);
+    assert_eq!(found, [(2, ChainFaultKind::TreeMismatch)]);
+}
+
 proptest! {
     #[test]
     fn any_byte_that_is_changed_in_a_chain_is_found(

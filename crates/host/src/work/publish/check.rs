@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use bonded_kernel::work::{Change, Clash, Node, TreePath};
+use bonded_kernel::work::{Change, Clash, Node, TreePath, sets_id};
 use rustix::fs::{Access, AtFlags, accessat, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -82,6 +82,9 @@ pub(super) fn refuse_unpublishable(changes: &[Change]) -> Result<(), PublishErro
         let is_special = |node: &Option<Node>| matches!(node, Some(Node::Special { .. }));
         if is_special(before) || is_special(after) {
             return Err(PublishError::Special { path: path.clone() });
+        }
+        if after.as_ref().is_some_and(sets_id) {
+            return Err(PublishError::SetId { path: path.clone() });
         }
         if path
             .names()

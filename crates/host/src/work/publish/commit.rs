@@ -1,7 +1,8 @@
 //! One commit for one publish. It is made with git's plumbing on an index of its own: no hook runs, what the user
 //! has staged stays staged, and nothing is stashed. Contents are committed as `git add` would, so the user's
-//! filters (line ends, LFS) hold for them. All that goes into the commit is in the journal, so that a commit which
-//! is made again after a crash is the same one.
+//! filters (line ends, LFS) hold for them; those that only the repository's configuration names do not run, and what
+//! would need them is left out. All that goes into the commit is in the journal, so that a commit which is made again
+//! after a crash is the same one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,10 @@ use super::faults::{Faults, Operation};
 use super::git::{Git, one_line};
 
 mod entries;
+mod filters;
 
 use entries::Entries;
+use filters::OwnFilters;
 
 const TRAILER: &str = "Bonded-Receipt";
 /// What is there while a repository is in the middle of something.
@@ -54,8 +57,8 @@ struct Person {
 pub struct Committed {
     /// Nothing where there was nothing to commit.
     pub id: Option<String>,
-    /// Published, but not committed: ignored by git, or in a repository of its own. Not said again where the
-    /// commit turned out to be made already.
+    /// Published, but not committed: ignored by git, in a repository of its own, or in need of a filter that only
+    /// the repository's configuration names. Not said again where the commit turned out to be made already.
     pub left_out: Vec<TreePath>,
 }
 
@@ -123,9 +126,12 @@ impl CommitPlan {
         }
         gate(faults)?;
         let head = commit_at(git, "HEAD")?;
+        let filters = OwnFilters::of(git)?;
+        let off = filters.off();
+        let git = git.with_settings(&off);
         remove_index(index);
         let own = git.with_index(index);
-        let written = self.write_tree(own, head.as_deref(), changes, contents);
+        let written = self.write_tree(own, head.as_deref(), &filters, changes, contents);
         remove_index(index);
         let (entries, tree_id) = written?;
         gate(faults)?;
@@ -150,12 +156,13 @@ impl CommitPlan {
         &self,
         own: Git<'_>,
         head: Option<&str>,
+        filters: &OwnFilters,
         changes: &[Change],
         contents: &dyn Contents,
     ) -> Result<(Entries, String), CommitError> {
         let read_tree = ["read-tree", head.unwrap_or("--empty")];
         own.command(read_tree).answer(&mut io::empty())?;
-        let entries = Entries::of(own, changes, contents)?;
+        let entries = Entries::of(own, filters, changes, contents)?;
         entries.add_to(own)?;
         let tree_id = own.command(["write-tree"]).line(&mut io::empty())?;
         Ok((entries, tree_id))

@@ -47,6 +47,8 @@ pub enum PublishError {
     },
     #[error("{path} is a pipe, a socket or a device, which cannot be published; leave it as it is")]
     Special { path: TreePath },
+    #[error("{path} would run with the rights of its owner or group (set-user-ID, set-group-ID)")]
+    SetId { path: TreePath },
     #[error(
         "an earlier publish to this tree has not ended (its journal is {}); recover it first",
         journal.display()

@@ -10,6 +10,8 @@ pub enum Operation {
     WriteFile,
     MakeLink,
     Rename,
+    /// What is at a path is moved to where it waits.
+    PutAside,
     RemoveFile,
     RemoveDirectory,
     SetMode,

@@ -1,5 +1,5 @@
-//! The `git` program, asked for one thing at a time. It runs no hook, no monitor and no pager, takes no lock that
-//! is optional, and heeds no variable that would lead it to another repository.
+//! The `git` program, asked for one thing at a time. It runs no hook, no monitor, no pager and no transport, takes no
+//! lock that is optional, and heeds no variable that would lead it to another repository.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Seek, Write};
@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 use super::commit::CommitError;
 
 /// Settings that hold whatever the user has set. `all` is for a commit that outlives a power cut.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 9] = [
+    "commit.gpgSign=false",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.fsync=all",
@@ -18,6 +19,7 @@ const SETTINGS: [&str; 7] = [
     "gc.auto=0",
     "i18n.commitEncoding=UTF-8",
     "maintenance.auto=false",
+    "protocol.allow=never",
 ];
 /// The variables of git that are the user's own and lead nowhere else.
 const KEPT_VARIABLES: [&str; 8] = [
@@ -31,11 +33,20 @@ const KEPT_VARIABLES: [&str; 8] = [
     "GIT_EXEC_PATH",
 ];
 
+/// A setting whose key is a stranger's bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) key: Vec<u8>,
+    pub(super) value: &'static str,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Git<'a> {
     pub(super) tree: &'a Path,
     /// The repository's own where there is none.
     pub(super) index: Option<&'a Path>,
+    /// What holds for this repository beside all else.
+    pub(super) settings: &'a [Setting],
 }
 
 /// One command of git.
@@ -47,7 +58,15 @@ pub(super) struct GitCommand {
 
 impl<'a> Git<'a> {
     pub(super) fn of(tree: &'a Path) -> Self {
-        Self { tree, index: None }
+        Self {
+            tree,
+            index: None,
+            settings: &[],
+        }
+    }
+
+    pub(super) fn with_settings(self, settings: &'a [Setting]) -> Self {
+        Self { settings, ..self }
     }
 
     pub(super) fn with_index(self, index: &'a Path) -> Self {
@@ -71,6 +90,13 @@ impl<'a> Git<'a> {
         command.env("GIT_OPTIONAL_LOCKS", "0");
         command.env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_NO_LAZY_FETCH", "1");
+        // Versions that fetch all the same have no way to.
+        command.env("GIT_ALLOW_PROTOCOL", "");
+        command.env("GIT_CONFIG_COUNT", self.settings.len().to_string());
+        for (number, Setting { key, value }) in self.settings.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{number}"), OsStr::from_bytes(key));
+            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
         command.env("LC_ALL", "C");
         if let Some(index) = self.index {
             command.env("GIT_INDEX_FILE", index);

@@ -26,6 +26,9 @@ pub(super) struct Journal {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) commit: Option<CommitPlan>,
     pub(super) progress: Progress,
+    /// Whether what was replaced waits beside what is staged. Before there was this, it was gone.
+    #[serde(default)]
+    pub(super) keeps_replaced: bool,
 }
 
 /// How far it has come. What is made or undone is not looked at again: from then on the tree is anybody's.

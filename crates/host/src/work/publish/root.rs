@@ -88,62 +88,18 @@ impl Root {
         node: Option<&Node>,
         modes: Modes,
     ) -> io::Result<bool> {
-        let (stat, node) = match (self.stat(path)?, node) {
-            (None, None) => return Ok(true),
-            (Some(stat), Some(node)) => (stat, node),
-            _ => return Ok(false),
-        };
-        let mode = mode_of(&stat);
-        match (node, FileType::from_raw_mode(stat.st_mode)) {
-            (Node::Directory { mode: wanted }, FileType::Directory) => {
-                Ok(modes.agree(mode, *wanted))
-            }
-            (Node::Link { target }, FileType::Symlink) => self.has_target(path, target),
-            (
-                Node::File {
-                    mode: wanted,
-                    bytes,
-                    content,
-                },
-                FileType::RegularFile,
-            ) if mode == *wanted && u64::try_from(stat.st_size) == Ok(*bytes) => {
-                Ok(self.content(path)? == Some(*content))
-            }
-            _ => Ok(false),
+        match present(self.holder(path))? {
+            Some(holder) => is_at(&holder, name(path), node, modes),
+            None => Ok(node.is_none()),
         }
-    }
-
-    fn has_target(&self, path: &TreePath, target: &[u8]) -> io::Result<bool> {
-        let seen = self
-            .holder(path)
-            .and_then(|holder| readlinkat(&holder, name(path), vec![]));
-        // Another kind by now: then it is no link with this target.
-        let seen = present(seen).or_else(|errno| match errno {
-            Errno::INVAL => Ok(None),
-            errno => Err(errno),
-        })?;
-        Ok(seen.is_some_and(|seen| seen.as_bytes() == target))
-    }
-
-    fn content(&self, path: &TreePath) -> io::Result<Option<Hash>> {
-        let Some(file) = self.file(path)? else {
-            return Ok(None);
-        };
-        let mut hasher = blake3::Hasher::new();
-        hasher.update_reader(file)?;
-        Ok(Some(hasher.into()))
     }
 
     /// The file at a path, if it is one.
     pub(super) fn file(&self, path: &TreePath) -> Result<Option<File>, Errno> {
-        let file = self
-            .holder(path)
-            .and_then(|holder| openat(&holder, name(path), FILE, Mode::empty()));
-        let Some(file) = present(file)? else {
-            return Ok(None);
-        };
-        let is_file = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::RegularFile;
-        Ok(is_file.then(|| file.into()))
+        match present(self.holder(path))? {
+            Some(holder) => file_at(&holder, name(path)),
+            None => Ok(None),
+        }
     }
 
     /// What lies in a directory; nothing where there is none.
@@ -155,6 +111,68 @@ impl Root {
         let children = names.filter_map(|name| TreePath::child(Some(path), &name).ok());
         Ok(children.collect())
     }
+}
+
+/// Whether a name in a directory is what a node says, or holds nothing where there is none.
+pub(super) fn is_at(
+    dir: &OwnedFd,
+    name: &[u8],
+    node: Option<&Node>,
+    modes: Modes,
+) -> io::Result<bool> {
+    let stat = present(statat(dir, name, AtFlags::SYMLINK_NOFOLLOW))?;
+    let (stat, node) = match (stat, node) {
+        (None, None) => return Ok(true),
+        (Some(stat), Some(node)) => (stat, node),
+        _ => return Ok(false),
+    };
+    let mode = mode_of(&stat);
+    match (node, FileType::from_raw_mode(stat.st_mode)) {
+        (Node::Directory { mode: wanted }, FileType::Directory) => Ok(modes.agree(mode, *wanted)),
+        (Node::Link { target }, FileType::Symlink) => has_target(dir, name, target),
+        (
+            Node::File {
+                mode: wanted,
+                bytes,
+                content,
+            },
+            FileType::RegularFile,
+        ) if mode == *wanted && u64::try_from(stat.st_size) == Ok(*bytes) => {
+            Ok(content_at(dir, name)? == Some(*content))
+        }
+        _ => Ok(false),
+    }
+}
+
+fn has_target(dir: &OwnedFd, name: &[u8], target: &[u8]) -> io::Result<bool> {
+    // Another kind by now: then it is no link with this target.
+    let seen = present(readlinkat(dir, name, vec![])).or_else(|errno| match errno {
+        Errno::INVAL => Ok(None),
+        errno => Err(errno),
+    })?;
+    Ok(seen.is_some_and(|seen| seen.as_bytes() == target))
+}
+
+fn content_at(dir: &OwnedFd, name: &[u8]) -> io::Result<Option<Hash>> {
+    let file = file_at(dir, name)?;
+    file.map(|file| content_of(&file)).transpose()
+}
+
+/// What is in a file, wherever it was read before.
+pub(super) fn content_of(mut file: &File) -> io::Result<Hash> {
+    let mut hasher = blake3::Hasher::new();
+    io::Seek::rewind(&mut file)?;
+    hasher.update_reader(file)?;
+    Ok(hasher.into())
+}
+
+/// The file of a name in a directory, if it is one.
+pub(super) fn file_at(dir: &OwnedFd, name: &[u8]) -> Result<Option<File>, Errno> {
+    let Some(file) = present(openat(dir, name, FILE, Mode::empty()))? else {
+        return Ok(None);
+    };
+    let is_file = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::RegularFile;
+    Ok(is_file.then(|| file.into()))
 }
 
 /// The names in a directory, without its own and the one above.

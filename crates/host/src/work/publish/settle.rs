@@ -1,34 +1,37 @@
 //! Brings a tree from one side of its changes to the other. Each path is looked at just before it is touched: what
 //! is on the far side already is left, so the same can be done again after a crash, and what is on neither side was
-//! changed by another.
+//! changed by another. What comes out when a file is replaced is looked at again.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 
 use bonded_kernel::work::{Change, Node, TreePath};
-use rustix::fs::{
-    AtFlags, Mode, RenameFlags, fchmod, fstat, mkdirat, renameat, renameat_with, unlinkat,
-};
+use rustix::fs::{AtFlags, Mode, fchmod, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
 
+use super::aside::is_leaf;
 use super::close::close;
 use super::faults::{Faults, Operation};
 use super::journal::{ClosedDirectory, Journal, Progress};
 use super::root::{Modes, OWNER_ALL, Root, mode_of, name, present};
-use super::stage::{OWN_NAME, Stage};
+use super::stage::Stage;
+use super::writers::Writers;
 
 pub(super) struct Settle<'a, 's> {
     pub(super) root: &'a Root,
     pub(super) stage: &'s mut Stage<'a>,
     pub(super) faults: &'a dyn Faults,
+    pub(super) writers: &'a dyn Writers,
+    pub(super) way: Way,
 }
 
-/// What is done when a path turns out to be another's.
+/// Where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AtForeign {
-    Stop,
-    LeaveIt,
+pub(super) enum Way {
+    There,
+    /// With the changes reversed.
+    Back,
 }
 
 /// An operation that failed, and where.
@@ -41,24 +44,20 @@ pub(super) struct Failed {
 type Foreign = BTreeSet<TreePath>;
 
 impl Settle<'_, '_> {
-    /// Makes the changes, given from the near side to the far one. Says which paths are another's; where it
-    /// stops at those, only a part of the changes is made.
-    fn all(
-        &mut self,
-        changes: &[Change],
-        closed: &[ClosedDirectory],
-        at_foreign: AtForeign,
-    ) -> Result<Foreign, Failed> {
+    /// Makes the changes, given from the near side to the far one. Says which paths are another's; on the way there it
+    /// stops at those, and only a part of the changes is made; on the way back it leaves them.
+    fn all(&mut self, changes: &[Change], closed: &[ClosedDirectory]) -> Result<Foreign, Failed> {
         let mut foreign = Foreign::new();
-        for change in changes.iter().rev() {
-            self.note(change, &mut foreign, |settle| settle.remove(change))?;
-            if at_foreign == AtForeign::Stop && !foreign.is_empty() {
+        let stops = self.way == Way::There;
+        for (number, change) in changes.iter().enumerate().rev() {
+            self.note(change, &mut foreign, |settle| settle.remove(number, change))?;
+            if stops && !foreign.is_empty() {
                 return Ok(foreign);
             }
         }
         for (number, change) in changes.iter().enumerate() {
             self.note(change, &mut foreign, |settle| settle.make(number, change))?;
-            if at_foreign == AtForeign::Stop && !foreign.is_empty() {
+            if stops && !foreign.is_empty() {
                 return Ok(foreign);
             }
         }
@@ -66,16 +65,38 @@ impl Settle<'_, '_> {
         Ok(foreign)
     }
 
-    /// Removes what a crash may have left beside the paths.
-    fn sweep(&self, changes: &[Change]) -> Result<(), Failed> {
+    /// After a crash: finds out what is staged and what was put aside.
+    pub(super) fn tidy(&mut self, changes: &[Change]) -> Result<(), Failed> {
         for (number, change) in changes.iter().enumerate() {
-            let removed = present(self.root.holder(&change.path))
-                .and_then(|holder| match holder {
-                    Some(holder) => present(unlinkat(holder, beside(number), AtFlags::empty())),
-                    None => Ok(None),
-                })
-                .map_err(io::Error::from);
-            removed.map_err(|source| failed(&change.path, source))?;
+            let tidied = self.tidy_one(number, change);
+            tidied.map_err(|source| failed(&change.path, source))?;
+        }
+        Ok(())
+    }
+
+    fn tidy_one(&mut self, number: usize, change: &Change) -> io::Result<()> {
+        let after = change.after.as_ref().filter(|node| is_leaf(node));
+        let holder = present(self.root.holder(&change.path))?;
+        let path = name(&change.path);
+        if let Some(slot) = self.stage.slot_there(number)
+            && slot.tidy(after, holder.as_ref(), path)?
+        {
+            self.stage.has_staged(number);
+        }
+        for slot in self.slots(number, &change.path)? {
+            slot.tidy(after, holder.as_ref(), path)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is still beside the paths, when all is done.
+    pub(super) fn sweep(&self, changes: &[Change]) -> Result<(), Failed> {
+        for (number, change) in changes.iter().enumerate() {
+            let slots = self.slots(number, &change.path);
+            for slot in slots.map_err(|source| failed(&change.path, source))? {
+                let swept = slot.all().iter().try_for_each(|name| slot.remove(name));
+                swept.map_err(|errno| failed(&change.path, errno.into()))?;
+            }
         }
         Ok(())
     }
@@ -108,11 +129,16 @@ impl Settle<'_, '_> {
     }
 
     /// Takes away what goes or makes room. False where it is another's.
-    fn remove(&mut self, change: &Change) -> io::Result<bool> {
+    fn remove(&mut self, number: usize, change: &Change) -> io::Result<bool> {
         let Some(before) = change.before.as_ref().filter(|_| goes(change)) else {
             return Ok(true);
         };
         let path = &change.path;
+        let is_leaf = is_leaf(before);
+        // A crash came before a save that had been taken away with ours was given back.
+        if is_leaf && self.way == Way::Back && self.give_up(number, change, before)? {
+            return Ok(false);
+        }
         let is_gone = self.root.stat(path)?.is_none();
         if is_gone || (change.after.is_some() && self.is_after(change)?) {
             return Ok(true);
@@ -120,13 +146,14 @@ impl Settle<'_, '_> {
         if !self.root.is(path, Some(before), Modes::Opened)? {
             return Ok(false);
         }
+        match self.way {
+            Way::There if is_leaf => return self.take(number, change, before),
+            Way::Back if is_leaf => return self.take_back(number, change, before),
+            _ => {}
+        }
         let holder = self.opened_holder(path)?;
-        let (operation, flags) = match before {
-            Node::Directory { .. } => (Operation::RemoveDirectory, AtFlags::REMOVEDIR),
-            _ => (Operation::RemoveFile, AtFlags::empty()),
-        };
-        self.faults.before(operation)?;
-        unlinkat(&holder, name(path), flags)?;
+        self.faults.before(Operation::RemoveDirectory)?;
+        unlinkat(&holder, name(path), AtFlags::REMOVEDIR)?;
         Ok(true)
     }
 
@@ -135,10 +162,14 @@ impl Settle<'_, '_> {
         let Some(after) = &change.after else {
             return Ok(true);
         };
+        let replaced = change.before.as_ref().filter(|_| !goes(change));
+        let is_mode = replaced.is_some_and(|before| is_mode_alone(before, after));
+        if self.way == Way::Back && is_leaf(after) && !is_mode {
+            return self.put_back(number, change);
+        }
         if self.is_after(change)? {
             return Ok(true);
         }
-        let replaced = change.before.as_ref().filter(|_| !goes(change));
         if !self.root.is(&change.path, replaced, Modes::Opened)? {
             return Ok(false);
         }
@@ -151,10 +182,9 @@ impl Settle<'_, '_> {
                 mkdirat(&holder, name(&change.path), Mode::RWXU)?;
                 Ok(true)
             }
-            (Some(before), after) if is_mode_alone(before, after) => {
-                self.set_mode(number, change, after)
-            }
-            (replaced, _) => self.place(number, change, replaced.is_none()),
+            _ if is_mode => self.set_mode(number, change),
+            (None, _) => self.place_new(number, change),
+            (Some(_), _) => self.replace(number, change),
         }
     }
 
@@ -163,70 +193,8 @@ impl Settle<'_, '_> {
             .is(&change.path, change.after.as_ref(), Modes::Opened)
     }
 
-    fn set_mode(&mut self, number: usize, change: &Change, after: &Node) -> io::Result<bool> {
-        let Node::File { mode, .. } = after else {
-            return Ok(true);
-        };
-        let file = match self.root.file(&change.path) {
-            // Who may not read it may still put an equal one in its place.
-            Err(Errno::ACCESS) => return self.place(number, change, false),
-            file => file?,
-        };
-        let Some(file) = file else {
-            return Ok(false);
-        };
-        self.faults.before(Operation::SetMode)?;
-        fchmod(&file, Mode::from_raw_mode(*mode))?;
-        file.sync_all()?;
-        Ok(true)
-    }
-
-    /// Renames what is staged to its path.
-    fn place(&mut self, number: usize, change: &Change, is_new: bool) -> io::Result<bool> {
-        let path = &change.path;
-        self.stage.put(number, change)?;
-        let holder = self.opened_holder(path)?;
-        let (staged_in, staged) = self.stage.staged(number)?;
-        let renamed = self.faults.before(Operation::Rename).and_then(|()| {
-            let (old, new) = (staged.as_bytes(), name(path));
-            Ok(rename(&staged_in, old, &holder, new, is_new)?)
-        });
-        match renamed {
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => {
-                self.place_beside(number, change, &holder, is_new)?;
-            }
-            renamed => renamed?,
-        }
-        Ok(true)
-    }
-
-    /// Another file system is mounted inside the tree, or the same one twice: what is staged cannot be renamed
-    /// into it.
-    fn place_beside(
-        &self,
-        number: usize,
-        change: &Change,
-        holder: &OwnedFd,
-        is_new: bool,
-    ) -> io::Result<()> {
-        let Some(after) = &change.after else {
-            return Ok(());
-        };
-        let beside = beside(number);
-        let path = &change.path;
-        self.stage
-            .writer()
-            .write(holder, beside.as_bytes(), path, after)?;
-        self.faults.before(Operation::Rename)?;
-        let renamed = rename(holder, beside.as_bytes(), holder, name(path), is_new);
-        if renamed.is_err() {
-            unlinkat(holder, beside, AtFlags::empty())?;
-        }
-        Ok(renamed?)
-    }
-
     /// The directory that holds a path, in which its owner may change names.
-    fn opened_holder(&self, path: &TreePath) -> io::Result<OwnedFd> {
+    pub(super) fn opened_holder(&self, path: &TreePath) -> io::Result<OwnedFd> {
         let holder = self.root.holder(path)?;
         let mode = mode_of(&fstat(&holder)?);
         if mode & OWNER_ALL != OWNER_ALL {
@@ -239,8 +207,12 @@ impl Settle<'_, '_> {
 
 /// Makes the changes, up to the first path that is another's.
 pub(super) fn make(settle: &mut Settle<'_, '_>, journal: &Journal) -> Result<Progress, Failed> {
-    settle.sweep(&journal.changes)?;
-    let foreign = settle.all(&journal.changes, &journal.closed, AtForeign::Stop)?;
+    settle.way = Way::There;
+    let mut foreign = settle.all(&journal.changes, &journal.closed)?;
+    if foreign.is_empty() {
+        let written = settle.written_aside(&journal.changes);
+        foreign.extend(written.map_err(aside)?);
+    }
     Ok(match foreign.is_empty() {
         true => Progress::Made,
         false => Progress::Undoing {
@@ -255,15 +227,18 @@ pub(super) fn undo(
     journal: &Journal,
     foreign: &[TreePath],
 ) -> Result<Vec<TreePath>, Failed> {
-    settle.sweep(&journal.changes)?;
-    settle.stage.empty().map_err(|source| Failed {
-        at: "the staged files".to_owned(),
-        source,
-    })?;
+    settle.way = Way::Back;
     let back: Vec<Change> = journal.changes.iter().cloned().map(reversed).collect();
-    let mut all = settle.all(&back, &journal.closed, AtForeign::LeaveIt)?;
+    let mut all = settle.all(&back, &journal.closed)?;
     all.extend(foreign.iter().cloned());
     Ok(all.into_iter().collect())
+}
+
+pub(super) fn aside(source: io::Error) -> Failed {
+    Failed {
+        at: "the files that were replaced".to_owned(),
+        source,
+    }
 }
 
 fn reversed(change: Change) -> Change {
@@ -289,22 +264,6 @@ fn is_mode_alone(before: &Node, after: &Node) -> bool {
         (Node::File { content: a, .. }, Node::File { content: b, .. }) => a == b,
         _ => false,
     }
-}
-
-fn beside(number: usize) -> String {
-    format!("{OWN_NAME}-{number}")
-}
-
-/// What is new must not take the place of what somebody made a moment ago.
-fn rename(from: &OwnedFd, old: &[u8], to: &OwnedFd, new: &[u8], is_new: bool) -> Result<(), Errno> {
-    if is_new {
-        match renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
-            // Not every file system can say so.
-            Err(Errno::INVAL | Errno::NOSYS) => {}
-            renamed => return renamed,
-        }
-    }
-    renameat(from, old, to, new)
 }
 
 fn failed(path: &TreePath, source: io::Error) -> Failed {

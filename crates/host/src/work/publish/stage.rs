@@ -1,5 +1,6 @@
-//! New contents, written and synced on the tree's own file system, so that a rename puts them in place. They wait
-//! in one directory: inside `.git` where the tree has one, where nothing looks for files, else in the tree's root.
+//! New contents, written and synced on the tree's own file system, so that a rename puts them in place, and what they
+//! replaced, until all is done. They wait in one directory: inside `.git` where the tree has one, where nothing looks
+//! for files, else in the tree's root.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,6 +17,7 @@ use rustix::io::Errno;
 use super::error::PublishError;
 use super::faults::Operation;
 use super::root::{names, present};
+use super::slot::{Slot, is_of_slot};
 use super::write::Writer;
 
 /// No path of a change may have a name that begins like this.
@@ -41,9 +43,13 @@ struct Made {
 }
 
 impl<'a> Stage<'a> {
-    /// Begins with nothing staged: what an earlier process left is removed. The directory stays while there is a
-    /// journal, to keep other stores from a tree that is half published.
-    pub(super) fn cleared(writer: Writer<'a>, journal: &'a Path) -> Result<Self, PublishError> {
+    /// Begins with nothing staged: what an earlier process left is removed, unless it is `kept` to be looked at. The
+    /// directory stays while there is a journal, to keep other stores from a tree that is half published.
+    pub(super) fn opened(
+        writer: Writer<'a>,
+        journal: &'a Path,
+        kept: bool,
+    ) -> Result<Self, PublishError> {
         let mut stage = Self {
             writer,
             journal,
@@ -53,11 +59,14 @@ impl<'a> Stage<'a> {
         for (above, name) in stage.places().map_err(|source| stage.failed(source))? {
             let directory = openat(&above, name, directory_flags(), Mode::empty());
             match directory.map(Arc::new) {
-                Ok(directory) => stage.clear(Made {
-                    above,
-                    name,
-                    directory,
-                })?,
+                Ok(directory) => stage.take_up(
+                    Made {
+                        above,
+                        name,
+                        directory,
+                    },
+                    kept,
+                )?,
                 Err(Errno::NOENT) => {}
                 Err(Errno::NOTDIR | Errno::LOOP) => return Err(stage.taken(name)),
                 Err(errno) => return Err(stage.failed(errno.into())),
@@ -83,12 +92,13 @@ impl<'a> Stage<'a> {
         Ok(places)
     }
 
-    fn clear(&mut self, made: Made) -> Result<(), PublishError> {
+    fn take_up(&mut self, made: Made, kept: bool) -> Result<(), PublishError> {
         self.refuse_anothers(&made)?;
         let is_under_way = self.journal.exists();
-        let cleared = match is_under_way {
-            true => self.remove_staged(&made),
-            false => self.remove(&made),
+        let cleared = match (is_under_way, kept) {
+            (true, true) => Ok(()),
+            (true, false) => self.remove_staged(&made),
+            (false, _) => self.remove(&made),
         };
         cleared.map_err(|source| self.failed(source))?;
         self.made = is_under_way.then_some(made);
@@ -99,7 +109,7 @@ impl<'a> Stage<'a> {
         let owner = present(readlinkat(&made.directory, OWNER, vec![]));
         let owner = owner.map_err(|errno| self.failed(errno.into()))?;
         let names = names(&made.directory).map_err(|source| self.failed(source))?;
-        let is_own = |name: &Vec<u8>| name == OWNER.as_bytes() || is_staged(name);
+        let is_own = |name: &Vec<u8>| name == OWNER.as_bytes() || is_of_slot(name);
         if (owner.is_none() && !names.is_empty()) || !names.iter().all(is_own) {
             return Err(self.taken(made.name));
         }
@@ -116,7 +126,7 @@ impl<'a> Stage<'a> {
     fn remove_staged(&self, made: &Made) -> io::Result<()> {
         for name in names(&made.directory)?
             .into_iter()
-            .filter(|name| is_staged(name))
+            .filter(|name| is_of_slot(name))
         {
             self.writer.faults.before(Operation::RemoveFile)?;
             unlinkat(&made.directory, name, AtFlags::empty())?;
@@ -134,14 +144,6 @@ impl<'a> Stage<'a> {
         Ok(fsync(&made.above)?)
     }
 
-    /// Takes away what is staged.
-    pub(super) fn empty(&mut self) -> io::Result<()> {
-        self.staged.clear();
-        self.made
-            .as_ref()
-            .map_or(Ok(()), |made| self.remove_staged(made))
-    }
-
     /// Takes away what is staged, and the directory.
     pub(super) fn drop_all(&mut self) -> io::Result<()> {
         self.staged.clear();
@@ -157,12 +159,16 @@ impl<'a> Stage<'a> {
         if self.staged.contains(&number) {
             return Ok(());
         }
-        let directory = self.directory()?;
-        let name = number.to_string();
-        let writer = self.writer;
-        writer.write(&directory, name.as_bytes(), &change.path, node)?;
+        let slot = self.slot(number)?;
+        self.writer
+            .write_whole(&slot, &change.path, node, slot.ours())?;
         self.staged.insert(number);
         Ok(())
+    }
+
+    /// Says that what a change ends with is there already.
+    pub(super) fn has_staged(&mut self, number: usize) {
+        self.staged.insert(number);
     }
 
     /// Makes the directory durable with what is in it. It is there even where nothing is staged.
@@ -179,9 +185,16 @@ impl<'a> Stage<'a> {
         self.writer
     }
 
-    /// Where what was put waits, and under which name.
-    pub(super) fn staged(&mut self, number: usize) -> io::Result<(Arc<OwnedFd>, String)> {
-        Ok((self.directory()?, number.to_string()))
+    /// Where what was put waits, and what it replaces.
+    pub(super) fn slot(&mut self, number: usize) -> io::Result<Slot> {
+        Ok(Slot::new(self.directory()?, number.to_string()))
+    }
+
+    /// The same, if there is a directory.
+    pub(super) fn slot_there(&self, number: usize) -> Option<Slot> {
+        let made = self.made.as_ref()?;
+        let directory = Arc::clone(&made.directory);
+        Some(Slot::new(directory, number.to_string()))
     }
 
     /// The directory, made when it is first needed.
@@ -249,10 +262,6 @@ impl<'a> Stage<'a> {
             source,
         }
     }
-}
-
-fn is_staged(name: &[u8]) -> bool {
-    name.iter().all(u8::is_ascii_digit)
 }
 
 fn directory_flags() -> OFlags {

@@ -11,6 +11,7 @@ use rustix::fs::{Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, openat, symlinka
 use super::Contents;
 use super::faults::{Faults, Operation};
 use super::root::{Root, mode_of, present};
+use super::slot::Slot;
 
 /// Enough for the hash to be fast.
 const READ_BYTES: usize = 256 * 1024;
@@ -24,8 +25,22 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Writes a file or makes a link under a name of a slot, whole or not at all.
+    pub(super) fn write_whole(
+        &self,
+        slot: &Slot,
+        path: &TreePath,
+        node: &Node,
+        name: &str,
+    ) -> io::Result<()> {
+        let part = slot.part();
+        slot.remove(&part)?;
+        self.write(&slot.dir, part.as_bytes(), path, node)?;
+        Ok(slot.rename(&part, name)?)
+    }
+
     /// Writes a file or makes a link under a name, as it is to be at the path.
-    pub(super) fn write(
+    fn write(
         &self,
         directory: &OwnedFd,
         name: &[u8],
@@ -69,7 +84,8 @@ impl Writer<'_> {
     }
 
     /// A file that takes another's place keeps that one's owner; a new one gets the group that its directory
-    /// hands down. Only root may give files away: another user's are simply his own then.
+    /// hands down. Only root may give files away: another user's are simply his own then, in their group where he
+    /// may give them that.
     fn keep_owner(&self, file: &File, path: &TreePath) -> io::Result<()> {
         let (owner, group) = match self.root.stat(path)? {
             Some(before) => (Some(before.st_uid), Some(before.st_gid)),
@@ -86,7 +102,10 @@ impl Writer<'_> {
         let owner = owner.filter(|&owner| owner != made.st_uid);
         let group = group.filter(|&group| group != made.st_gid);
         if owner.is_some() || group.is_some() {
-            let _ = fchown(file, owner.map(Uid::from_raw), group.map(Gid::from_raw));
+            let group = group.map(Gid::from_raw);
+            if fchown(file, owner.map(Uid::from_raw), group).is_err() && group.is_some() {
+                let _ = fchown(file, None, group);
+            }
         }
         Ok(())
     }

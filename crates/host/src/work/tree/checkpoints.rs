@@ -2,23 +2,32 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bonded_kernel::Hash;
 use bonded_kernel::work::Tree;
 
 use super::error::TreeError;
+use super::looks::{Eye, Looks};
 use super::objects::{Content, Objects, ObjectsId};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
+use crate::work::files::make_private_directory;
 use crate::work::publish::Contents;
 
 /// How often a tree that changes under the freeze is tried.
 const TRIES: usize = 3;
+/// How often that is done by who has patience, and how long it is waited then, longer each time.
+const PATIENT_TRIES: u32 = 12;
+const PAUSE: Duration = Duration::from_millis(5);
+/// Longer than a tick of a file system's clock.
+const SETTLED: Duration = Duration::from_millis(30);
+/// How often that is waited for.
+const SETTLES: usize = 3;
 
 /// Everything that is kept about trees, in a directory outside of all of them.
 ///
@@ -30,6 +39,7 @@ pub struct Checkpoints {
     objects: Objects,
     /// What is known of each tree, by the file in which it is kept.
     known: Mutex<BTreeMap<PathBuf, KnownTree>>,
+    eye: Eye,
 }
 
 #[derive(Debug)]
@@ -49,17 +59,38 @@ pub struct Frozen {
     /// What is named `.git` in it, which is no part of it.
     pub git: Vec<PathBuf>,
     pub(super) stats: Arc<StatCache>,
+    pub(super) looks: Looks,
+    /// Whether what lies at the root was this tree when it was looked at.
+    pub(super) is_there: bool,
+}
+
+impl Frozen {
+    /// An earlier state of the same tree.
+    pub fn as_it_was(self, tree: Tree) -> Self {
+        Self {
+            is_there: self.is_there && tree.hash() == self.tree.hash(),
+            tree,
+            ..self
+        }
+    }
+
+    /// Whether somebody changed the tree between this and a later freeze of the same [`Checkpoints`], be it there and
+    /// back.
+    pub fn was_changed_until(&self, later: &Self) -> bool {
+        !self.looks.are_those_of(&later.looks)
+    }
 }
 
 impl Checkpoints {
     pub fn open(dir: &Path) -> Result<Self, TreeError> {
-        fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
+        make_private_directory(dir).map_err(TreeError::kept(dir))?;
         let dir = dir.canonicalize().map_err(TreeError::kept(dir))?;
         let objects = Objects::open(&dir.join("objects"))?;
         Ok(Self {
             dir,
             objects,
             known: Mutex::default(),
+            eye: Eye::default(),
         })
     }
 
@@ -81,7 +112,7 @@ impl Checkpoints {
             let kept = self.dir.clone();
             return Err(TreeError::KeptInside { kept, root });
         }
-        let pass = Pass::new(&root, Extent::WithoutGit, Some(&self.objects))?;
+        let pass = Pass::new(&root, Extent::WithoutGit, Some(&self.objects))?.with_eye(&self.eye);
         let kept_at = self.tree_dir(&root).join("stat-cache");
         let mut stats = self.stats(&kept_at, pass.device());
         let mut changed = root.clone();
@@ -105,6 +136,8 @@ impl Checkpoints {
                         files_read,
                         git: passed.git.into_iter().map(as_path).collect(),
                         stats,
+                        looks: passed.looks,
+                        is_there: true,
                     });
                 }
                 Err(PassFault::Changed(path)) => changed = path,
@@ -112,6 +145,42 @@ impl Checkpoints {
             }
         }
         Err(TreeError::Busy { path: changed })
+    }
+
+    /// The same for a tree in which somebody may be at work.
+    pub fn freeze_patiently(&self, root: &Path) -> Result<Frozen, TreeError> {
+        let mut tried = 0;
+        loop {
+            match self.freeze(root) {
+                Err(TreeError::Busy { .. }) if tried < PATIENT_TRIES => {
+                    tried += 1;
+                    std::thread::sleep(PAUSE * tried);
+                }
+                frozen => return frozen,
+            }
+        }
+    }
+
+    /// The same for a tree that copies are to be made of. Of a large one they stand on the tree itself, and then it
+    /// is waited until whatever is changed later can be told.
+    pub fn freeze_for_copies(&self, root: &Path) -> Result<Frozen, TreeError> {
+        let mut frozen = self.freeze_patiently(root)?;
+        for _ in 0..SETTLES {
+            if frozen.looks.is_small() || frozen.looks.is_settled() {
+                break;
+            }
+            std::thread::sleep(SETTLED);
+            frozen = self.freeze_patiently(root)?;
+        }
+        Ok(frozen)
+    }
+
+    /// Whether what lies at the root is the tree that was frozen, and was so all the time. What cannot be looked at
+    /// is not.
+    pub fn is_as_frozen(&self, frozen: &Frozen) -> bool {
+        let now = self.freeze(&frozen.root);
+        let is_known = frozen.is_there && frozen.looks.is_settled();
+        is_known && now.is_ok_and(|now| !frozen.was_changed_until(&now))
     }
 
     /// Returns when every content that was kept before is durable.
@@ -186,6 +255,6 @@ pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
 }
 
 fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    make_private_directory(path.parent().unwrap_or(path))?;
     stats.save(path, objects)
 }

@@ -1,5 +1,6 @@
 //! Isolated copies of a tree, one for each work item.
 
+mod base;
 mod overlay;
 mod place;
 mod whole;
@@ -15,10 +16,11 @@ use super::checkpoints::{Checkpoints, Frozen};
 use super::content::{Read, Reader};
 use super::error::TreeError;
 use super::isolation::Isolation;
-use super::namespace::failed;
+use super::namespace::{failed, knows_everybody};
 use super::pass::{Extent, Pass, PassFault, Passed};
-use super::removal::remove_tree;
 use super::stat_cache::StatCache;
+use crate::work::files::make_private_directory;
+use base::Base;
 pub(super) use place::OwnPlace;
 
 /// Where the copy itself lies.
@@ -29,12 +31,16 @@ const SETTLED: Duration = Duration::from_millis(30);
 const GIT_PATHS_MAX: usize = 100;
 /// Says since which start of the machine a copy is there.
 const BOOT: &str = "boot";
+/// Says that a copy stands on what was frozen and not on the tree itself.
+const APART: &str = "apart";
 
 /// The copies that one process makes, in a directory of its own. It is removed with this, unless they are to stay.
 #[derive(Debug)]
 pub struct Copies {
     place: OwnPlace,
     isolation: Isolation,
+    /// Held while that is made on which copies stand.
+    making: Mutex<()>,
 }
 
 impl Copies {
@@ -63,11 +69,12 @@ impl Copies {
         isolation: Isolation,
         needed: &dyn Fn(&str) -> bool,
     ) -> Result<Self, TreeError> {
-        fs::create_dir_all(all).map_err(TreeError::unmade(all))?;
+        make_private_directory(all).map_err(TreeError::unmade(all))?;
         place::remove_leftovers(all, needed).map_err(TreeError::unmade(all))?;
         Ok(Self {
             place: OwnPlace::make(all, &place::plain(name))?,
             isolation,
+            making: Mutex::default(),
         })
     }
 
@@ -75,37 +82,107 @@ impl Copies {
         self.isolation
     }
 
-    /// Makes a copy of the tree as it was frozen.
+    /// Makes a copy of the tree as it was frozen. An overlay of a large tree stands on the tree itself, if that could
+    /// be told from a later one: [`TreeCopy::is_live`] then, and whoever relies on it asks
+    /// [`Checkpoints::is_as_frozen`].
     pub fn make(
         &self,
         checkpoints: &Checkpoints,
         frozen: &Frozen,
         name: &str,
     ) -> Result<TreeCopy, TreeError> {
+        let copy = match self.can_be_live(frozen) {
+            false => self.make_apart(checkpoints, frozen, name),
+            true => self.make_on(Below::Tree, checkpoints, frozen, name),
+        };
+        match copy {
+            // A device cannot be made again, and the tree itself has it.
+            Err(TreeError::Device { .. }) if self.isolation == Isolation::Overlay => {
+                self.make_on(Below::Tree, checkpoints, frozen, name)
+            }
+            copy => copy,
+        }
+    }
+
+    /// Makes a copy on which nobody else has any influence.
+    pub fn make_apart(
+        &self,
+        checkpoints: &Checkpoints,
+        frozen: &Frozen,
+        name: &str,
+    ) -> Result<TreeCopy, TreeError> {
+        self.make_on(
+            self.below(true, checkpoints, frozen)?,
+            checkpoints,
+            frozen,
+            name,
+        )
+    }
+
+    fn can_be_live(&self, frozen: &Frozen) -> bool {
+        let looks = &frozen.looks;
+        // An overlay cannot be written to at what belongs to others whom the process does not know.
+        let is_writable = looks.is_own() || knows_everybody();
+        frozen.is_there && looks.is_settled() && is_writable && !looks.is_small()
+    }
+
+    fn below(
+        &self,
+        apart: bool,
+        checkpoints: &Checkpoints,
+        frozen: &Frozen,
+    ) -> Result<Below, TreeError> {
+        if !apart || self.isolation != Isolation::Overlay {
+            return Ok(Below::Tree);
+        }
+        let _made_once = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = Base::of(self.place.path(), checkpoints, frozen)?;
+        Ok(Below::Base(base))
+    }
+
+    fn make_on(
+        &self,
+        below: Below,
+        checkpoints: &Checkpoints,
+        frozen: &Frozen,
+        name: &str,
+    ) -> Result<TreeCopy, TreeError> {
         let dir = self.place.path().join(place::plain(name));
-        remove_tree(&dir).map_err(TreeError::unmade(&dir))?;
-        let mut copy = self.empty(dir, frozen)?;
+        place::remove_copy(&dir).map_err(TreeError::unmade(&dir))?;
+        let mut copy = self.empty(dir, frozen, below)?;
         copy.fill(checkpoints, frozen)?;
+        let note = |name: &str, text: &[u8]| {
+            fs::write(copy.dir.join(name), text).map_err(TreeError::unmade(&copy.dir))
+        };
+        if !copy.is_live() {
+            note(APART, b"")?;
+        }
         if self.place.stays() {
-            fs::write(copy.dir.join(BOOT), place::boot()).map_err(TreeError::unmade(&copy.dir))?;
+            note(BOOT, &place::boot())?;
         }
         Ok(copy)
     }
 
     /// Takes up a copy that another process left, as it left it. Nothing where there is none, where the machine was
     /// started anew since, so that not all that was written may be there, or where copies are whole.
-    pub fn take_up(&self, frozen: &Frozen, name: &str) -> Result<Option<TreeCopy>, TreeError> {
+    pub fn take_up(
+        &self,
+        checkpoints: &Checkpoints,
+        frozen: &Frozen,
+        name: &str,
+    ) -> Result<Option<TreeCopy>, TreeError> {
         let dir = self.place.path().join(place::plain(name));
         let left_at = fs::read(dir.join(BOOT)).unwrap_or_default();
         if self.isolation != Isolation::Overlay || left_at.is_empty() || left_at != place::boot() {
             return Ok(None);
         }
-        let copy = self.empty(dir, frozen)?;
+        let below = self.below(dir.join(APART).exists(), checkpoints, frozen)?;
+        let mut copy = self.empty(dir, frozen, below)?;
         copy.mount(frozen)?;
         Ok(Some(copy))
     }
 
-    fn empty(&self, dir: PathBuf, frozen: &Frozen) -> Result<TreeCopy, TreeError> {
+    fn empty(&self, dir: PathBuf, frozen: &Frozen, below: Below) -> Result<TreeCopy, TreeError> {
         let merged = dir.join(MERGED);
         fs::create_dir_all(&merged).map_err(TreeError::unmade(&merged))?;
         Ok(TreeCopy {
@@ -113,6 +190,8 @@ impl Copies {
             base: frozen.tree.clone(),
             known: Mutex::new(StatCache::new(0, vec![])),
             stays: self.place.stays(),
+            below,
+            git: vec![],
             dir,
             merged,
         })
@@ -128,7 +207,16 @@ impl Copies {
 pub(super) fn try_mount_over(tree: &Path, dir: &Path) -> Result<(), String> {
     let merged = dir.join(MERGED);
     fs::create_dir_all(&merged).map_err(failed("make a directory"))?;
-    overlay::mount_over(tree, dir, &merged)
+    overlay::mount_over(&[tree.to_owned()], dir, &merged)
+}
+
+/// What an overlay lies over.
+#[derive(Clone, Debug)]
+enum Below {
+    /// The tree itself.
+    Tree,
+    /// The tree as it was frozen.
+    Base(Base),
 }
 
 /// What a work item has instead of the tree. It is removed when it is dropped, unless it is to stay.
@@ -142,6 +230,9 @@ pub struct TreeCopy {
     /// The files that are known already.
     known: Mutex<StatCache>,
     stays: bool,
+    below: Below,
+    /// What git keeps and is mounted by itself.
+    git: Vec<PathBuf>,
 }
 
 /// What became of a copy.
@@ -165,12 +256,38 @@ impl TreeCopy {
         Ok(())
     }
 
-    fn mount(&self, frozen: &Frozen) -> Result<(), TreeError> {
-        let mounted = overlay::mount_over(&frozen.root, &self.dir, &self.merged);
-        mounted.map_err(|why| TreeError::NoCopy {
-            path: self.merged.clone(),
+    fn mount(&mut self, frozen: &Frozen) -> Result<(), TreeError> {
+        let no_copy = |path: &Path, why| TreeError::NoCopy {
+            path: path.to_owned(),
             why,
-        })
+        };
+        let base = match &self.below {
+            Below::Base(base) => base,
+            Below::Tree => {
+                let tree = [frozen.root.clone()];
+                let mounted = overlay::mount_over(&tree, &self.dir, &self.merged);
+                return mounted.map_err(|why| no_copy(&self.merged, why));
+            }
+        };
+        let mounted = overlay::mount_over(&base.layers(), &self.dir, &self.merged);
+        mounted.map_err(|why| no_copy(&self.merged, why))?;
+        self.git = base.git_directories(frozen);
+        for (number, path) in self.git.iter().enumerate() {
+            let (own, merged) = (self.git_dir(number), self.merged.join(path));
+            let mounted = overlay::mount_over(&[frozen.root.join(path)], &own, &merged);
+            mounted.map_err(|why| no_copy(&merged, why))?;
+        }
+        Ok(())
+    }
+
+    /// Where what is written to a mount of git's goes.
+    fn git_dir(&self, number: usize) -> PathBuf {
+        self.dir.join(format!("git-{number}"))
+    }
+
+    /// Whether the tree itself lies below it, and so whatever somebody changes there.
+    pub fn is_live(&self) -> bool {
+        self.isolation == Isolation::Overlay && matches!(self.below, Below::Tree)
     }
 
     /// Where the item works.
@@ -185,7 +302,7 @@ impl TreeCopy {
         let tree = passed.tree.map_err(refused)?;
         let changes = self.base.changes_to(&tree);
         if self.isolation == Isolation::Overlay {
-            let git = git_paths(&self.dir.join(overlay::UPPER), passed.git);
+            let git = self.changed_git(passed.git);
             return Ok(Changed { changes, git });
         }
         let (git, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_git);
@@ -194,6 +311,18 @@ impl TreeCopy {
             changes,
             git: git.take(GIT_PATHS_MAX).collect(),
         })
+    }
+
+    /// What was written at and below what is named `.git`, which was found in the upper directory or has its own.
+    fn changed_git(&self, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
+        let upper = self.dir.join(overlay::UPPER);
+        let found = found.into_iter().flat_map(TreePath::new);
+        let found = found.map(|path| (upper.join(as_path(&path)), path));
+        let mounted = self.git.iter().enumerate().filter_map(|(number, path)| {
+            let path = TreePath::new(path.as_os_str().as_encoded_bytes()).ok()?;
+            Some((self.git_dir(number).join(overlay::UPPER), path))
+        });
+        git_paths(found.chain(mounted).collect())
     }
 
     fn pass(&self) -> Result<Passed, TreeError> {
@@ -269,12 +398,10 @@ fn refused(fault: PassFault) -> TreeError {
     }
 }
 
-/// The files at and below what is named `.git` in the upper directory: whatever is there was changed.
-fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
-    let mut left: Vec<_> = found.into_iter().flat_map(TreePath::new).collect();
+/// The files at and below these places, which stand for paths: whatever is there was changed.
+fn git_paths(mut left: Vec<(PathBuf, TreePath)>) -> Vec<TreePath> {
     let mut paths = vec![];
-    while let Some(path) = left.pop() {
-        let full = upper.join(as_path(&path));
+    while let Some((full, path)) = left.pop() {
         let entries = match full.symlink_metadata().is_ok_and(|it| it.is_dir()) {
             true => fs::read_dir(&full).ok(),
             false => None,
@@ -283,7 +410,8 @@ fn git_paths(upper: &Path, found: Vec<Box<[u8]>>) -> Vec<TreePath> {
             None => paths.push(path),
             Some(entries) => left.extend(entries.flatten().filter_map(|entry| {
                 let name = entry.file_name();
-                TreePath::child(Some(&path), name.as_encoded_bytes()).ok()
+                let path = TreePath::child(Some(&path), name.as_encoded_bytes()).ok()?;
+                Some((entry.path(), path))
             })),
         }
         if paths.len() == GIT_PATHS_MAX {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoints::Checkpoints;
 use super::copies::{Copies, OwnPlace};
 use super::namespace::{enter_namespace, failed};
+use crate::work::watcher;
 
 /// The hidden words that start this program to try an overlay.
 const WORD: &str = "__work";
@@ -86,11 +87,15 @@ impl Isolations {
     }
 }
 
-/// Acts as the trial of an overlay if the arguments, the program's own name first, say so. A program calls this
-/// before it does anything else.
+/// Acts as the trial of an overlay, or as a [`Watcher`](crate::work::Watcher), if the arguments, the program's own name
+/// first, say so. A program calls this before it does anything else.
 pub fn enter(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
-    if args.next()? != WORD || args.next()? != PROBE {
+    let (word, what) = (args.next()?, args.next()?);
+    if [word.as_os_str(), what.as_os_str()] == watcher::WORDS {
+        return Some(watcher::answer());
+    }
+    if word != WORD || what != PROBE {
         return None;
     }
     let (root, copies) = (args.next()?, args.next()?);

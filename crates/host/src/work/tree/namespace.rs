@@ -42,6 +42,17 @@ fn enter_user_namespace() -> Result<(), String> {
     mapped
 }
 
+/// Whether this process sees every user and group of the machine as they are. Where it does not, an overlay cannot
+/// be written to at what belongs to others.
+pub(super) fn knows_everybody() -> bool {
+    let knows_all = |map: &str| {
+        let map = fs::read_to_string(map).unwrap_or_default();
+        let numbers: Vec<&str> = map.split_whitespace().collect();
+        numbers == ["0", "0", "4294967295"]
+    };
+    knows_all("/proc/self/uid_map") && knows_all("/proc/self/gid_map")
+}
+
 #[expect(
     deprecated,
     reason = "it is deprecated for its flag FILES alone, which is not used here"

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use bonded_kernel::Hash;
 
 use super::error::TreeError;
+use crate::work::files::make_private_directory;
 pub use content::Content;
 pub(super) use content::{PIECE_BYTES, read_piece};
 pub(super) use id::ObjectsId;
@@ -50,7 +51,7 @@ pub(super) struct Objects {
 impl Objects {
     /// Packs that a process left behind without a list are removed.
     pub(super) fn open(dir: &Path) -> Result<Self, TreeError> {
-        fs::create_dir_all(dir).map_err(TreeError::kept(dir))?;
+        make_private_directory(dir).map_err(TreeError::kept(dir))?;
         pack::remove_torn(dir).map_err(TreeError::kept(dir))?;
         Ok(Self {
             dir: dir.to_owned(),

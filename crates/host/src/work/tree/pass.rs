@@ -16,9 +16,11 @@ use std::thread::{Builder, available_parallelism};
 use bonded_kernel::work::{Child, Node, Tree};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
 
 use super::content::{Read, Reader};
 use super::error::TreeError;
+use super::looks::{Eye, Looking, Looks};
 use super::objects::Objects;
 use super::stamp::{Stamp, now_ns, see_open};
 use super::stat_cache::{Record, StatCache};
@@ -54,6 +56,8 @@ pub(super) struct Passed {
     pub(super) files_read: usize,
     /// What is named `.git` and was left out.
     pub(super) git: Vec<Box<[u8]>>,
+    /// Nothing where nobody asked for them.
+    pub(super) looks: Looks,
 }
 
 #[derive(Debug)]
@@ -66,6 +70,8 @@ pub(super) struct Pass<'a> {
     objects: Option<&'a Objects>,
     /// What the directory lies over, if it is the upper one of an overlay.
     over: Option<&'a Tree>,
+    /// With which looks are taken, if they are.
+    eye: Option<&'a Eye>,
 }
 
 impl<'a> Pass<'a> {
@@ -89,7 +95,16 @@ impl<'a> Pass<'a> {
             extent,
             objects,
             over: None,
+            eye: None,
         })
+    }
+
+    /// Takes the looks of the tree too.
+    pub(super) fn with_eye(self, eye: &'a Eye) -> Self {
+        Self {
+            eye: Some(eye),
+            ..self
+        }
     }
 
     /// Goes over the upper directory of an overlay: what the tree below it has and this does not hide is there too.
@@ -111,7 +126,7 @@ impl<'a> Pass<'a> {
         let queue = Queue::new(Pending::root(self.over.map(Tree::root)));
         let threads = self.threads();
         let worker = || {
-            let mut worker = Worker::new(self, cache, &queue, &tree);
+            let mut worker = Worker::new(self, cache, &queue, &tree, begun_ns);
             worker.run();
             worker.found
         };
@@ -131,6 +146,9 @@ impl<'a> Pass<'a> {
             tree: verdict.map(|()| tree.expect("the root is done when everything is")),
             fresh: settled(&found, begun_ns),
             files_read: found.iter().map(|found| found.files.len()).sum(),
+            looks: found
+                .iter()
+                .fold(Looks::default(), |all, it| all.and(it.looks)),
             git: found.into_iter().flat_map(|found| found.git).collect(),
         }
     }
@@ -191,6 +209,7 @@ pub(super) struct Found {
     directories: Vec<(Arc<Pending>, Stamp)>,
     files: Vec<FileRead>,
     git: Vec<Box<[u8]>>,
+    looks: Looks,
 }
 
 #[derive(Debug)]
@@ -225,6 +244,7 @@ struct Worker<'a> {
     tree: &'a Mutex<Option<Tree>>,
     reader: Reader<'a>,
     buffer: Vec<u8>,
+    looking: Option<Looking<'a>>,
     found: Found,
 }
 
@@ -234,8 +254,11 @@ impl<'a> Worker<'a> {
         cache: &'a StatCache,
         queue: &'a Queue,
         tree: &'a Mutex<Option<Tree>>,
+        begun_ns: i64,
     ) -> Self {
+        let own = (geteuid().as_raw(), getegid().as_raw());
         Self {
+            looking: pass.eye.map(|eye| Looking { eye, begun_ns, own }),
             pass,
             cache,
             near: 0,

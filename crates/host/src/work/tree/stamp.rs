@@ -29,6 +29,8 @@ pub(super) struct Seen {
     pub(super) stamp: Stamp,
     pub(super) is_mount: bool,
     pub(super) device: u64,
+    /// The user and the group.
+    pub(super) owner: (u32, u32),
     /// What a device stands for, as major and minor number.
     pub(super) stands_for: (u32, u32),
 }
@@ -76,6 +78,7 @@ impl From<Statx> for Seen {
             },
             is_mount: told.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
             device: (u64::from(told.stx_dev_major) << 32) | u64::from(told.stx_dev_minor),
+            owner: (told.stx_uid, told.stx_gid),
             stands_for: (told.stx_rdev_major, told.stx_rdev_minor),
         }
     }

@@ -106,7 +106,8 @@ fn link_faults(previous: Option<&Receipt>, receipt: &Receipt) -> Vec<ChainFaultK
         std::cmp::Ordering::Less => faults.push(ChainFaultKind::TimeNotRising),
     }
     let is_as_left = previous.outcome.tree_after == receipt.outcome.tree_before;
-    if is_as_left == receipt.tree_changed_outside {
+    let is_expected = !is_as_left || receipt.outcome.changed_meanwhile;
+    if is_expected != receipt.tree_changed_outside {
         faults.push(ChainFaultKind::TreeMismatch);
     }
     faults

@@ -83,7 +83,7 @@ struct Rule {
     otherwise: &'static str,
 }
 
-const OF_ALL: [Rule; 5] = [
+const OF_ALL: [Rule; 6] = [
     Rule {
         holds: |it| it.content_hash == it.outcome.deltas.content_hash(it.outcome.before_hash),
         otherwise: "content_hash is not that of the deltas",
@@ -103,6 +103,10 @@ const OF_ALL: [Rule; 5] = [
     Rule {
         holds: |it| it.previous_receipt_hash.is_none() == (it.chain_index == 0),
         otherwise: "only the first of a chain has none before it",
+    },
+    Rule {
+        holds: |it| it.tree_changed_outside || !it.outcome.changed_meanwhile,
+        otherwise: "the tree was changed meanwhile and yet not by anybody else",
     },
 ];
 

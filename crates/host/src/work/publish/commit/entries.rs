@@ -8,6 +8,7 @@ use bonded_kernel::work::{Change, Node, TreePath};
 use super::super::Contents;
 use super::super::git::{Git, argument, one_line};
 use super::CommitError;
+use super::filters::OwnFilters;
 
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";
@@ -30,6 +31,7 @@ impl Entries {
     /// `git` has an index of what HEAD holds. Objects are written; they are the commit's.
     pub(super) fn of(
         git: Git<'_>,
+        filters: &OwnFilters,
         changes: &[Change],
         contents: &dyn Contents,
     ) -> Result<Self, CommitError> {
@@ -39,7 +41,8 @@ impl Entries {
         let prefix = prefix.strip_suffix(b"\n").unwrap_or(&prefix);
         let tracked = Tracked::read(git)?;
         let (kept, mut left_out) = tracked.split(git, changes);
-        let ignored = ignored(git, &kept)?;
+        let mut unwanted = ignored(git, &kept)?;
+        unwanted.extend(filters.needed_for(git, &kept)?);
         let keeps_modes = keeps_modes(git)?;
         let none = "0".repeat(
             one_line(
@@ -55,7 +58,7 @@ impl Entries {
                 Some(Node::Directory { .. } | Node::Special { .. }) | None => {
                     gone.extend_from_slice(&line("0", &none, prefix, path));
                 }
-                Some(_) if ignored.contains(&change.path) => left_out.push(change.path.clone()),
+                Some(_) if unwanted.contains(&change.path) => left_out.push(change.path.clone()),
                 Some(node) => {
                     let object = object(git, &change.path, node, contents)?;
                     let mode = mode(node, tracked.modes.get(&change.path), keeps_modes);

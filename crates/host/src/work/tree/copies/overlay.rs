@@ -1,8 +1,9 @@
-//! A copy that holds only what differs: an overlay over the tree.
+//! A copy that holds only what differs: an overlay over the tree as it was frozen, or over the tree itself.
 //!
-//! What a person changes in the tree meanwhile may be seen in the copy, because the tree itself lies below it. The
-//! changes of the copy are told from its upper directory alone, so it is never taken for the item's. A directory of
-//! the tree cannot be renamed in a copy, as on any overlay: programs copy it instead.
+//! Where the tree itself lies below it, what a person changes there meanwhile may be seen in the copy; whoever relies
+//! on the copy asks whether it was. The changes of the copy are told from its upper directory alone, so that is never
+//! taken for the item's. A directory of the tree cannot be renamed in a copy, as on any overlay: programs copy it
+//! instead.
 
 use std::ffi::CString;
 use std::fs;
@@ -19,9 +20,9 @@ use crate::work::tree::removal::remove_tree;
 pub(super) const UPPER: &str = "upper";
 pub(super) const WORK: &str = "work";
 
-/// Mounts an overlay of the tree at `merged`; what is written goes into `dir`. What an earlier mount has put there
-/// is seen again.
-pub(super) fn mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), String> {
+/// Mounts an overlay of directories, the upper one first, at `merged`; what is written goes into `dir`. What an earlier
+/// mount has put there is seen again.
+pub(super) fn mount_over(below: &[PathBuf], dir: &Path, merged: &Path) -> Result<(), String> {
     let made = |name: &str| -> Result<PathBuf, String> {
         let path = dir.join(name);
         fs::create_dir_all(&path).map_err(failed(&format!("make {}", path.display())))?;
@@ -30,13 +31,17 @@ pub(super) fn mount_over(tree: &Path, dir: &Path, merged: &Path) -> Result<(), S
     // What a mount that ended with its process notes there would forbid the next one.
     let work = dir.join(WORK);
     remove_tree(&work).map_err(failed(&format!("clear {}", work.display())))?;
-    let lower = opened(tree)?;
+    let lower: Vec<OwnedFd> = below
+        .iter()
+        .map(|it| opened(it))
+        .collect::<Result<_, _>>()?;
     let (upper, work) = (opened(&made(UPPER)?)?, opened(&made(WORK)?)?);
     // Named by number: a path may be too long or hold what means something between options.
     let place = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let lower_places: Vec<String> = lower.iter().map(place).collect();
     let options = format!(
         "lowerdir={},upperdir={},workdir={},userxattr",
-        place(&lower),
+        lower_places.join(":"),
         place(&upper),
         place(&work)
     );

@@ -9,6 +9,7 @@ use bonded_kernel::Hash;
 use rustix::fs::{FlockOperation, flock};
 
 use super::{MERGED, overlay};
+use crate::work::files::make_private_directory;
 use crate::work::tree::error::TreeError;
 use crate::work::tree::removal::remove_tree;
 
@@ -25,7 +26,7 @@ impl OwnPlace {
     pub(in crate::work::tree) fn make(all: &Path, name: &str) -> Result<Self, TreeError> {
         let path = all.join(name);
         loop {
-            fs::create_dir_all(&path).map_err(TreeError::unmade(&path))?;
+            make_private_directory(&path).map_err(TreeError::unmade(&path))?;
             if let Some(lock) = locked(&path).map_err(TreeError::unmade(&path))? {
                 let path = path.canonicalize().map_err(TreeError::unmade(&path))?;
                 return Ok(Self {

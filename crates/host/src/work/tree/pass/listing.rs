@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::pending::{Pending, part_done};
 use super::{Batch, Extent, Job, PassFault, Worker, overlay};
-use crate::work::tree::stamp::{Stamp, see, see_open};
+use crate::work::tree::stamp::{Seen, Stamp, see, see_open};
 
 /// For a good many names at once.
 pub(super) const BUFFER_BYTES: usize = 32 * 1024;
@@ -39,6 +39,7 @@ impl Worker<'_> {
         let open = self.pass.open_directory(&dir.path)?;
         let seen = see_open(&open).map_err(|errno| self.pass.fault(&dir.path, errno))?;
         dir.set_mode(seen.stamp.permissions());
+        self.look(&dir.path, b"", &seen);
         self.found.directories.push((dir.clone(), seen.stamp));
         let over = dir.over.as_deref().filter(|_| !overlay::is_opaque(&open));
         let mut listed = self.names(dir, &open, over)?;
@@ -108,6 +109,12 @@ impl Worker<'_> {
         Ok(listed)
     }
 
+    fn look(&mut self, dir: &[u8], name: &[u8], seen: &Seen) {
+        if let Some(looking) = &self.looking {
+            self.found.looks.add(looking, dir, name, seen);
+        }
+    }
+
     fn look_at(
         &mut self,
         dir: &Arc<Pending>,
@@ -120,6 +127,9 @@ impl Worker<'_> {
         let seen = see(open, name).map_err(fault)?;
         if seen.is_mount {
             return Err(fault(Errno::XDEV));
+        }
+        if seen.stamp.kind() != FileType::Directory {
+            self.look(&dir.path, name.to_bytes(), &seen);
         }
         let stamp = seen.stamp;
         let node = match stamp.kind() {

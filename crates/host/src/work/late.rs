@@ -1,0 +1,56 @@
+//! What was written to files after an item had replaced them, by somebody who had them open.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bonded_kernel::work::TreePath;
+
+use super::files::{PRIVATE_FILE, make_private_directory};
+use super::publish::Replaced;
+
+/// Who saves without replacing the file has opened it a moment before.
+const A_MOMENT: Duration = Duration::from_millis(20);
+
+/// Words of somebody that are not in the tree, and where they are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Late {
+    pub path: TreePath,
+    pub kept: PathBuf,
+}
+
+/// Keeps what was written to replaced files, in a directory. Called when nothing more is published.
+pub(super) fn keep_late(replaced: &[Replaced], dir: &Path) -> io::Result<Vec<Late>> {
+    if replaced.is_empty() {
+        return Ok(vec![]);
+    }
+    std::thread::sleep(A_MOMENT);
+    let mut late = vec![];
+    for it in replaced {
+        if let Some(written) = it.written()? {
+            let kept = keep(written, &it.path, dir)?;
+            let path = it.path.clone();
+            late.push(Late { path, kept });
+        }
+    }
+    Ok(late)
+}
+
+fn keep(mut written: &File, path: &TreePath, dir: &Path) -> io::Result<PathBuf> {
+    make_private_directory(dir)?;
+    let name = path.names().next_back().unwrap_or_default();
+    let name = String::from_utf8_lossy(name);
+    let kept = dir.join(format!("{}-{name}", uuid::Uuid::new_v4()));
+    let mut options = fs::OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE_FILE)
+        .open(&kept)?;
+    io::Seek::rewind(&mut written)?;
+    io::copy(&mut written, &mut file)?;
+    file.sync_all()?;
+    Ok(kept)
+}
