@@ -116,19 +116,13 @@ async fn command(
 
 /// Help and version are answers; everything else is a mistake in the arguments.
 fn usage(error: &clap::Error) -> ExitCode {
-    let text = error.render().ansi().to_string();
-    let plain = error.render().to_string();
+    let text = error.render().to_string();
     if error.use_stderr() {
-        let text = if output::stderr_is_terminal() {
-            text
-        } else {
-            plain
-        };
         let code = format!("error[{}]:", Code::Usage.name());
         output::stderr(&text.trim_end().replacen("error:", &code, 1));
         ExitCode::from(Code::Usage.exit_code())
     } else {
-        output::stdout(plain.trim_end());
+        output::stdout(text.trim_end());
         ExitCode::SUCCESS
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum Code {
     IdTaken,
     NoSuchTurn,
     NothingWaits,
+    OtherCall,
+    LookFirst,
     NoPrice,
     UnknownPlan,
     BadPlan,
@@ -60,7 +62,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 43] = [
+    pub(crate) const ALL: [Self; 45] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -72,6 +74,8 @@ impl Code {
         Self::IdTaken,
         Self::NoSuchTurn,
         Self::NothingWaits,
+        Self::OtherCall,
+        Self::LookFirst,
         Self::NoPrice,
         Self::UnknownPlan,
         Self::BadPlan,
@@ -129,6 +133,8 @@ impl Code {
             Self::IdTaken => page!("id-taken", 4),
             Self::NoSuchTurn => page!("no-such-turn", 4),
             Self::NothingWaits => page!("nothing-waits", 4),
+            Self::OtherCall => page!("other-call", 4),
+            Self::LookFirst => page!("look-first", 4),
             Self::NoPrice => page!("no-price", 4),
             Self::UnknownPlan => page!("unknown-plan", 4),
             Self::BadPlan => page!("bad-plan", 4),

@@ -4,7 +4,7 @@
 //! the next one begins a new line, so that its account is written again, whole.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,7 @@ use bonded_host::accounting::{AccountKind, Booked};
 use bonded_kernel::Hash;
 use serde::Deserialize;
 
+use crate::private;
 use crate::render::result::account_value;
 
 pub(crate) struct Ledger {
@@ -45,7 +46,7 @@ impl Ledger {
     /// Opens the ledger and makes it where it is missing: what cannot be booked shall not begin.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            std::fs::create_dir_all(dir)?;
+            private::make_dir(dir)?;
         }
         let ledger = Self {
             path: path.to_owned(),
@@ -85,8 +86,7 @@ impl Ledger {
 
     /// The file, ours alone until it is dropped. It is opened each time: somebody may have moved it away.
     fn file(&self) -> io::Result<File> {
-        let mut how = OpenOptions::new();
-        let file = how.read(true).append(true).create(true).open(&self.path)?;
+        let file = private::open_to_append(&self.path)?;
         match file.lock() {
             // Where nothing can be locked, only one process can be written by.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(file),

@@ -14,6 +14,7 @@ mod loopback;
 mod mcp;
 mod options;
 mod output;
+mod private;
 mod refused;
 mod render;
 mod serve;

@@ -1,11 +1,19 @@
-//! The two streams. A reader that went away is no error: the run goes on and its log is kept.
+//! The two streams, and the only place that writes to them. A reader that went away is no error: the run goes on and
+//! its log is kept.
+//!
+//! Whatever is shown may hold what others wrote: a model, a tool, a server, a file's name. So nothing that drives a
+//! terminal gets through to one, whoever wrote it: this program itself uses none.
 
-use std::io::{self, IsTerminal as _, Write as _};
+mod letters;
+
+use std::borrow::Cow;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 
 use bonded_host::Secrets;
 
 use crate::stderr_writer;
+pub(crate) use letters::{harmless, written_out};
 
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
@@ -17,7 +25,7 @@ pub(crate) fn mask_with(secrets: &Arc<Secrets>) {
 }
 
 /// A line as it may be shown.
-pub(crate) fn masked(line: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn masked(line: &str) -> Cow<'_, str> {
     match SECRETS.get() {
         // The mask is taken, not lent: it must not be held while a slow reader is waited for.
         Some(secrets) => secrets.mask().text(line).into_owned().into(),
@@ -25,18 +33,27 @@ pub(crate) fn masked(line: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Writes a line to stdout: answers and data only.
+/// A line as it may reach a terminal.
+pub(crate) fn for_terminal(line: &str) -> String {
+    harmless(&masked(line)).into_owned()
+}
+
+/// Writes a line to stdout: answers and data only. What goes to a file or another program goes there as it is.
 pub(crate) fn stdout(line: &str) {
-    let line = masked(line);
+    let masked = masked(line);
     let mut stream = io::stdout().lock();
+    let line = match stream.is_terminal() {
+        true => harmless(&masked),
+        false => masked,
+    };
     // A closed pipe means that nobody reads any more.
     let _unread = writeln!(stream, "{line}").and_then(|()| stream.flush());
 }
 
-/// Writes a line to stderr: everything else.
+/// Writes a line to stderr: everything else. People read it, now or later.
 pub(crate) fn stderr(line: &str) {
     // A server has nobody wait for whoever reads.
-    let Some(line) = stderr_writer::take(masked(line).into_owned()) else {
+    let Some(line) = stderr_writer::take(for_terminal(line)) else {
         return;
     };
     let mut stream = io::stderr().lock();
@@ -45,4 +62,20 @@ pub(crate) fn stderr(line: &str) {
 
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
+}
+
+/// Asks a person, if one is there: a terminal to be asked at, and one to answer at. `None` where nobody is.
+pub(crate) fn ask(question: &str) -> Option<String> {
+    if !stderr_is_terminal() || !io::stdin().is_terminal() {
+        return None;
+    }
+    let question = for_terminal(question);
+    let mut stream = io::stderr().lock();
+    write!(stream, "{question} ")
+        .and_then(|()| stream.flush())
+        .ok()?;
+    drop(stream);
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).ok()?;
+    Some(answer.trim().to_owned())
 }

@@ -10,8 +10,8 @@ use bonded_state::{Store, StoreError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::output;
 use crate::render::result;
+use crate::{output, private};
 
 /// Writes the snapshot of a run. The run itself is safe in the store, so a snapshot that cannot be written
 /// is a warning.
@@ -37,7 +37,7 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
 
 /// A reader finds the whole file or none.
 fn replace(text: &str, dir: &Path, file: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(dir)?;
+    private::make_dir(dir)?;
     let mut packed = GzEncoder::new(
         tempfile::NamedTempFile::new_in(dir)?,
         Compression::default(),

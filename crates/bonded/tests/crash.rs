@@ -4,6 +4,7 @@
 //! `BONDED_CRASH_KILLS` says how often to kill, `BONDED_CRASH_SEED` which moments to choose.
 
 #[path = "cli/place.rs"]
+#[expect(dead_code, reason = "no person is asked there")]
 mod place;
 #[path = "work_crash/rng.rs"]
 #[expect(dead_code, reason = "nothing but moments is drawn here")]

@@ -140,6 +140,9 @@ impl Bookkeeper {
                 SkipReason::Untrusted => {
                     self.without_execution(entry, *call, Some("denied_by_policy"))
                 }
+                SkipReason::SecretNotKept => {
+                    self.without_execution(entry, *call, Some("secret_not_kept"))
+                }
                 SkipReason::AfterTheEnd => vec![],
             },
             Event::CallReviewed(reviewed) if reviewed.verdict != Verdict::Approved => {

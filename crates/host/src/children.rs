@@ -168,6 +168,15 @@ impl Host {
             .goal(caller, agent, invocation.arguments())
             .map_err(|error| error.to_string())?;
         let id = child_id(&invocation.key());
+        if !invocation.is_as_written() {
+            // It began while the arguments were known, or it cannot begin.
+            let begun = self
+                .store
+                .head(&id)
+                .await
+                .map_err(|error| error.to_string())?;
+            begun.ok_or("not executed: the arguments held a secret, which is not kept")?;
+        }
         // An agent that calls an agent is a future inside itself.
         let run = Box::pin(self.run_as(id, goal, cancel));
         run.await.map_err(|error| error.to_string())

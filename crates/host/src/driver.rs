@@ -1,5 +1,6 @@
 //! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
 
+mod asked;
 mod memory;
 mod withheld;
 
@@ -8,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Effect, Input, Invocation, Run, Step, ToolOutput};
+use bonded_kernel::{self as kernel, Effect, Input, Invocation, Mask, Run, Step, ToolOutput};
 use bonded_state::StoreError;
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
@@ -20,6 +21,7 @@ use crate::error::HostError;
 use crate::host::Host;
 use crate::live::Telling;
 use crate::long_work::off_the_runtime;
+pub(crate) use asked::Asked;
 pub(crate) use memory::MemoryLink;
 
 /// How often a step that was not committed is offered to the store again.
@@ -39,6 +41,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) cancel: CancellationToken,
     pub(crate) counter: Counter,
     pub(crate) memory: MemoryLink,
+    /// What was asked, where the log does not keep it as it was.
+    pub(crate) asked: Option<Asked>,
 }
 
 /// Why waiting for an effect ended.
@@ -179,32 +183,52 @@ impl Driver<'_> {
         })
     }
 
+    /// What hides secrets from what this run keeps and shows.
+    fn mask(&self) -> Arc<Mask> {
+        self.host.secrets.mask_of(self.run.config())
+    }
+
     async fn ask(&self, turn: u32, attempt: u32) -> Input {
-        let Some(request) = kernel::request(&self.run) else {
+        let Some(mut request) = kernel::request(&self.run) else {
             return Input::Woke;
         };
+        let (messages, system);
+        if let Some(asked) = &self.asked {
+            messages = asked.messages(request.messages);
+            request.messages = &messages;
+            system = asked.system(request.system);
+            request.system = system.as_deref().unwrap_or(request.system);
+        }
         let transport = &self.host.transport;
         // What the log does not keep is shown to nobody else either.
         let live = self.host.live.as_ref().filter(|_| self.run.keeps_text());
         let sending = match live {
             None => transport.send(&request),
             Some(sink) => {
-                let mask = self.host.secrets.mask();
+                let mask = self.mask();
                 let live = Telling::new(sink.clone(), mask, &self.run, turn, attempt);
                 transport.send_live(&request, live)
             }
         };
         match sending.await {
-            Ok(mut reply) => {
-                self.host.secrets.mask().reply(&mut reply);
-                Input::Reply {
-                    turn,
-                    attempt,
-                    reply: Box::new(reply),
+            Ok(reply) => {
+                let (reply, mask) = (Box::new(reply), self.mask());
+                match mask.finds_in(&reply) {
+                    false => Input::Reply {
+                        turn,
+                        attempt,
+                        reply,
+                    },
+                    true => Input::SecretReply {
+                        turn,
+                        attempt,
+                        reply,
+                        mask,
+                    },
                 }
             }
             Err(mut failure) => {
-                self.host.secrets.mask().failure(&mut failure);
+                self.mask().failure(&mut failure);
                 if !self.run.keeps_text() {
                     withheld::withhold(&mut failure);
                 }
@@ -227,7 +251,11 @@ impl Driver<'_> {
                 output: Box::new(output?),
             },
             Err(panic) => Input::Panicked {
-                message: format!("tool {:?}: {}", invocation.tool(), panic_message(&*panic)),
+                message: self.mask().owned(format!(
+                    "tool {:?}: {}",
+                    invocation.tool(),
+                    panic_message(&*panic)
+                )),
             },
         })
     }
@@ -241,10 +269,11 @@ impl Driver<'_> {
                 Box::pin(called).await?
             }
             None => {
-                let mask = self.host.secrets.mask();
-                let mut output = self.registry.invoke(invocation, &mask).await;
+                let mut output = self.registry.invoke(invocation, &self.mask()).await;
                 // A server's token may have been renewed meanwhile.
-                output.text = self.host.secrets.mask().owned(output.text);
+                let mask = self.mask();
+                output.text = mask.owned(output.text);
+                output.original = output.original.map(|text| mask.owned(text));
                 output
             }
         };

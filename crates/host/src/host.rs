@@ -1,6 +1,5 @@
 //! The host: starts, resumes, cancels and forks runs.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -20,7 +19,7 @@ use crate::agent::AgentError;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
 use crate::counter::Counter;
-use crate::driver::{Driver, MemoryLink, panic_message};
+use crate::driver::{Asked, Driver, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
@@ -156,15 +155,9 @@ impl Host {
         if self.store.head(&id).await?.is_none() {
             return self.run(id, goal, cancel).await;
         }
-        let text = self.masked(goal.text);
+        let mask = self.secrets.mask_of(&goal.config);
+        let (text, _) = Asked::new(goal.text, goal.system, &mask).kept();
         self.go_on(&id, Some(&text), cancel).await
-    }
-
-    pub(crate) fn masked(&self, text: Text) -> Text {
-        match self.secrets.mask().text(&text) {
-            Cow::Owned(masked) => masked.into(),
-            Cow::Borrowed(_) => text,
-        }
     }
 
     /// Starts a run under a new id and drives it to its end.
@@ -189,7 +182,9 @@ impl Host {
     ) -> BoxFuture<'a, Result<Run, HostError>> {
         let counter = Counter::of(&goal.config);
         let catalog = registry.catalog().clone();
-        let (text, system) = (self.masked(goal.text), self.masked(goal.system));
+        let mask = self.secrets.mask_of(&goal.config);
+        let asked = Asked::new(goal.text, goal.system, &mask);
+        let (text, system) = asked.kept();
         let mut started = RunStarted::new(text, system, goal.config, catalog);
         started.counted = counter.seed(&started, registry.catalog());
         let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
@@ -200,6 +195,7 @@ impl Host {
             cancel,
             counter,
             memory: MemoryLink::default(),
+            asked: asked.unless_kept(),
         };
         Box::pin(driver.drive(step))
     }
@@ -252,6 +248,7 @@ impl Host {
             cancel,
             counter,
             memory: MemoryLink::default(),
+            asked: None,
         };
         Box::pin(driver.drive(step))
     }
@@ -279,7 +276,7 @@ impl Host {
         match AssertUnwindSafe(driving).catch_unwind().await {
             Ok(result) => result,
             Err(panic) => {
-                let message = panic_message(&*panic);
+                let message = self.secrets.mask().owned(panic_message(&*panic));
                 let input = || Input::Panicked {
                     message: message.clone(),
                 };

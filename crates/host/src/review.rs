@@ -55,18 +55,20 @@ impl Host {
         verdict: Verdict,
         by: &str,
     ) -> Result<Reviewed, HostError> {
-        let verdict = match verdict {
-            Verdict::Approved => Verdict::Approved,
-            Verdict::Denied { reason } => Verdict::Denied {
-                reason: self.masked(reason),
-            },
-        };
         loop {
             let mut run = self.load(&waiting.run).await?;
+            let mask = self.secrets.mask_of(run.config());
+            let verdict = match &verdict {
+                Verdict::Approved => Verdict::Approved,
+                Verdict::Denied { reason } => Verdict::Denied {
+                    reason: mask.text(reason).into(),
+                },
+            };
             let input = Input::Reviewed {
                 turn: waiting.call.turn,
                 call: waiting.call.call,
-                verdict: verdict.clone(),
+                digest: Some(waiting.call.digest),
+                verdict,
                 by: by.to_owned(),
             };
             let step = kernel::step(&mut run, self.clock.now(), input);

@@ -119,7 +119,7 @@ fn describe(entry: &Entry) -> String {
 /// What must have come in for the log to go on with these entries.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
-    if let Some(reply) = withheld_reply(&rest[0].event) {
+    if let Some(reply) = withheld_reply(rest) {
         return Input::Recorded {
             turn,
             attempt,
@@ -177,6 +177,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         Event::CallReviewed(reviewed) => Input::Reviewed {
             turn,
             call: reviewed.call,
+            digest: reviewed.digest,
             verdict: reviewed.verdict.clone(),
             by: reviewed.by.to_string(),
         },
@@ -195,9 +196,9 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     }
 }
 
-/// A reply that the log does not keep, as far as it does.
-fn withheld_reply(event: &Event) -> Option<RecordedReply> {
-    let (answer, calls, rejected) = match event {
+/// A reply that the log does not keep as it was, as far as it does.
+fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
+    let (answer, calls, rejected) = match &rest.first()?.event {
         Event::DecisionMade(decision) => (&decision.answer, &decision.calls, None),
         Event::ReplyRejected {
             reason,
@@ -206,11 +207,16 @@ fn withheld_reply(event: &Event) -> Option<RecordedReply> {
         } => (&**answer, calls, Some(*reason)),
         _ => return None,
     };
-    answer.withheld?;
+    if answer.withheld.is_none() && !answer.masked {
+        return None;
+    }
+    let later = rest.iter().skip(1).map(|entry| &entry.event);
+    let repairs = later.take_while(|event| matches!(event, Event::CallRepaired { .. }));
     Some(RecordedReply {
         answer: answer.clone(),
         calls: calls.clone(),
         rejected,
+        repairs: repairs.cloned().collect(),
     })
 }
 

@@ -276,6 +276,7 @@ impl<'a> Calls<'a> {
             original_tool: (written != checked.tool).then_some(written),
             tool: checked.tool,
             arguments: checked.arguments,
+            masked: false,
             refused: checked.refused,
             tag,
             member,

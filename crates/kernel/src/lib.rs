@@ -75,7 +75,7 @@ pub use event::{
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use looping::{LoopAudit, LoopConfig, PAGING_BYTES};
-pub use mask::Mask;
+pub use mask::{Found, Mask};
 pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
 };

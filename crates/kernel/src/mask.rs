@@ -1,55 +1,78 @@
 //! Secrets that must not be written anywhere: found in a text, and their names put in their place.
 
+mod forms;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 
 use crate::model::{Failure, Reply};
 
-/// Replaces secrets in texts. It finds a secret as it is, and as it looks in JSON, in a URL and in base64;
-/// what somebody hides on purpose it cannot find.
+/// Where a secret is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Found {
+    /// Everywhere, also inside of a longer word: nobody writes such a value by chance.
+    Anywhere,
+    /// As a whole token: neither a letter nor a digit stands beside it.
+    AsToken,
+}
+
+/// Replaces secrets in texts. It finds a secret as it is, and as it looks in JSON, in a URL, in hexadecimal digits
+/// and in base64; what somebody hides on purpose it cannot find.
 #[derive(Clone, Default)]
 pub struct Mask {
-    finder: Option<AhoCorasick>,
+    anywhere: Finder,
+    as_token: Finder,
+}
+
+/// Values that are looked for, and what each is replaced by.
+#[derive(Clone, Default)]
+struct Finder {
+    automaton: Option<AhoCorasick>,
     patterns: Vec<String>,
-    /// What each pattern of the finder is replaced by.
     shown: Vec<String>,
 }
 
 impl Mask {
-    /// `secrets` are values with the names that are shown instead of them.
+    /// `secrets` are values with the names that are shown instead of them, wherever they stand.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut patterns = BTreeMap::new();
-        for (value, name) in secrets {
+        let secrets = secrets.into_iter();
+        Self::of(secrets.map(|(value, name)| (value, name, Found::Anywhere)))
+    }
+
+    /// The same, where each says in which places it counts.
+    pub fn of<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str, Found)>) -> Self {
+        let mut anywhere = BTreeMap::new();
+        let mut as_token = BTreeMap::new();
+        for (value, name, found) in secrets {
             let shown = format!("[secret {}]", printable(name));
-            for form in forms(value) {
+            let (patterns, forms) = match found {
+                Found::Anywhere => (&mut anywhere, forms::every(value)),
+                Found::AsToken => (&mut as_token, forms::plain(value)),
+            };
+            for form in forms {
                 patterns.entry(form).or_insert_with(|| shown.clone());
             }
         }
-        // Where one secret begins another, the longer one is meant.
-        let finder = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(patterns.keys())
-            .ok()
-            .filter(|_| !patterns.is_empty());
         Self {
-            finder,
-            shown: patterns.values().cloned().collect(),
-            patterns: patterns.into_keys().collect(),
+            anywhere: Finder::new(anywhere),
+            as_token: Finder::new(as_token),
         }
+    }
+
+    /// Whether a text holds a secret.
+    pub fn finds(&self, text: &str) -> bool {
+        self.anywhere.find(text, 0, |_, _, _| true).is_some()
+            || self.as_token.find(text, 0, is_token).is_some()
     }
 
     /// The text without secrets; the text itself where it has none.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.finder {
-            Some(finder) if finder.is_match(text) => {
-                Cow::Owned(finder.replace_all(text, &self.shown))
-            }
-            _ => Cow::Borrowed(text),
+        match self.anywhere.replace(text, |_, _, _| true) {
+            Cow::Borrowed(text) => self.as_token.replace(text, is_token),
+            Cow::Owned(text) => Cow::Owned(self.as_token.replace(&text, is_token).into_owned()),
         }
     }
 
@@ -69,35 +92,120 @@ impl Mask {
             let mut at_the_end = beginnings.filter(|begun| text.ends_with(begun));
             at_the_end.next().map_or(0, str::len)
         };
-        self.patterns.iter().map(begun).max().unwrap_or(0)
+        let patterns = self.anywhere.patterns.iter();
+        let patterns = patterns.chain(&self.as_token.patterns);
+        patterns.map(begun).max().unwrap_or(0)
     }
 
-    /// What a provider wants back as it gave it (`signed`) is left alone: changed, it would be refused.
-    pub fn reply(&self, reply: &mut Reply) {
-        let calls = reply.calls.iter_mut().map(|call| &mut call.arguments);
-        for text in [&mut reply.text, &mut reply.reasoning]
+    /// Whether anything that a provider answered holds a secret.
+    pub fn finds_in(&self, reply: &Reply) -> bool {
+        let calls = reply.calls.iter();
+        let calls = calls.flat_map(|it| [&it.id, &it.tool, &it.arguments]);
+        let told = [
+            &reply.signed,
+            &reply.stop_reason,
+            &reply.model,
+            &reply.provider,
+            &reply.request_id,
+        ];
+        let mut texts = [&reply.text, &reply.reasoning]
             .into_iter()
             .chain(calls)
-        {
-            self.in_place(text);
-        }
+            .chain(told.into_iter().flatten());
+        texts.any(|text| self.finds(text))
     }
 
     pub fn failure(&self, failure: &mut Failure) {
-        self.in_place(&mut failure.message);
-    }
-
-    fn in_place(&self, text: &mut String) {
-        if let Cow::Owned(masked) = self.text(text) {
-            *text = masked;
+        let texts = std::iter::once(&mut failure.message).chain(&mut failure.request_id);
+        for text in texts {
+            if let Cow::Owned(masked) = self.text(text) {
+                *text = masked;
+            }
         }
     }
 }
 
 impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(&self.shown).finish()
+        let shown = self.anywhere.shown.iter().chain(&self.as_token.shown);
+        f.debug_set().entries(shown).finish()
     }
+}
+
+impl Finder {
+    fn new(patterns: BTreeMap<String, String>) -> Self {
+        // Where one secret begins another, the longer one is meant.
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(patterns.keys())
+            .ok()
+            .filter(|_| !patterns.is_empty());
+        Self {
+            automaton,
+            shown: patterns.values().cloned().collect(),
+            patterns: patterns.into_keys().collect(),
+        }
+    }
+
+    /// The next secret from a place on, of those that count: where it begins and ends, and what is shown for it.
+    fn find(
+        &self,
+        text: &str,
+        from: usize,
+        counts: fn(&str, usize, usize) -> bool,
+    ) -> Option<(usize, usize, &str)> {
+        let automaton = self.automaton.as_ref()?;
+        let mut from = from;
+        loop {
+            let found = automaton.find(Input::new(text).span(from..text.len()))?;
+            let (start, end) = (found.start(), found.end());
+            if counts(text, start, end) {
+                let shown = self.shown.get(found.pattern().as_usize())?;
+                return Some((start, end, shown));
+            }
+            from = text.ceil_char_boundary(start + 1);
+        }
+    }
+
+    fn replace<'a>(&self, text: &'a str, counts: fn(&str, usize, usize) -> bool) -> Cow<'a, str> {
+        let mut masked = String::new();
+        let mut at = 0;
+        while let Some((start, end, shown)) = self.find(text, at, counts) {
+            masked.push_str(&text[at..start]);
+            masked.push_str(shown);
+            at = end;
+        }
+        if at == 0 {
+            return Cow::Borrowed(text);
+        }
+        masked.push_str(&text[at..]);
+        Cow::Owned(masked)
+    }
+}
+
+/// Whether what stands between two places is a whole token. What is escaped beside it is no part of it.
+fn is_token(text: &str, start: usize, end: usize) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let (before, after) = (&text[..start], &text[end..]);
+    let begins = !before.ends_with(is_part) || ends_with_escape(before);
+    begins && !after.starts_with(is_part)
+}
+
+/// Whether a text ends with `\n` and the like as JSON writes them, or with `%20` and the like as URLs do.
+fn ends_with_escape(text: &str) -> bool {
+    let mut last = text.chars().rev();
+    let (c, before) = (last.next(), last.next());
+    let is_json = before == Some('\\') && matches!(c, Some('n' | 't' | 'r' | 'b' | 'f'));
+    let is_hex = |c: Option<char>| c.is_some_and(|c| c.is_ascii_hexdigit());
+    let third = last.next();
+    let is_url = is_hex(c) && is_hex(before) && third == Some('%');
+    let is_code = is_hex(c)
+        && is_hex(before)
+        && is_hex(third)
+        && is_hex(last.next())
+        && last.next() == Some('u')
+        && last.next() == Some('\\');
+    is_json || is_url || is_code
 }
 
 /// A name goes into texts that may be JSON.
@@ -105,29 +213,6 @@ fn printable(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c))
         .collect()
-}
-
-/// The ways in which a value is commonly written.
-fn forms(value: &str) -> impl Iterator<Item = String> {
-    let in_json = serde_json::to_string(value).unwrap_or_default();
-    // Without the quotes around it; one at the end of the value itself stays.
-    let in_json = in_json.get(1..in_json.len().saturating_sub(1));
-    let in_json = in_json.unwrap_or_default().to_owned();
-    let raw = [value.to_owned(), in_json, percent_encoded(value)];
-    raw.into_iter()
-        .chain([BASE64.encode(value)])
-        .filter(|form| !form.is_empty())
-}
-
-fn percent_encoded(value: &str) -> String {
-    value.bytes().fold(String::new(), |mut encoded, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-        encoded
-    })
 }
 
 #[cfg(test)]
@@ -143,9 +228,25 @@ mod tests {
             "p\\\"a/ss word",
             "p%22a%2Fss%20word",
             "cCJhL3NzIHdvcmQ=",
+            "7022612f737320776f7264",
+            "p&quot;a/ss word",
         ] {
             let said = format!("before {text} after");
             assert_eq!(mask.text(&said), "before [secret DB] after", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_inside_of_what_is_encoded_is_found_wherever_it_begins_there() {
+        use base64::Engine as _;
+        use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+        let secret = "Zq7?vN2x/Lw9~Kd4Rt6";
+        let mask = Mask::new([(secret, "K")]);
+        for before in ["", "a", "ab", "user:"] {
+            let whole = format!("{before}{secret}@host");
+            for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
+                assert!(mask.finds(&encoded), "{before}: {encoded}");
+            }
         }
     }
 
@@ -156,6 +257,25 @@ mod tests {
             mask.text("sk-abcdef sk-abcd"),
             "[secret LONG] [secret SHORT]d"
         );
+    }
+
+    #[test]
+    fn what_counts_as_a_token_alone_is_left_inside_of_longer_words() {
+        let mask = Mask::of([("blue-horse7", "P", Found::AsToken)]);
+        for (text, masked) in [
+            ("blue-horse7", "[secret P]"),
+            ("a blue-horse7.", "a [secret P]."),
+            ("x=blue-horse7&y", "x=[secret P]&y"),
+            ("blue-horse77", "blue-horse77"),
+            ("skyblue-horse7", "skyblue-horse7"),
+            ("blue-horse7_x blue-horse7", "blue-horse7_x [secret P]"),
+            ("{\"a\":\"b\\nblue-horse7\"}", "{\"a\":\"b\\n[secret P]\"}"),
+            ("q=%22blue-horse7%22", "q=%22[secret P]%22"),
+            ("éblue-horse7", "éblue-horse7"),
+        ] {
+            assert_eq!(mask.text(text), masked);
+            assert_eq!(mask.finds(text), masked != text, "{text}");
+        }
     }
 
     #[test]
@@ -170,18 +290,16 @@ mod tests {
     fn arguments_with_a_secret_in_them_stay_json() {
         let mask = Mask::new([("sk-\"quoted\"", "we\"ird")]);
         let arguments = serde_json::json!({ "key": "sk-\"quoted\"" }).to_string();
-        let mut reply = Reply {
-            text: "it is sk-\"quoted\"".into(),
+        let reply = Reply {
             calls: vec![ReplyCall {
-                arguments,
+                arguments: arguments.clone(),
                 ..ReplyCall::default()
             }],
             ..Reply::default()
         };
-        mask.reply(&mut reply);
-        assert_eq!(reply.text, "it is [secret weird]");
-        let value: serde_json::Value =
-            serde_json::from_str(&reply.calls[0].arguments).expect("it is JSON");
+        assert!(mask.finds_in(&reply));
+        let masked = mask.text(&arguments);
+        let value: serde_json::Value = serde_json::from_str(&masked).expect("it is JSON");
         assert_eq!(value["key"], "[secret weird]");
     }
 }

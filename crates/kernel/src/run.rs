@@ -7,6 +7,7 @@ mod looping;
 mod own;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::agent::SubAgent;
@@ -66,6 +67,9 @@ pub struct Run {
     pub(crate) kept: KeptOutputs,
     /// What the agent delivered at the end, as JSON.
     pub(crate) delivered: Option<Text>,
+    /// The arguments of this turn's calls that held a secret, by the calls' places, as the model wrote them. They
+    /// are in no log: a run that is replayed has none.
+    pub(crate) unkept: BTreeMap<usize, Text>,
     /// How the call that is up next stands with the policy.
     pub(crate) review: Review,
     /// What brought untrusted data into the run, if something did.
@@ -275,6 +279,7 @@ impl Run {
             gathered: Gathered::default(),
             kept: KeptOutputs::default(),
             delivered: None,
+            unkept: BTreeMap::new(),
             review: Review::None,
             marked_by: begins_marked(&started.config).then(|| BY_CALLER.into()),
             id: entry.run.clone(),

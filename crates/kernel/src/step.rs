@@ -8,6 +8,7 @@ mod guard;
 mod input;
 mod invoke;
 mod looping;
+mod masked;
 mod own;
 mod report;
 mod review;
@@ -114,6 +115,12 @@ impl Stepper<'_> {
                 attempt,
                 reply,
             } if self.is_asking(turn, attempt) => self.replied(*reply),
+            Input::SecretReply {
+                turn,
+                attempt,
+                reply,
+                mask,
+            } if self.is_asking(turn, attempt) => self.replied_with_secrets(*reply, &mask),
             Input::Failed {
                 turn,
                 attempt,
@@ -128,6 +135,7 @@ impl Stepper<'_> {
                 reply,
             } if self.is_asking(turn, attempt) => self.replied_as(*reply),
             Input::Reply { .. }
+            | Input::SecretReply { .. }
             | Input::Recorded { .. }
             | Input::Failed { .. }
             | Input::ToolReturned { .. } => {}
@@ -139,9 +147,10 @@ impl Stepper<'_> {
             Input::Reviewed {
                 turn,
                 call,
+                digest,
                 verdict,
                 by,
-            } => self.reviewed(turn, call, verdict, by),
+            } => self.reviewed((turn, call), digest, verdict, by),
             Input::Woke => self.advance(),
             Input::Resumed => self.resumed(),
             Input::Cancel { reason } => self.end(TerminationKind::Cancelled, reason),
@@ -191,7 +200,8 @@ impl Stepper<'_> {
                     .get(*at)
                     .and_then(|call| self.run.catalog.spec(&call.tool))
                     .is_some_and(|spec| spec.effect.may_repeat());
-                if !may_repeat {
+                let can_repeat = matches!(next(self.run), Effect::Invoke(_));
+                if !(may_repeat && can_repeat) {
                     self.interrupt_call(Outcome::Interrupted);
                     self.advance();
                 }

@@ -34,7 +34,7 @@ mod witness;
 pub use error::McpError;
 pub use http::{
     Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
-    SubjectKind, check_url, learn_logins, login, logout,
+    SubjectKind, check_url, login, logout,
 };
 pub(crate) use name::shown_name;
 pub use news::{McpNews, Tell};

@@ -21,7 +21,7 @@ pub(crate) enum ConfigCommand {
     Check(ConfigPlaceArgs),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ConfigPlaceArgs {
     /// The agent whose directory, options and tools count too
     #[arg(long = "agent", short = 'a', value_name = "FILE.ai")]

@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::ShowProgress;
 
-/// Let a call be executed that waits for a person, and go on with its run
+/// Look at a call that waits for a person, let it be executed, and go on with its run
 ///
-/// Shows the tool, its arguments and why a person is asked, records the approval, and drives the run on.
-/// The approval holds for this one call.
+/// Shows the tool, its arguments as they would be executed, why a person is asked and the call's digest, and asks at a
+/// terminal. Elsewhere nothing is approved without --digest. The approval holds for exactly what was looked at, once.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
@@ -36,6 +36,14 @@ pub(crate) struct VerdictArgs {
     #[arg(long, value_name = "N")]
     pub(crate) call: Option<u32>,
 
+    /// Only if this is the digest of what waits, or its first 8 digits or more; what was looked at is what runs then
+    #[arg(long, value_name = "HEX", value_parser = digest)]
+    pub(crate) digest: Option<String>,
+
+    /// Show long arguments whole
+    #[arg(long)]
+    pub(crate) full: bool,
+
     /// Record it and drive nothing; `bonded resume RUN` goes on
     #[arg(long)]
     pub(crate) no_resume: bool,
@@ -46,4 +54,14 @@ pub(crate) struct VerdictArgs {
     /// Print one result object instead of the answer
     #[arg(long, conflicts_with = "no_resume")]
     pub(crate) json: bool,
+}
+
+fn digest(text: &str) -> Result<String, String> {
+    let is_hex = text.bytes().all(|b| b.is_ascii_hexdigit());
+    match is_hex && (8..=64).contains(&text.len()) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => {
+            Err("a digest has 8 to 64 hexadecimal digits, as `bonded approve` shows them".into())
+        }
+    }
 }

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bonded_host::{CancellationToken, Host, Reviewed, Waiting};
 use bonded_kernel::{Run, RunId, Verdict};
+use bonded_state::Store;
 
 use crate::args::{ApproveArgs, ResumeArgs, ShowProgress, VerdictArgs};
 use crate::commands::resume;
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
-use crate::render::{text, waiting};
+use crate::render::text;
+use crate::render::waiting::{self, Extent};
 use crate::{output, settings, signals};
 
 /// How often a run is claimed whose driver is just letting go of it.
@@ -38,13 +41,25 @@ pub(super) async fn judge(
         Some(waits) if args.call.is_none_or(|call| call == waits.call.call) => waits,
         other => return Err(nothing_waits(&run, other.as_ref())),
     };
-    output::stderr(&waiting::described(&waits));
+    let extent = match args.full {
+        true => Extent::Whole,
+        false => Extent::Cut,
+    };
+    output::stderr(&waiting::described(&waits, extent));
+    let is_meant = |digest: &String| waits.call.digest.to_string().starts_with(digest.as_str());
+    if args.digest.as_ref().is_some_and(|digest| !is_meant(digest)) {
+        return Err(other_call(&run, &waits));
+    }
+    if verdict == Verdict::Approved && args.digest.is_none() && !agrees(args, &run, &waits)? {
+        output::stderr("nothing was approved; the run still waits");
+        return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
+    }
     let word = match verdict {
         Verdict::Approved => "approved",
         Verdict::Denied { .. } => "denied",
     };
     match host.review(&waits, verdict, &person()).await? {
-        Reviewed::TooLate => return Err(nothing_waits(&run, None)),
+        Reviewed::TooLate => return Err(too_late(&store, &host.load(&id).await?).await),
         Reviewed::Recorded => output::stderr(&format!("{word}: {}", waits.call.tool)),
     }
     if args.no_resume {
@@ -62,6 +77,44 @@ pub(super) async fn judge(
     let code = go_on(args, &mut host, &root, cancel).await;
     tools.stop().await;
     code
+}
+
+/// Whether the person at the terminal, who has just seen the call, lets it be executed. Where nobody is there, or not
+/// all of it was shown, nothing is approved.
+fn agrees(args: &VerdictArgs, run: &Run, waits: &Waiting) -> Result<bool, CliError> {
+    let id = text::short_id(run.id());
+    if !args.full && !waiting::is_whole(waits) {
+        let message = "nothing was approved: only the beginning of the arguments is shown";
+        let hint = format!("see all of them: bonded approve {id} --full");
+        return Err(CliError::new(Code::LookFirst, message).hint(hint));
+    }
+    let answer = output::ask("let exactly this call be executed? [y/N]").ok_or_else(|| {
+        let message = "nothing was approved: this is what waits, and nobody is here to be asked";
+        let hint = format!("approve exactly this: {}", waiting::approval(run, waits));
+        CliError::new(Code::LookFirst, message).hint(hint)
+    })?;
+    Ok(["y", "yes"].contains(&answer.to_ascii_lowercase().as_str()))
+}
+
+/// The call was judged, or the run has gone on, while a person looked at it.
+async fn too_late(store: &Arc<dyn Store>, run: &Run) -> CliError {
+    match Waiting::of(&**store, run).await {
+        Ok(Some(waits)) => {
+            output::stderr(&waiting::described(&waits, Extent::Cut));
+            other_call(run, &waits)
+        }
+        _ => nothing_waits(run, None),
+    }
+}
+
+/// What waits now was just shown.
+fn other_call(run: &Run, waits: &Waiting) -> CliError {
+    let message = format!(
+        "the call that waits is not the one that was looked at: now it is call {} of turn {}, as shown",
+        waits.call.call, waits.call.turn
+    );
+    let hint = format!("if it may be executed: {}", waiting::approval(run, waits));
+    CliError::new(Code::OtherCall, message).hint(hint)
 }
 
 /// The process that asked may be about to let go of the run.

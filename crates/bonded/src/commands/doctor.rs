@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
+use bonded_host::config::Config;
 use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
 use bonded_host::work::Workshop;
 use bonded_host::work::tree::{Isolation, Isolations};
@@ -13,7 +14,8 @@ use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, probe};
 
-use crate::args::DoctorArgs;
+use crate::args::{ConfigPlaceArgs, DoctorArgs};
+use crate::commands::config;
 use crate::error::{CliError, Code};
 use crate::workspace::config_file;
 use crate::workspace::data_dir::DataDir;
@@ -36,6 +38,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
         ("sandbox", check_sandbox().await),
         ("work items", check_work(store)),
         ("git", vec![check_git()]),
+        ("secrets", check_secrets()),
     ];
     if let Some(data) = &args.data {
         sections.push(("workspace", check_workspace(data).await));
@@ -238,6 +241,29 @@ fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
     let silent = Arc::new(|_: &str| {});
     let provider = config_file::provider(&dir, &configured.config, variables, silent)?;
     Ok((dir, provider))
+}
+
+/// Names what is called a secret and cannot be hidden, and never shows it.
+fn check_secrets() -> Vec<Finding> {
+    let looked = config::place(&ConfigPlaceArgs::default());
+    let (workplace, places) = match looked {
+        Ok(looked) => looked,
+        Err(error) => return vec![Finding::Bad(error)],
+    };
+    // What is wrong with the configuration is told by `config check`; what it names was met on the way.
+    let _problems = Config::check(&places, workplace.environment.clone());
+    let weak = workplace.environment.secrets().weak();
+    if weak.is_empty() {
+        let good = "what is called a secret here is hidden from logs and screens";
+        return vec![Finding::Good(good.into())];
+    }
+    let what = |name: &String| format!("{name} is too easy to guess to be hidden");
+    let how =
+        "logs and screens may show it: choose 12 drawn letters or more, if it guards something";
+    let found = weak
+        .iter()
+        .map(|name| Finding::Missing(what(name), how.into()));
+    found.collect()
 }
 
 fn check_git() -> Finding {

@@ -124,7 +124,8 @@ fn whole(entry: &Entry) -> String {
             part("reasoning", &decision.answer.reasoning);
             part("text", &decision.answer.text);
             for call in &decision.calls {
-                part(&format!("call {} {}", call.id, call.tool), &call.arguments);
+                let (id, tool) = (text::brief(&call.id, 80), text::brief(&call.tool, 80));
+                part(&format!("call {id} {tool}"), &call.arguments);
                 if let Some(refusal) = &call.refused {
                     part("refused", &refusal.message);
                 }

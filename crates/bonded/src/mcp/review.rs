@@ -9,7 +9,7 @@ use bonded_kernel::{RunId, Verdict};
 use serde_json::{Value, json};
 
 use super::layer::Peer;
-use crate::render::waiting;
+use crate::render::waiting::{self, Extent};
 use crate::serve::Runs;
 
 pub(super) const METHOD: &str = "elicitation/create";
@@ -38,7 +38,7 @@ pub(super) async fn is_judged(runs: &Runs, run: &RunId, peer: &Peer) -> bool {
 }
 
 async fn ask(waiting: &Waiting, peer: &Peer) -> Option<Verdict> {
-    let described = waiting::described(waiting);
+    let described = waiting::described(waiting, Extent::Whole);
     if described.len() > SHOWN_BYTES_MAX {
         return None;
     }

@@ -6,6 +6,7 @@ use bonded_kernel::{
 };
 
 use super::text::{brief, cost, duration, grouped, tokens};
+use super::waiting::executed;
 
 const DETAIL_CHARS: usize = 100;
 
@@ -59,6 +60,9 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
             SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
             SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
+            SkipReason::SecretNotKept => {
+                format!("skipped  {tool}: its arguments held a secret, which is not kept")
+            }
         },
         Event::ReviewAsked { call, tool, why } => {
             format!(
@@ -126,9 +130,11 @@ fn unclosed_warning(decision: &DecisionMade) -> &'static str {
 }
 
 fn call_text(call: &Call) -> String {
-    let arguments = brief(&call.arguments, DETAIL_CHARS);
     match &call.refused {
-        None => format!("{} {arguments}", call.tool),
+        None => {
+            let arguments = brief(&executed(&call.arguments), DETAIL_CHARS);
+            format!("{} {arguments}", call.tool)
+        }
         Some(refusal) => format!(
             "{} refused: {}",
             brief(&call.tool, 40),

@@ -134,7 +134,7 @@ impl Live {
             self.tail.end_turn(entry.turn);
         }
         if let Some(line) = line::of(entry) {
-            self.bar.println(line);
+            self.bar.println(output::for_terminal(&line));
         }
         if let Some(doing) = doing {
             let paid = cost(self.cost).map(|cost| format!(" · {cost}"));
@@ -144,7 +144,8 @@ impl Live {
                 tokens(&self.usage),
                 paid.unwrap_or_default()
             );
-            self.bar.set_message(message);
+            self.bar
+                .set_message(output::for_terminal(&message).replace('\n', " "));
         }
         if matches!(entry.event, Event::RunEnded(_)) {
             self.bar.finish_and_clear();

@@ -1,33 +1,94 @@
 //! A call that waits for a person, for people and for programs.
 
-use std::fmt::Write as _;
+mod twice;
 
 use bonded_host::{Status, Waiting};
-use bonded_kernel::Run;
+use bonded_kernel::{Run, WaitingCall};
 use serde_json::{Value, json};
 
 use super::text;
+use crate::output::written_out;
 
-/// The tool, its arguments in full, and why a person is asked.
-pub(crate) fn described(waiting: &Waiting) -> String {
+/// More than this nobody reads unasked.
+const SHOWN_CHARS_MAX: usize = 4_000;
+const DIGEST_CHARS: usize = 16;
+
+/// How much of a call is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Whole,
+    /// Long arguments are cut, and it is said.
+    Cut,
+}
+
+/// The tool, its arguments as they would be executed, and why a person is asked.
+pub(crate) fn described(waiting: &Waiting, extent: Extent) -> String {
     let call = &waiting.call;
-    format!(
-        "run        {}\ncall       {} of turn {}\ntool       {}\narguments  {}\nwhy        {}",
-        waiting.run,
-        call.call,
-        call.turn,
-        visible(&call.tool),
-        visible(&call.arguments),
-        visible(&call.why)
-    )
+    let mut lines = vec![
+        format!("run        {}", waiting.run),
+        format!("call       {} of turn {}", call.call, call.turn),
+        format!("tool       {}", written_out(&call.tool)),
+    ];
+    let arguments = executed(&call.arguments);
+    let shown = match extent {
+        Extent::Whole => arguments.as_str(),
+        Extent::Cut => cut(&arguments),
+    };
+    lines.push(format!("arguments  {shown}"));
+    if shown.len() < arguments.len() {
+        lines.push(format!(
+            "cut        {} of {} characters are shown; see all of them with --full",
+            text::grouped(SHOWN_CHARS_MAX as u64),
+            text::grouped(arguments.chars().count() as u64)
+        ));
+    }
+    if twice::has_key_twice(&call.arguments) {
+        let note = "the model wrote a key twice; the last one counts, and that one is shown";
+        lines.push(format!("note       {note}"));
+    }
+    lines.push(format!("why        {}", written_out(&call.why)));
+    lines.push(format!("digest     {}", short_digest(call)));
+    lines.join("\n")
+}
+
+/// Whether all of a call is shown where long arguments are cut.
+pub(crate) fn is_whole(waiting: &Waiting) -> bool {
+    let arguments = executed(&waiting.call.arguments);
+    cut(&arguments).len() == arguments.len()
+}
+
+/// What a tool is given, with every letter to be seen: not the model's words, but what they say.
+pub(crate) fn executed(written: &str) -> String {
+    match serde_json::from_str::<Value>(written) {
+        Ok(arguments) => written_out(&arguments.to_string()),
+        Err(_) => written_out(written),
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(SHOWN_CHARS_MAX);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+fn short_digest(call: &WaitingCall) -> String {
+    let digest = call.digest.to_string();
+    digest.get(..DIGEST_CHARS).unwrap_or(&digest).to_owned()
+}
+
+/// The command that approves exactly this call.
+pub(crate) fn approval(run: &Run, waiting: &Waiting) -> String {
+    let (id, call) = (text::short_id(run.id()), &waiting.call);
+    let (place, digest) = (call.call, short_digest(call));
+    format!("bonded approve {id} --call {place} --digest {digest}")
 }
 
 /// What a person is told when a run pauses.
 pub(crate) fn paused(run: &Run, waiting: &Waiting) -> String {
     let id = text::short_id(run.id());
-    let described = described(waiting).replace('\n', "\n  ");
+    let described = described(waiting, Extent::Cut).replace('\n', "\n  ");
+    let approval = approval(run, waiting);
     format!(
-        "run {id} waits for a person\n  {described}\n  approve it: bonded approve {id}\n  deny it:    bonded deny {id} --reason TEXT"
+        "run {id} waits for a person\n  {described}\n  approve it: {approval}\n  deny it:    bonded deny {id} --reason TEXT"
     )
 }
 
@@ -58,57 +119,7 @@ pub(crate) fn result_value(run: &Run, waiting: &Waiting) -> Value {
             "tool": &*waiting.call.tool,
             "arguments": waiting.call.arguments.as_str(),
             "why": waiting.call.why.as_str(),
+            "digest": waiting.call.digest.to_string(),
         },
     })
-}
-
-/// Shows what would drive a terminal or hide from a reader: control characters, marks that turn the
-/// direction of writing, and letters without width.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hides = matches!(
-            u32::from(c),
-            0xad | 0x61c
-                | 0x115f..=0x1160
-                | 0x17b4..=0x17b5
-                | 0x180b..=0x180f
-                | 0x200b..=0x200f
-                | 0x2028..=0x202e
-                | 0x2060..=0x206f
-                | 0x3164
-                | 0xfe00..=0xfe0f
-                | 0xfeff
-                | 0xffa0
-                | 0xfff0..=0xfffb
-                | 0xe0000..=0xe0fff
-        );
-        if c.is_control() || hides {
-            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::visible;
-
-    #[test]
-    fn what_drives_a_terminal_or_hides_is_written_out() {
-        for (text, shown) in [
-            ("{\"a\": \"é日\"}", "{\"a\": \"é日\"}"),
-            ("\u{1b}[2Jx", "\\u{1b}[2Jx"),
-            ("a\r\nb\tc", "a\\u{d}\\u{a}b\\u{9}c"),
-            (
-                "x\u{202e}y\u{200b}z\u{feff}",
-                "x\\u{202e}y\\u{200b}z\\u{feff}",
-            ),
-            ("\u{e0041}\u{9b}", "\\u{e0041}\\u{9b}"),
-        ] {
-            assert_eq!(visible(text), shown);
-        }
-    }
 }

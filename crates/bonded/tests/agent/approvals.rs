@@ -156,7 +156,10 @@ fn an_agent_that_waits_makes_its_caller_wait_and_either_can_be_named() {
         let listed = world.bonded(&["runs", "--json"]).stdout;
         assert_eq!(listed.matches("awaiting_review").count(), 2, "{listed}");
         let named = if by_child { child } else { &root };
-        let approved = world.bonded(&["approve", named, "--json"]).good();
+        let digest = outcome.result["waiting"]["digest"].as_str();
+        let digest = digest.unwrap_or_default();
+        let words = ["approve", named, "--json", "--digest", digest];
+        let approved = world.bonded(&words).good();
         assert_eq!(approved.run_id(), root);
         assert_eq!(approved.tool_texts(), ["noted"]);
         assert!(is_noted(&world));

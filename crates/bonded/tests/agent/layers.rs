@@ -149,13 +149,13 @@ fn what_a_server_is_given_is_no_matter_of_the_layers() {
 fn a_servers_secrets_come_from_the_layer_and_are_not_shown() {
     let world = World::with_tools()
         .config(&json!({ "mcpServers": { "test": { "secretEnv": { "GIVEN": "<${OF_LAYER}>" } } } }))
-        .file(".ai-agent.env", "OF_LAYER=hunter2")
+        .file(".ai-agent.env", "OF_LAYER=hX7-kQ2-vN9w")
         .says([call("test__env", json!({})), report("done")]);
     let outcome = world.run(&[], "do it").good();
     let seen = outcome.tool_texts()[0];
     // What is masked is what the server has seen: a variable that was not put in would be shown.
     assert!(seen.contains("\"GIVEN\":\"[secret "), "{seen}");
-    assert!(!seen.contains("hunter2"), "{seen}");
+    assert!(!seen.contains("hX7-kQ2"), "{seen}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_mistake_in_the_arguments_is_no_run() {
 #[test]
 fn no_secret_enters_the_record_of_a_refused_run() {
     let world = World::new().front("tools: nonsense");
-    let secret = "tok-very-secret-1";
+    let secret = "tok-9xQ2wL7mZk4";
     let mut command = world.run_command(&[], &format!("use {secret}"));
     let outcome = world.finish(start(command.env("MY_TOKEN", secret)));
     let outcome = outcome.refused(4, &["bonded show"]);

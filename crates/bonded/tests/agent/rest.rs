@@ -69,8 +69,8 @@ fn a_secret_that_a_server_says_again_is_not_shown() {
         stream.write_all(&whole(200, "content-type: text/plain\r\n", said.as_bytes()))
     });
     let shop = json!({
-        "url": server.url("/?api_key=planted-in-query"),
-        "headers": { "X-Shop-Token": "planted-in-header" },
+        "url": server.url("/?api_key=planted-9xQ2wL7mZk4"),
+        "headers": { "X-Shop-Token": "planted-Vb3Nm6Qw9Er" },
     });
     let world = World::new()
         .front("tools: shop")
@@ -83,7 +83,7 @@ fn a_secret_that_a_server_says_again_is_not_shown() {
     );
     assert_eq!(
         server.seen()[0].headers["x-shop-token"],
-        "planted-in-header"
+        "planted-Vb3Nm6Qw9Er"
     );
 }
 

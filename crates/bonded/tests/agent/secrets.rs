@@ -1,4 +1,4 @@
-//! Secrets: whatever says them, nothing that is written holds them.
+//! Secrets: whatever says them, nothing that is kept or shown holds them.
 
 use std::path::Path;
 
@@ -46,13 +46,14 @@ fn assert_said_nowhere(world: &World, outcome: &Outcome) {
         let mut found = vec![];
         let above = world.path("..");
         files_with(&above, secret, &mut found);
-        found.retain(|file| !file.ends_with(".ai-agent.env"));
+        // The agent itself wrote the copy, as it was told to.
+        found.retain(|file| !file.ends_with(".ai-agent.env") && !file.ends_with("/copy"));
         assert!(found.is_empty(), "{secret} is in {found:?}");
     }
 }
 
 #[test]
-fn a_key_that_everybody_says_is_written_nowhere() {
+fn a_key_that_everybody_says_is_kept_and_shown_nowhere() {
     let both = [
         ("read", json!({ "path": ".ai-agent.env" })),
         (
@@ -83,6 +84,12 @@ fn a_key_that_everybody_says_is_written_nowhere() {
         "The key is [secret KEY], the password [secret DB_PASSWORD]."
     );
     assert!(outcome.tool_texts()[0].starts_with("(tool failed: protected: "));
+    let copy = std::fs::read_to_string(world.path("copy")).expect("it was written");
+    assert_eq!(copy, KEY, "what is written is what the model wrote");
+    assert!(
+        outcome.requests[0].body.to_string().contains(KEY),
+        "what is asked is what was asked"
+    );
     assert_said_nowhere(&world, &outcome);
     for command in [
         &["show", outcome.run_id()][..],

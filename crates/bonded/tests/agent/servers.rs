@@ -65,7 +65,7 @@ fn a_server_over_http_is_called_with_its_secret_and_the_secret_is_in_no_log() {
     let world = World::new()
         .front("tools: far")
         .config(&json!({ "mcpServers": { "far": server } }))
-        .file(".ai-agent.env", "TOKEN=hunter2")
+        .file(".ai-agent.env", "TOKEN=hX7-kQ2-vN9w")
         .says([call("far__token", json!({})), report("done")]);
     let outcome = world.run(&[], "do it").good();
     // What is masked is what the server was sent: a variable that was not put in would be shown.
@@ -75,7 +75,7 @@ fn a_server_over_http_is_called_with_its_secret_and_the_secret_is_in_no_log() {
     let started = log.first().expect("a run begins").to_string();
     assert!(started.contains("far__token"), "{started}");
     assert!(
-        !started.contains("hunter2") && !outcome.stderr.contains("hunter2"),
+        !started.contains("hX7-kQ2-vN9w") && !outcome.stderr.contains("hX7-kQ2-vN9w"),
         "{started}"
     );
 }

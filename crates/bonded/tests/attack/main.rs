@@ -11,6 +11,7 @@ mod masking;
 mod people;
 mod person;
 mod sandbox;
+mod terminal;
 mod witness;
 mod work;
 mod workspace;

@@ -78,7 +78,7 @@ fn a_call_that_is_asked_about_pauses_the_run_and_says_how_to_go_on() {
 #[test]
 fn an_approval_from_another_process_executes_the_call_once_and_ends_the_run() {
     let place = waiting();
-    let approved = place.bonded(&["approve", "run"]);
+    let approved = place.approve("run", &[]);
     approved.succeeds();
     assert_eq!(approved.stdout, "ok\n");
     for said in ["tool       write", r#""path":"a""#, "approved: write"] {
@@ -138,7 +138,7 @@ fn a_verdict_for_another_call_than_the_one_that_waits_is_refused() {
         other.stderr.contains("waits for call 0 of turn 1 (write)"),
         "{other:?}"
     );
-    place.bonded(&["approve", "run", "--call", "0"]).succeeds();
+    place.approve("run", &["--call", "0"]).succeeds();
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_verdict_can_be_recorded_without_driving_and_resume_goes_on() {
     let place = waiting();
     let resumed = place.bonded(&["resume", "run"]);
     assert_eq!(resumed.code, Some(WAITS), "it goes on waiting: {resumed:?}");
-    place.bonded(&["approve", "run", "--no-resume"]).succeeds();
+    place.approve("run", &["--no-resume"]).succeeds();
     assert!(!is_written(&place, "a"));
     assert_eq!(status(&place), "interrupted");
     place.bonded(&["resume", "run"]).succeeds();
@@ -190,16 +190,59 @@ fn what_is_denied_is_never_executed_and_nobody_is_asked() {
 }
 
 #[test]
-fn arguments_are_shown_in_full_with_nothing_hidden() {
+fn nothing_is_approved_that_was_not_looked_at() {
+    let place = waiting();
+    let log = place.log("run");
+    let unseen = place.bonded(&["approve", "run"]);
+    assert_eq!(unseen.code, Some(4), "{unseen:?}");
+    for said in [
+        "error[look-first]",
+        "tool       write",
+        "--call 0 --digest ",
+    ] {
+        assert!(unseen.stderr.contains(said), "{said:?} in {unseen:?}");
+    }
+    let other = place.bonded(&["approve", "run", "--digest", "0123456789abcdef"]);
+    assert_eq!(other.code, Some(4), "{other:?}");
+    assert!(other.stderr.contains("error[other-call]"), "{other:?}");
+    let short = place.bonded(&["approve", "run", "--digest", "0123456"]);
+    assert_eq!(short.code, Some(4), "{short:?}");
+    assert_eq!(place.log("run"), log, "nothing was recorded");
+    place.approve("run", &[]).succeeds();
+    let entries = entries(&place);
+    let digest = of_kind(&entries, "call_reviewed")[0]["digest"].clone();
+    assert!(digest.is_string(), "the verdict says what was looked at");
+    place.passes_the_audit("run");
+}
+
+#[test]
+fn long_arguments_are_cut_and_shown_whole_on_request_with_nothing_hidden() {
     let place = Place::new();
     let long = "x".repeat(5_000);
-    let content = format!("{long}\u{202e}\u{200b}end");
+    let content = format!("{long}\u{202e}\u{200b}\u{2800}\u{a0}end");
     let paused = run(&place, &[write_call("a", &content)], &["--ask", "*"]);
-    assert!(paused.stderr.contains(&long), "the whole text is there");
+    let cut = "4,000 of 5,0";
+    assert!(paused.stderr.contains(cut), "the cut is said: {paused:?}");
+    let whole = place.bonded(&["approve", "run", "--full"]);
+    assert!(whole.stderr.contains(&long), "the whole text is there");
     assert!(
-        paused.stderr.contains("\\u{202e}\\u{200b}end"),
-        "nothing is hidden"
+        whole
+            .stderr
+            .contains("\\u{202e}\\u{200b}\\u{2800}\\u{a0}end"),
+        "nothing is hidden: {whole:?}"
     );
+}
+
+#[test]
+fn what_is_shown_is_what_runs_where_a_key_stands_twice() {
+    let place = Place::new();
+    let arguments = r#"{"path":"harmless","content":"c","path":"other"}"#;
+    let line = json!({ "calls": [{ "tool": "write", "arguments": arguments }] });
+    let paused = run(&place, &[line], &["--ask", "*"]);
+    assert_eq!(paused.code, Some(WAITS), "{paused:?}");
+    assert!(!paused.stderr.contains("harmless"), "{paused:?}");
+    assert!(paused.stderr.contains(r#""path":"other""#), "{paused:?}");
+    assert!(paused.stderr.contains("a key twice"), "{paused:?}");
 }
 
 #[test]
@@ -224,7 +267,7 @@ fn each_goes_on_past_a_run_that_waits() {
         .collect();
     assert_eq!(statuses, ["awaiting_review", "awaiting_review"]);
     for run in ["one", "two"] {
-        place.bonded(&["approve", run]).succeeds();
+        place.approve(run, &[]).succeeds();
     }
     let again = place.bonded(&words);
     again.succeeds();

@@ -76,6 +76,23 @@ impl Place {
         finish(start(&mut self.command(arguments)))
     }
 
+    /// Looks at the call that a run waits for, and approves what was looked at.
+    pub(crate) fn approve(&self, run: &str, flags: &[&str]) -> Done {
+        let looked = self.bonded(&["approve", run]);
+        assert_eq!(
+            looked.code,
+            Some(4),
+            "nothing is approved unseen: {looked:?}"
+        );
+        let digest = looked
+            .stderr
+            .lines()
+            .find_map(|it| it.strip_prefix("digest"));
+        let digest = digest.expect("what waits has a digest").trim();
+        let words = [&["approve", run, "--digest", digest], flags].concat();
+        self.bonded(&words)
+    }
+
     /// The log of a run, as `show --json` prints it.
     pub(crate) fn log(&self, run: &str) -> Vec<String> {
         let shown = self.bonded(&["show", run, "--json"]);

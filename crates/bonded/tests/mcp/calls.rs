@@ -245,7 +245,7 @@ fn a_run_that_waits_for_a_person_says_so_and_its_key_gives_the_report_later() {
     assert_eq!(result["isError"], json!(true), "{result}");
     assert_eq!(result["_meta"]["bonded/code"], "awaiting_review");
     let run = result["_meta"]["bonded/run"].as_str().unwrap_or_default();
-    let approved = talk.place.bonded(&["approve", run]);
+    let approved = talk.place.approve(run, &[]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     let result = talk.ask(2, "tools/call", &params)["result"].clone();
     assert_eq!(result["content"][0]["text"], "Noted.", "{result}");

@@ -73,7 +73,7 @@ fn a_run_that_waits_for_a_person_is_told_with_its_name_and_answers_once_it_is_ap
         waits.body.contains(&format!("bonded approve {run}")),
         "{waits:?}"
     );
-    assert_eq!(served.place.bonded(&["approve", &run]).code, Some(0));
+    assert_eq!(served.place.approve(&run, &[]).code, Some(0));
     let answered = ask();
     assert_eq!(answered.status, 200, "{answered:?}");
     assert!(answered.body.contains("written"), "{answered:?}");

@@ -59,7 +59,7 @@ fn asked(world: &World) -> (String, crate::state::State) {
 fn a_call_that_a_person_approves_is_made_when_the_plan_is_resumed() {
     let world = World::plain();
     let (run, _) = asked(&world);
-    world.place.bonded(&["approve", &run]).succeeds();
+    world.place.approve(&run, &[]).succeeds();
     let resumed = world.place.bonded(&["work", "--resume"]);
     resumed.succeeds();
     assert_eq!(world.read("new.txt").as_deref(), Some("new"), "{resumed:?}");

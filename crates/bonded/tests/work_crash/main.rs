@@ -9,6 +9,7 @@ mod boundary;
 mod commits;
 mod matrix;
 #[path = "../cli/place.rs"]
+#[expect(dead_code, reason = "no person is asked there")]
 mod place;
 mod plans;
 mod property;

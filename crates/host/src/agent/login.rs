@@ -18,17 +18,14 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// What is kept already is a secret, also if it is a file that somebody reads.
     pub(super) fn new(dir: Option<PathBuf>, environment: &Environment) -> Self {
         let secrets = environment.secrets().clone();
-        if let Some(dir) = &dir {
-            mcp::learn_logins(dir, |name, value| secrets.learn_key(name, value));
-        }
         Self { dir, secrets }
     }
 
-    /// How tokens of a server are had. One whose token is given by hand gets no other.
-    pub(super) fn oauth(&self, server: &McpServer) -> Option<Oauth> {
+    /// How tokens of a server are had. One whose token is given by hand gets no other. `files` are the
+    /// configuration that names the server.
+    pub(super) fn oauth(&self, files: &[String], server: &McpServer) -> Option<Oauth> {
         let Reached::Http(endpoint) = &server.transport else {
             return None;
         };
@@ -41,7 +38,8 @@ impl Tokens {
             None => oauth,
         };
         let secrets = Arc::clone(&self.secrets);
-        Some(oauth.learning(move |name, value| secrets.learn_key(name, value)))
+        let (files, server) = (files.to_vec(), server.name.clone());
+        Some(oauth.learning(move |name, value| secrets.learn_given(&files, &server, name, value)))
     }
 }
 
@@ -75,7 +73,7 @@ impl LoginPlace {
             oauth.scopes = scopes.to_vec();
         }
         if let Some(server) = server
-            && let Some(oauth) = tokens.oauth(&server)
+            && let Some(oauth) = tokens.oauth(&[], &server)
             && let McpTransport::Http(endpoint) = settings(server, None)?.transport
         {
             let name = name.into();

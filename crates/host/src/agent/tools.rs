@@ -191,7 +191,7 @@ impl AgentTools {
                         network: server.sandbox_network,
                     };
                     let sandbox = self.confinement.of_server(run, &own)?;
-                    let oauth = self.tokens.oauth(&server);
+                    let oauth = self.tokens.oauth(&agent.config_files, &server);
                     let mut server = settings(server, Some(sandbox))?;
                     if let McpTransport::Http(endpoint) = &mut server.transport {
                         endpoint.oauth = oauth.map(Arc::new);

@@ -66,8 +66,7 @@ impl Driver<'_> {
     /// A person may have put a secret into the file; it does not enter the log.
     fn masked_edit(&self, edit: MemoryEdit) -> MemoryEdit {
         let written = serde_json::to_string(&edit).unwrap_or_default();
-        let masked = self.host.masked(written.into());
-        serde_json::from_str(&masked).unwrap_or(edit)
+        serde_json::from_str(&self.mask().text(&written)).unwrap_or(edit)
     }
 
     /// A run that rested takes in what a person changed before it goes on.

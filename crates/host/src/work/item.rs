@@ -92,7 +92,7 @@ async fn execute(
         item,
         copy: &copy,
         run: &run,
-        mask: assigned.host.secrets.mask(),
+        mask: assigned.host.secrets.mask_of(run.config()),
         started,
     };
     let outcome = judging.judge(guard.denial(), &config).await?;

@@ -207,7 +207,7 @@ impl Keeper {
         looping.idle_delay_ms = action.pace.idle_delay_ms;
         looping.paging_bytes = action.paging_bytes;
         looping.keeps_text = action.memory.retain_full_conversation_logs;
-        looping.memory = self.host.masked(memory.text().into());
+        looping.memory = self.host.secrets.mask().owned(memory.text()).into();
         looping.memory_file = Some(file.to_string_lossy().into_owned());
         let dir = self.surroundings.data_dir().to_string_lossy();
         let mut config = RunConfig::new(dir, self.targets(&action.provider)?);

@@ -110,18 +110,18 @@ fn who_vouches_for_a_person_is_read_and_what_is_missing_is_named() {
 
 #[test]
 fn every_secret_of_a_login_is_known_before_it_is_used() {
-    let provider = json!({"issuer": "https://p", "clientId": "d", "clientSecret": "${A}-desk-secret",
-        "token": "${A}-identity-token"});
-    let oauth = json!({"grant": "identity_assertion", "clientId": "i", "clientSecret": "${A}-client-secret",
+    let provider = json!({"issuer": "https://p", "clientId": "d", "clientSecret": "${A}-desk-Kq7w2Zt9",
+        "token": "${A}-identity-Xv4m8Rb1"});
+    let oauth = json!({"grant": "identity_assertion", "clientId": "i", "clientSecret": "${A}-client-Nc6y3Lp5",
         "identityProvider": provider});
     let settings = json!({"mcpServers": {"s": {"url": "https://x/mcp", "oauth": oauth}}});
     let world = World::with(&settings.to_string()).variable("A", "plain");
     let (config, secrets) = world.load_with_secrets();
     config.mcp_server("s").expect("it is good");
     for secret in [
-        "plain-desk-secret",
-        "plain-identity-token",
-        "plain-client-secret",
+        "plain-desk-Kq7w2Zt9",
+        "plain-identity-Xv4m8Rb1",
+        "plain-client-Nc6y3Lp5",
     ] {
         let masked = secrets.mask().text(secret).into_owned();
         assert!(!masked.contains(secret), "{masked}");

@@ -10,6 +10,7 @@ pub(super) fn split(reply: Reply, asked_model: &str) -> (Answer, Vec<ReplyCall>)
         text: reply.text.into(),
         reasoning: reply.reasoning.into(),
         withheld: None,
+        masked: false,
         signed: reply.signed.map(Into::into),
         usage: reply.usage,
         cost: reply.cost,

@@ -10,7 +10,7 @@ use super::attrless::{
 };
 use super::{Decoded, Decoding, Rejected, answer};
 use crate::check;
-use crate::event::{Answer, Call, DecisionMade, Refusal, RefusalCode, RejectReason, Tag};
+use crate::event::{Answer, Call, DecisionMade, Event, Refusal, RefusalCode, RejectReason, Tag};
 use crate::hash::Hash;
 use crate::looping::LoopConfig;
 use crate::model::{Finish, Reply, ReplyCall};
@@ -31,6 +31,8 @@ pub struct RecordedReply {
     pub(crate) answer: Answer,
     pub(crate) calls: Vec<Call>,
     pub(crate) rejected: Option<RejectReason>,
+    /// What was mended on the way, where the reply held a secret.
+    pub(crate) repairs: Vec<Event>,
 }
 
 /// Reads the instructions of a reply and checks each.
@@ -83,6 +85,7 @@ pub(crate) fn decode_recorded(
         answer,
         calls,
         rejected,
+        repairs: _,
     } = recorded;
     if let Some(reason) = rejected {
         let answer = Box::new(answer);
@@ -243,6 +246,7 @@ impl<'a> Calls<'a> {
             tool: tool.into(),
             original_tool: None,
             arguments: arguments.into(),
+            masked: false,
             refused,
             tag,
             member: None,
@@ -309,6 +313,7 @@ mod tests {
             answer: Answer::default(),
             calls: calls.calls,
             rejected: None,
+            repairs: vec![],
         };
         let Ok(decoded) = decode_recorded(recorded, &how, &config) else {
             unreachable!("nothing was rejected");

@@ -28,6 +28,9 @@ pub struct Answer {
     /// The hash of the text, where the run does not keep what the model wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<Hash>,
+    /// Whether the reply held a secret, so that it is not kept as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
     /// See [`Reply::signed`](crate::Reply::signed).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed: Option<Text>,

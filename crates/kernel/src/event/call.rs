@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::usual::is_zero;
+use crate::hash::Hash;
 use crate::policy::Verdict;
 use crate::text::Text;
 
@@ -21,6 +22,10 @@ pub struct Call {
     pub original_tool: Option<Arc<str>>,
     /// As the model wrote them, or as they were mended; see [`CallRepaired`](super::Event::CallRepaired).
     pub arguments: Text,
+    /// Whether the arguments held a secret, whose name stands here in its place. What is executed is what the
+    /// model wrote; what stands here never is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refusal>,
     /// The tag, where the call was written in the text.
@@ -94,6 +99,9 @@ pub struct CallReviewed {
     pub call: u32,
     pub tool: Arc<str>,
     pub verdict: Verdict,
+    /// What the person looked at; see [`WaitingCall::digest`](crate::WaitingCall::digest).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Hash>,
     /// Who said it, as far as the surface knows.
     pub by: Text,
 }
@@ -120,6 +128,9 @@ pub enum SkipReason {
     ContextBudget,
     /// The policy denies it since untrusted data entered the run.
     Untrusted,
+    /// Its arguments held a secret, and the process that knew them as they were written is gone, or would be
+    /// before a person had spoken.
+    SecretNotKept,
 }
 
 impl SkipReason {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Call;
+use crate::hash::Hash;
 use crate::run::{Phase, Run};
 use crate::text::Text;
 
@@ -42,6 +44,8 @@ pub struct WaitingCall {
     pub arguments: Text,
     /// Why a person is asked.
     pub why: Text,
+    /// Identifies the call with its run, its place and its arguments: what a verdict is bound to.
+    pub digest: Hash,
 }
 
 impl Run {
@@ -55,6 +59,7 @@ impl Run {
         };
         let call = calls.get(*at)?;
         Some(WaitingCall {
+            digest: digest(self.id.as_str(), self.turn, *at as u32, call),
             turn: self.turn,
             call: *at as u32,
             tool: call.tool.clone(),
@@ -62,4 +67,16 @@ impl Run {
             why: why.clone(),
         })
     }
+}
+
+/// Every part with its length before it, so that no two calls are written alike.
+fn digest(run: &str, turn: u32, at: u32, call: &Call) -> Hash {
+    let mut bytes = b"bonded call 1".to_vec();
+    bytes.extend_from_slice(&turn.to_le_bytes());
+    bytes.extend_from_slice(&at.to_le_bytes());
+    for part in [run, &call.tool, &call.arguments] {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    Hash::of(&bytes)
 }

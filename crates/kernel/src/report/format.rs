@@ -67,7 +67,7 @@ impl ReportFormat {
             Self::SlackBlockKit => {
                 "Slack Block Kit messages with mrkdwn text (*bold*, no tables, no # headings)"
             }
-            Self::Tty => "plain text for a terminal; ANSI colours allowed, no markdown",
+            Self::Tty => "plain text for a terminal; no colours or control characters, no markdown",
             Self::Pipe => "plain text for another program: no colours, no markdown, no chatter",
             Self::Json => "one JSON value that fits the schema",
             Self::SubAgent => "whatever serves the calling agent best: compact, complete facts",

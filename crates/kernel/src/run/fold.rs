@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::held::UNTRUSTED;
+use super::held::{NOT_KEPT, UNTRUSTED};
 use super::{Phase, Run};
 use crate::context::DROPPED;
 use crate::entry::Entry;
@@ -36,6 +36,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::CallSkipped { reason, .. } => match reason {
             SkipReason::ContextBudget => run.pass_with(&DROPPED.into(), Outcome::Failed),
             SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
+            SkipReason::SecretNotKept => run.denied(NOT_KEPT.into()),
             SkipReason::AfterTheEnd => {}
         },
         Event::ReviewAsked { why, .. } => run.review_asked(why),
@@ -90,6 +91,7 @@ impl Run {
         let answer = &decision.answer;
         self.attempts.succeeded();
         self.notices.clear();
+        self.unkept.clear();
         match self.is_looping() {
             true => self.decided_in_loop(answer, &decision.calls),
             false => self.say(decision),

@@ -13,9 +13,19 @@ use crate::tokens::estimate;
 /// What the model is shown for a call that the policy denies in a marked run.
 pub(super) const UNTRUSTED: &str = "(tool failed: denied by policy: this tool changes something, and untrusted data has entered the run)";
 
+/// What the model is shown for a call whose arguments are not known any more as it wrote them.
+pub(super) const NOT_KEPT: &str = "(tool failed: not executed: the arguments hold a secret, and secrets are not kept while a run waits for a person or is taken up again; call again, or name the secret's variable or file instead of the secret)";
+
 impl Run {
+    /// Whether the arguments of a call are at hand as the model wrote them. Those that held a secret are known
+    /// to the process alone that got the reply.
+    pub(crate) fn has_arguments(&self, at: usize, call: &Call) -> bool {
+        !call.masked || self.unkept.contains_key(&at)
+    }
+
     /// A process takes the run up. One that waits for a person goes on waiting.
     pub(super) fn taken_up(&mut self, at: Millis) {
+        self.unkept.clear();
         self.watch.resume(at);
         if self.waiting_call().is_some() {
             self.watch.pause();

@@ -100,6 +100,11 @@ impl Stepper<'_> {
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {
+        let decoded = self.decode(reply);
+        self.decoded(decoded);
+    }
+
+    pub(super) fn decode(&self, reply: Reply) -> Result<Decoded, Rejected> {
         let config = self.run.config();
         let model = match self.run.phase {
             Phase::Asking { target, .. } => config.targets.get(target as usize),
@@ -112,12 +117,14 @@ impl Stepper<'_> {
             last: self.run.is_last(self.run.turn),
             model: model.map_or("", |target| &target.model),
         };
-        let decoded = decode::decode(reply, &how);
-        self.decoded(decoded);
+        decode::decode(reply, &how)
     }
 
     /// What a log has of a reply that it does not keep.
     pub(super) fn replied_as(&mut self, recorded: RecordedReply) {
+        if recorded.answer.masked {
+            return self.replied_with_names(recorded);
+        }
         let config = self.run.config();
         let Some(looping) = &config.looping else {
             return;
@@ -134,6 +141,11 @@ impl Stepper<'_> {
     }
 
     fn decoded(&mut self, decoded: Result<Decoded, Rejected>) {
+        self.emit_decoded(decoded);
+        self.advance();
+    }
+
+    pub(super) fn emit_decoded(&mut self, decoded: Result<Decoded, Rejected>) {
         match decoded {
             Ok(decoded) => {
                 self.emit(Event::DecisionMade(Box::new(decoded.decision)));
@@ -145,7 +157,6 @@ impl Stepper<'_> {
                 calls: rejected.calls,
             }),
         }
-        self.advance();
     }
 
     pub(super) fn failed(&mut self, failure: Failure) {

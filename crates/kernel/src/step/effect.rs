@@ -83,7 +83,9 @@ pub fn next(run: &Run) -> Effect {
             attempt: *attempt,
         },
         Phase::Acting { calls, at, invoked } => match calls.get(*at).filter(|_| *invoked) {
-            Some(call) => Effect::Invoke(Invocation::new(run, *at, call)),
+            Some(call) => {
+                Invocation::new(run, *at, call).map_or_else(|| wake_at_once(run), Effect::Invoke)
+            }
             None => run
                 .waiting_call()
                 .map_or_else(|| wake_at_once(run), Effect::Review),
@@ -105,7 +107,8 @@ pub fn next(run: &Run) -> Effect {
     }
 }
 
-/// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on.
+/// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on. Where the arguments of
+/// the call under way are not known any more, taking the run up does.
 fn wake_at_once(run: &Run) -> Effect {
     Effect::Wait {
         until: run.watch.last_at,

@@ -1,7 +1,11 @@
 //! What goes into a step.
 
+use std::sync::Arc;
+
 use super::ToolOutput;
 use crate::decode::looped::RecordedReply;
+use crate::hash::Hash;
+use crate::mask::Mask;
 use crate::memory::MemoryEdit;
 use crate::model::{Failure, Reply};
 use crate::policy::Verdict;
@@ -14,6 +18,13 @@ pub enum Input {
         turn: u32,
         attempt: u32,
         reply: Box<Reply>,
+    },
+    /// A reply in which the mask finds a secret. What the model wrote is executed; what is kept is masked.
+    SecretReply {
+        turn: u32,
+        attempt: u32,
+        reply: Box<Reply>,
+        mask: Arc<Mask>,
     },
     Failed {
         turn: u32,
@@ -30,6 +41,8 @@ pub enum Input {
     Reviewed {
         turn: u32,
         call: u32,
+        /// What the person looked at: another call is not judged by it.
+        digest: Option<Hash>,
         verdict: Verdict,
         by: String,
     },

@@ -19,6 +19,8 @@ use crate::tool::{DONE, ToolEffect, is_terminal};
 
 /// What the model is shown for a call whose outcome nobody knows.
 pub(crate) const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
+/// The same for one whose arguments are not kept.
+const INTERRUPTED_UNKEPT: &str = "(tool failed: interrupted, outcome unknown; the arguments held a secret, which is not kept, so it is not executed again)";
 
 /// A call that was decoded, checked and logged: the only thing that a tool registry executes. Nothing
 /// outside the kernel can make one.
@@ -29,6 +31,7 @@ pub struct Invocation {
     call: u32,
     tool: Arc<str>,
     arguments: Text,
+    as_written: bool,
     effect: ToolEffect,
     timeout_ms: u64,
     output_bytes_max: u64,
@@ -40,7 +43,13 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    pub(super) fn new(run: &Run, at: usize, call: &Call) -> Self {
+    /// `None` where the arguments held a secret and are not known any more. A call of another agent needs them
+    /// for its beginning alone.
+    pub(super) fn new(run: &Run, at: usize, call: &Call) -> Option<Self> {
+        let as_written = run.has_arguments(at, call);
+        if !as_written && run.sub_agent(&call.tool).is_none() {
+            return None;
+        }
         let config = run.config();
         let limits = &config.limits;
         let paged_bytes_max = config.own_tools.output_kept_bytes_max;
@@ -48,12 +57,13 @@ impl Invocation {
             .catalog
             .spec(&call.tool)
             .map_or(ToolEffect::Write, |spec| spec.effect);
-        Self {
+        Some(Self {
             run: run.id.clone(),
             turn: run.turn,
             call: at as u32,
             tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
+            arguments: run.unkept.get(&at).unwrap_or(&call.arguments).clone(),
+            as_written,
             effect,
             timeout_ms: limits.tool_timeout_ms,
             output_bytes_max: limits.tool_output_bytes_max,
@@ -64,7 +74,7 @@ impl Invocation {
             pages: paged_bytes_max.is_some(),
             keeps_code: run.is_looping(),
             approved: run.review == Review::Approved,
-        }
+        })
     }
 
     pub fn run(&self) -> &RunId {
@@ -82,6 +92,12 @@ impl Invocation {
 
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// Whether the arguments are as the model wrote them. Not so where they held a secret that is not known any
+    /// more: such a call may take up what it had begun, and begin nothing.
+    pub fn is_as_written(&self) -> bool {
+        self.as_written
     }
 
     /// A JSON object that fits the tool's schema.
@@ -180,7 +196,7 @@ impl Stepper<'_> {
         }
         let op = LoopOp::of(&call.tool).filter(|_| self.run.is_looping());
         // Of a batch the members are held; what the kernel itself answers does nothing.
-        if own.is_none() && op.is_none() && self.is_held(at, &call.tool) {
+        if own.is_none() && op.is_none() && (self.is_unkept(at, call) || self.is_held(at, call)) {
             return;
         }
         let spec = self.run.catalog.spec(&call.tool);
@@ -240,7 +256,7 @@ impl Stepper<'_> {
     }
 
     pub(super) fn returned(&mut self, call: u32, output: ToolOutput) {
-        let Some(tool) = self.tool_under_way() else {
+        let Some(tool) = self.call_under_way().map(|call| call.tool) else {
             return;
         };
         // A call that returned was not interrupted, whatever the tool says.
@@ -281,16 +297,20 @@ impl Stepper<'_> {
         let Phase::Acting { at, .. } = self.run.phase else {
             return;
         };
-        let Some(tool) = self.tool_under_way() else {
+        let Some(call) = self.call_under_way() else {
             return;
         };
-        let finished = ToolFinished::unexecuted(at as u32, tool, outcome, INTERRUPTED.into());
+        let shown = match call.masked {
+            false => INTERRUPTED,
+            true => INTERRUPTED_UNKEPT,
+        };
+        let finished = ToolFinished::unexecuted(at as u32, call.tool, outcome, shown.into());
         self.emit(Event::ToolFinished(Box::new(finished)));
     }
 
-    fn tool_under_way(&self) -> Option<Arc<str>> {
+    fn call_under_way(&self) -> Option<Call> {
         match &self.run.phase {
-            Phase::Acting { calls, at, .. } => calls.get(*at).map(|call| call.tool.clone()),
+            Phase::Acting { calls, at, .. } => calls.get(*at).cloned(),
             _ => None,
         }
     }

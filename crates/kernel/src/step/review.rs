@@ -1,7 +1,8 @@
 //! Calls that the policy holds back, and what a person says of them.
 
 use super::Stepper;
-use crate::event::{CallReviewed, Event};
+use crate::event::{Call, CallReviewed, Event};
+use crate::hash::Hash;
 use crate::policy::{Hold, Review, Verdict};
 use crate::text::Text;
 
@@ -10,15 +11,20 @@ const REASON_CHARS_MAX: usize = 500;
 
 impl Stepper<'_> {
     /// Whether the call that is up next must not be executed now. It waits then, or was passed over.
-    pub(super) fn is_held(&mut self, at: usize, tool: &std::sync::Arc<str>) -> bool {
+    pub(super) fn is_held(&mut self, at: usize, held: &Call) -> bool {
         match self.run.review {
             Review::Approved => return false,
             Review::Asked { .. } => return true,
             Review::None => {}
         }
-        let (call, tool) = (at as u32, tool.clone());
+        let (call, tool) = (at as u32, held.tool.clone());
         match self.run.hold(&tool) {
             None => false,
+            // Nobody drives a run that waits: what is not kept would be gone when it is approved.
+            Some(Hold::Ask(_)) if held.masked => {
+                self.pass_unkept(at, held);
+                true
+            }
             Some(Hold::Ask(why)) => {
                 let why = why.into();
                 self.emit(Event::ReviewAsked { call, tool, why });
@@ -34,9 +40,17 @@ impl Stepper<'_> {
 
     /// Records what a person said. Whoever drives the run next acts upon it: who gives a verdict need not
     /// drive, and a call that was approved is not yet one that has begun.
-    pub(super) fn reviewed(&mut self, turn: u32, call: u32, verdict: Verdict, by: String) {
+    pub(super) fn reviewed(
+        &mut self,
+        place: (u32, u32),
+        digest: Option<Hash>,
+        verdict: Verdict,
+        by: String,
+    ) {
         let waiting = self.run.waiting_call();
-        let Some(waiting) = waiting.filter(|it| (it.turn, it.call) == (turn, call)) else {
+        let waiting = waiting.filter(|it| (it.turn, it.call) == place);
+        let is_meant = |seen: Hash| digest.is_none_or(|digest| digest == seen);
+        let Some(waiting) = waiting.filter(|it| is_meant(it.digest)) else {
             return;
         };
         let verdict = match verdict {
@@ -46,9 +60,10 @@ impl Stepper<'_> {
             },
         };
         self.emit(Event::CallReviewed(Box::new(CallReviewed {
-            call,
+            call: waiting.call,
             tool: waiting.tool,
             verdict,
+            digest,
             by: by.into(),
         })));
     }

@@ -24,6 +24,7 @@ mod looping_faults;
 mod looping_memory;
 mod looping_property;
 mod looping_scope;
+mod masked;
 mod paging;
 mod policy;
 mod policy_marks;

@@ -44,10 +44,12 @@ pub(crate) fn waits(world: &World) -> Option<&WaitingCall> {
 
 pub(crate) fn verdict(world: &mut World, verdict: Verdict) -> Vec<&'static str> {
     let (turn, call) = waits(world).map_or((0, 0), |it| (it.turn, it.call));
+    let digest = waits(world).map(|it| it.digest);
     let by = "a person".to_owned();
     kinds(&world.input(Input::Reviewed {
         turn,
         call,
+        digest,
         verdict,
         by,
     }))
@@ -263,6 +265,7 @@ fn a_verdict_on_a_call_that_does_not_wait_changes_nothing() {
         let late = Input::Reviewed {
             turn,
             call,
+            digest: None,
             verdict,
             by,
         };
@@ -272,11 +275,35 @@ fn a_verdict_on_a_call_that_does_not_wait_changes_nothing() {
     let again = Input::Reviewed {
         turn: 1,
         call: 0,
+        digest: None,
         verdict: Verdict::Approved,
         by: "another".into(),
     };
     assert_eq!(world.input(again), [], "the first verdict holds");
     assert_eq!(invoked(&world), [] as [&str; 0]);
+}
+
+#[test]
+fn a_verdict_on_another_call_than_the_one_that_waits_changes_nothing() {
+    let seen = waits(&waiting()).map(|it| it.digest);
+    let mut other = with_rules([rule("push", Permission::Ask)]).begin();
+    other.reply(reply([push("b")]));
+    let meant = waits(&other).map(|it| it.digest);
+    assert_ne!(seen, meant, "other arguments");
+    let verdict = |digest| Input::Reviewed {
+        turn: 1,
+        call: 0,
+        digest,
+        verdict: Verdict::Approved,
+        by: "a person".into(),
+    };
+    assert_eq!(other.input(verdict(seen)), []);
+    assert_eq!(kinds(&other.input(verdict(meant))), ["call_reviewed"]);
+    let Event::CallReviewed(recorded) = &other.entries.last().expect("it was recorded").event
+    else {
+        panic!("{:?}", other.entries.last());
+    };
+    assert_eq!(recorded.digest, meant);
 }
 
 #[test]

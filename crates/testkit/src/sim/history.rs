@@ -100,6 +100,7 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             reason: SkipReason::Untrusted,
             ..
         } => Some("untrusted"),
+        Event::DecisionMade(decision) if decision.answer.masked => Some("masked"),
         _ => None,
     }
 }

@@ -68,7 +68,10 @@ async fn a_login_is_kept_for_its_owner_alone_and_used_by_runs() {
         assert_eq!(found & 0o777, mode, "{}", path.display());
     }
     let (_pool, registry) = start(&issuer, &dir).await.expect("it starts");
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-1");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-1"
+    );
     let state = issuer.state();
     let asked = |path: &str| {
         let mut found = state.asked.iter().filter(|asked| asked.path == path);
@@ -102,9 +105,15 @@ async fn a_token_that_is_refused_is_renewed_once_and_the_call_is_made() {
     log_in(&issuer, temp.path()).await.expect("it succeeds");
     let (_pool, registry) = start(&issuer, temp.path()).await.expect("it starts");
     issuer.expire();
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-2");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-2"
+    );
     assert_eq!(issuer.grants("refresh_token"), 1);
-    assert_eq!(kept(temp.path())["refresh_token"], "refresh-7f31-2");
+    assert_eq!(
+        kept(temp.path())["refresh_token"],
+        "refresh-7f31c95e2b8d4a06f9b2-2"
+    );
     // An issuer that takes everything back leaves nothing to renew.
     issuer.expire();
     issuer.state().refresh.clear();
@@ -119,7 +128,10 @@ async fn a_token_that_is_refused_is_renewed_once_and_the_call_is_made() {
     }
     // A login that somebody makes meanwhile is found.
     log_in(&issuer, temp.path()).await.expect("it succeeds");
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-3");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-3"
+    );
 }
 
 #[tokio::test]
@@ -129,11 +141,14 @@ async fn a_token_that_is_about_to_expire_is_renewed_before_it_is_sent() {
     log_in(&issuer, temp.path()).await.expect("it succeeds");
     issuer.state().lifetime_s = Some(3600);
     let (_pool, registry) = start(&issuer, temp.path()).await.expect("it starts");
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-2");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-2"
+    );
     let state = issuer.state();
     let mut sent = state.asked.iter().filter(|asked| asked.path == "/mcp");
     assert!(
-        sent.all(|asked| !asked.authorization.ends_with("7f31-1")),
+        sent.all(|asked| !asked.authorization.ends_with("7f31c95e2b8d4a06f9b2-1")),
         "the old one is not sent"
     );
 }
@@ -151,7 +166,7 @@ async fn many_who_are_refused_at_once_spend_one_refresh_token() {
         .iter()
         .flat_map(|(_, registry)| [call(registry), call(registry)]);
     for output in join_all(calls).await {
-        assert_eq!(output.text, "you sent access-7f31-2");
+        assert_eq!(output.text, "you sent access-7f31c95e2b8d4a06f9b2-2");
     }
     assert_eq!(issuer.grants("refresh_token"), 1);
 }
@@ -179,10 +194,16 @@ async fn a_program_that_the_issuer_knows_needs_no_login_and_leaves_no_file() {
     let started = pool.start(&[McpServer::http("srv", endpoint)]).await;
     let registry = registry(started.expect("it starts"));
     issuer.expire();
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-2");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-2"
+    );
     assert_eq!(issuer.grants("client_credentials"), 2);
     let learnt = learnt.lock().expect("nobody panics");
-    assert!(learnt.contains(&"access-7f31-2".to_owned()), "{learnt:?}");
+    assert!(
+        learnt.contains(&"access-7f31c95e2b8d4a06f9b2-2".to_owned()),
+        "{learnt:?}"
+    );
     let left = std::fs::read_dir(temp.path()).expect("it can be read");
     assert_eq!(left.count(), 0);
 }

@@ -239,8 +239,8 @@ fn token(state: &mut State, asked: &Asked) -> Answer {
         return says(400, &json!({ "error": "invalid_grant" }));
     }
     state.count += 1;
-    let access = format!("access-7f31-{}", state.count);
-    let refresh = format!("refresh-7f31-{}", state.count);
+    let access = format!("access-7f31c95e2b8d4a06f9b2-{}", state.count);
+    let refresh = format!("refresh-7f31c95e2b8d4a06f9b2-{}", state.count);
     state.access.insert(access.clone());
     state.refresh.insert(refresh.clone());
     let mut granted =

@@ -73,11 +73,17 @@ async fn who_is_vouched_for_needs_no_login_and_is_vouched_for_again_when_a_token
     let learnt = Learnt::default();
     let endpoint = endpoint(&issuer, provider(&issuer, &file), &learnt);
     let (_pool, registry) = start(endpoint).await.expect("it starts");
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-2");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-2"
+    );
     // The next token is asked for with the identity token that is in the file by then.
     std::fs::write(&file, "person-91aa-2\n").expect("it is written");
     issuer.expire();
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-4");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-4"
+    );
 
     let exchanges = at(&issuer, "/identity/token");
     let fields = exchanges.iter().map(|asked| &asked.fields);
@@ -118,7 +124,7 @@ async fn who_is_vouched_for_needs_no_login_and_is_vouched_for_again_when_a_token
         "person-91aa-1",
         "person-91aa-2",
         "word-4c88-1",
-        "access-7f31-4",
+        "access-7f31c95e2b8d4a06f9b2-4",
     ] {
         assert!(learnt.contains(secret), "{secret} is masked: {learnt:?}");
     }
@@ -210,7 +216,10 @@ async fn a_provider_says_itself_where_it_exchanges_tokens() {
     };
     let endpoint = endpoint(&issuer, provider, &Learnt::default());
     let (_pool, registry) = start(endpoint).await.expect("it starts");
-    assert_eq!(call(&registry).await.text, "you sent access-7f31-2");
+    assert_eq!(
+        call(&registry).await.text,
+        "you sent access-7f31c95e2b8d4a06f9b2-2"
+    );
     let exchange = &at(&issuer, "/identity/token")[0];
     assert_eq!(exchange.fields["client_secret"], "desk-secret");
     let kind = &exchange.fields["subject_token_type"];

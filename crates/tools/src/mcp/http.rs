@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 pub use self::auth::{
     Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
-    SubjectKind, learn_logins, login, logout,
+    SubjectKind, login, logout,
 };
 use self::client::Caller;
 pub use self::client::check_url;

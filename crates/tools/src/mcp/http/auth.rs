@@ -35,7 +35,7 @@ use tokio::sync::Mutex;
 
 pub use self::error::OauthError;
 use self::keep::TokenFile;
-pub use self::login::{LoggedIn, learn_logins, login, logout};
+pub use self::login::{LoggedIn, login, logout};
 use self::places::is_same_issuer;
 pub(super) use self::remedy::Remedies;
 pub use self::settings::{

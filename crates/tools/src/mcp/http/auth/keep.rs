@@ -106,12 +106,6 @@ impl TokenFile {
     }
 }
 
-/// Every token that is kept in a directory. What cannot be read is nobody's token.
-pub(super) fn all_in(dir: &Path) -> impl Iterator<Item = Kept> {
-    let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    files.filter_map(|file| read_whole(&file.path()).ok()?)
-}
-
 /// What a file holds; nothing where it cannot be understood.
 fn read_whole(path: &Path) -> io::Result<Option<Kept>> {
     let file = File::open(path)?;

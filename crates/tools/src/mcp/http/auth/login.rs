@@ -1,6 +1,6 @@
 //! Logging in and out, which only a person does.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -10,7 +10,6 @@ use super::Oauth;
 use super::challenge::Challenge;
 use super::discover::discover;
 use super::error::OauthError;
-use super::keep::all_in;
 use super::web::{Form, Web, shown_url};
 use crate::mcp::error::McpError;
 use crate::mcp::http::client::Caller;
@@ -123,11 +122,4 @@ async fn forget(oauth: &Oauth, server: &Url) -> Result<bool, OauthError> {
         }
     }
     file.remove()
-}
-
-/// Tells the secrets of all logins that are kept in a directory, so that they can be kept out of what is written.
-pub fn learn_logins(token_dir: &Path, learn: impl Fn(&str, &str)) {
-    for kept in all_in(token_dir) {
-        kept.secrets().for_each(|(name, value)| learn(name, value));
-    }
 }

@@ -1,0 +1,80 @@
+//! A terminal with somebody before it: everything that reaches it is recorded.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::person::start;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// What a terminal was sent, and how the command ended.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    pub(crate) code: Option<i32>,
+    pub(crate) text: String,
+}
+
+/// Runs a command whose three streams are a terminal. Somebody types the answer when a question is there.
+pub(crate) fn at_terminal(command: &mut Command, question: &str, answer: &str) -> Sent {
+    let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+    grantpt(&own).expect("it is ours");
+    unlockpt(&own).expect("it can be opened");
+    let name = ptsname(&own, vec![]).expect("it has a name");
+    let name = name.to_str().expect("that is a path").to_owned();
+    let open = || {
+        let other = OpenOptions::new().read(true).write(true).open(&name);
+        other.expect("it is open")
+    };
+    let (input, output, errors) = (open(), open(), open());
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 200,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&output, size).expect("a terminal has a size");
+    command.env("TERM", "xterm");
+    command.stdin(input).stdout(output).stderr(errors);
+    let mut child = start(command);
+    // The terminal ends when nobody else has it open.
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut keyboard = File::from(own.try_clone().expect("it can be typed at"));
+    let (question, answer) = (question.to_owned(), answer.to_owned());
+    let reading = thread::spawn(move || {
+        let (mut terminal, mut sent) = (File::from(own), vec![]);
+        let mut part = [0; 4096];
+        let mut is_answered = question.is_empty();
+        while let Ok(count @ 1..) = terminal.read(&mut part) {
+            sent.extend_from_slice(&part[..count]);
+            if !is_answered && String::from_utf8_lossy(&sent).contains(&question) {
+                is_answered = true;
+                writeln!(keyboard, "{answer}").expect("it is typed");
+            }
+        }
+        String::from_utf8_lossy(&sent).into_owned()
+    });
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the process can be waited for") {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            child.kill().expect("the process can be killed");
+            panic!("the program did not end within {PATIENCE:?}");
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    Sent {
+        code: status.code(),
+        text: reading.join().expect("reading does not panic"),
+    }
+}

@@ -1,0 +1,71 @@
+//! What was asked, where it holds a secret: the log keeps the secret's name, and the model is asked what was asked.
+//!
+//! A process that takes the run up knows the log alone, and asks with the name.
+
+use bonded_kernel::{Mask, Message, Text};
+
+/// The goal and the system text as they were given, each with what the log has in its place.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    goal: Given,
+    system: Given,
+}
+
+struct Given {
+    text: Text,
+    kept: Text,
+}
+
+/// Nobody sees it by accident.
+impl std::fmt::Debug for Given {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.kept.fmt(f)
+    }
+}
+
+impl Given {
+    fn new(text: Text, mask: &Mask) -> Self {
+        let kept = match mask.text(&text) {
+            std::borrow::Cow::Owned(masked) => masked.into(),
+            std::borrow::Cow::Borrowed(_) => text.clone(),
+        };
+        Self { text, kept }
+    }
+}
+
+impl Asked {
+    pub(crate) fn new(goal: Text, system: Text, mask: &Mask) -> Self {
+        Self {
+            goal: Given::new(goal, mask),
+            system: Given::new(system, mask),
+        }
+    }
+
+    /// What the log keeps: the goal and the system text.
+    pub(crate) fn kept(&self) -> (Text, Text) {
+        (self.goal.kept.clone(), self.system.kept.clone())
+    }
+
+    /// `None` where the log keeps both as they are.
+    pub(crate) fn unless_kept(self) -> Option<Self> {
+        let is_kept = |it: &Given| it.text == it.kept;
+        (!is_kept(&self.goal) || !is_kept(&self.system)).then_some(self)
+    }
+
+    /// The messages of a request, with the goal as it was given.
+    pub(super) fn messages(&self, messages: &[Message]) -> Vec<Message> {
+        let mut messages = messages.to_vec();
+        if let Some(Message::User { text }) = messages.first_mut()
+            && *text == self.goal.kept
+        {
+            *text = self.goal.text.clone();
+        }
+        messages
+    }
+
+    /// The system text as it was given. What the kernel adds stands behind it.
+    pub(super) fn system(&self, system: &str) -> Option<String> {
+        let added = system.strip_prefix(self.system.kept.as_str())?;
+        Some(format!("{}{added}", self.system.text))
+    }
+}
