@@ -151,6 +151,9 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     }
 }
 
+/// Names the data directory to a process that works for a server.
+pub(crate) const DATA_VARIABLE: &str = "BONDED_DATA";
+
 /// The data directory of the workspaces that this process serves.
 static DATA_DIR: OnceLock<PathBuf> = OnceLock::new();
 
@@ -165,7 +168,7 @@ pub(crate) fn hide_data(dir: &Path) {
 /// That directory; a process that a server starts for a plan is told it.
 fn data_dir() -> Option<PathBuf> {
     let told =
-        || std::env::var_os("BONDED_DATA").and_then(|dir| Path::new(&dir).canonicalize().ok());
+        || std::env::var_os(DATA_VARIABLE).and_then(|dir| Path::new(&dir).canonicalize().ok());
     DATA_DIR.get().cloned().or_else(told)
 }
 

@@ -99,7 +99,7 @@ fn actions(
         })),
         work: Some(Arc::new(WorkProcess {
             program: own_program()?,
-            variables: vec![("BONDED_DATA".to_owned(), data_dir)],
+            variables: vec![(agents::DATA_VARIABLE.to_owned(), data_dir)],
             surroundings,
             store_file,
         })),
