@@ -20,3 +20,4 @@ mod sandbox;
 mod scene;
 mod world;
 mod write;
+mod writers;

@@ -46,6 +46,16 @@ impl World {
         }
     }
 
+    /// The tools on a directory that is there already.
+    pub(crate) fn at(dir: &Path) -> Self {
+        let workdir = Workdir::open(dir).expect("it can be opened");
+        let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir, &launcher());
+        Self::of(builtin(
+            workdir,
+            Arc::new(sandbox.expect("it can be prepared")),
+        ))
+    }
+
     pub(crate) fn of(tools: Vec<Arc<dyn Tool>>) -> Self {
         let mut world = Self::new();
         world.registry = Registry::new(tools).expect("the specs are usable");
