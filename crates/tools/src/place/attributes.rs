@@ -38,17 +38,16 @@ pub(super) fn keep(from: &File, before: &Stat, to: &File) -> io::Result<()> {
 }
 
 fn names(file: &File) -> io::Result<Vec<CString>> {
-    // Most files have none, and then nothing is read.
-    let mut list = Vec::new();
-    let mut size = match flistxattr(file, &mut [0_u8; 0][..]) {
-        Ok(size) => size,
-        Err(Errno::NOTSUP | Errno::NOSYS) => 0,
-        Err(errno) => return Err(errno.into()),
+    // Most files have few names or none.
+    let mut list = vec![0; 256];
+    let size = loop {
+        match flistxattr(file, list.as_mut_slice()) {
+            Ok(size) => break size,
+            Err(Errno::RANGE) if list.len() < BYTES_MAX => list.resize(BYTES_MAX, 0),
+            Err(Errno::NOTSUP | Errno::NOSYS) => break 0,
+            Err(errno) => return Err(errno.into()),
+        }
     };
-    if size > 0 {
-        list.resize(BYTES_MAX, 0);
-        size = flistxattr(file, list.as_mut_slice())?;
-    }
     let names = list.get(..size).unwrap_or_default();
     let names = names.split_inclusive(|byte| *byte == 0);
     Ok(names

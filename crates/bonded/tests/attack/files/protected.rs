@@ -4,10 +4,10 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{all_ok, all_refused, append, edit, outcomes, play, rounds, text, write};
-use crate::person::{Person, done};
+use crate::person::{Person, call, done};
 use crate::witness::{Canary, absent};
 
 const CONFIG: &str = "[core]\n\tbare = false\n";
@@ -31,11 +31,15 @@ fn a_directory_that_is_exchanged_with_a_link_to_git_does_not_lead_there() {
     let canary = Canary::put(&person, work.join(".git/config"), CONFIG);
     person.make_dir(&work.join("d"));
     symlink(".git", work.join("link")).expect("it can be made");
-    let lines: Vec<Value> = (0..rounds(20))
+    // A run that is refused the same thing again and again is ended, so that something else is done in between.
+    let lines: Vec<Value> = (0..rounds(4))
         .map(|line| {
-            let calls = (0..10).map(|at| write("d/config", &format!("evil {line} {at}")));
+            let calls = (1..=50).flat_map(|at| {
+                let other = call("list", json!({ "limit": at }));
+                [write("d/config", &format!("evil {line} {at}")), other]
+            });
             let calls: Vec<Value> = calls.map(|it| it["calls"][0].clone()).collect();
-            serde_json::json!({ "calls": calls })
+            json!({ "calls": calls })
         })
         .chain([done()])
         .collect();
@@ -48,7 +52,7 @@ fn a_directory_that_is_exchanged_with_a_link_to_git_does_not_lead_there() {
                 renameat_with(CWD, &d, CWD, &link, RenameFlags::EXCHANGE).expect("both are there");
             }
         });
-        let ran = person.run(&["--max-turns", &turns], &lines);
+        let ran = person.run(&["--max-turns", &turns, "--max-calls", "100"], &lines);
         stop.store(true, Ordering::Relaxed);
         ran
     });

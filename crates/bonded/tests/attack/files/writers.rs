@@ -85,10 +85,7 @@ fn count_oks(person: &Person, store: &Path, oks: &mut BTreeMap<String, usize>) {
         .stdout;
     for run in runs.lines() {
         let run: Value = serde_json::from_str(run).expect("it is JSON");
-        let id = run["run"]
-            .as_str()
-            .or(run["id"].as_str())
-            .expect("a run has an id");
+        let id = run["runId"].as_str().expect("a run has an id");
         let shown = person.bonded(&["show", id, "--store", &store]).stdout;
         let decided = shown
             .lines()
