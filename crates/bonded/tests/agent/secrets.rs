@@ -82,7 +82,7 @@ fn a_key_that_everybody_says_is_written_nowhere() {
         outcome.report()["content"],
         "The key is [secret KEY], the password [secret DB_PASSWORD]."
     );
-    assert!(outcome.tool_texts()[0].contains("PLAIN=/usr/share"));
+    assert!(outcome.tool_texts()[0].starts_with("(tool failed: protected: "));
     assert_said_nowhere(&world, &outcome);
     for command in [
         &["show", outcome.run_id()][..],
