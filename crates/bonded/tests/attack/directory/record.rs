@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use super::{ended, in_hostile, untrusted};
-use crate::person::{Person, call, done, sh};
+use crate::person::{Person, done, sh};
 use crate::witness::{Canary, absent};
 
 fn wanting() -> Person {
@@ -166,8 +166,7 @@ fn no_agent_writes_the_record() {
     let canary = Canary::put(&person, &record, &forged);
     let command =
         "echo x > ~/.config/bonded/trust.json; rm -rf ~/.config/bonded; mv ~/.config ~/gone";
-    let evil = json!({ "path": ".config/bonded/trust.json", "content": "x" });
-    let script = person.script(&[sh(command), call("write", evil), done()]);
+    let script = person.script(&[sh(command), done()]);
     let home = person.home().display().to_string();
     for dir in [".", &home] {
         person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
