@@ -166,9 +166,9 @@ impl Agent {
         let wants = wants(&config, &resolved.options, &resolved.sources);
         if !is_own && !wants.is_empty() {
             let held = trust.decide(&file.contents, &wants);
-            let held = held.map_err(|it| AgentError::Untrusted(Box::new(it)))?;
+            let held = held.map_err(AgentError::Untrusted)?;
             if held == Held::Tightening {
-                let file = file.path.clone();
+                let file = file.path;
                 return Err(AgentError::NotWithout { file });
             }
         }

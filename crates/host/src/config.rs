@@ -105,7 +105,7 @@ impl Config {
         environment: Environment,
         trust: &Trust,
     ) -> Result<Self, Problems> {
-        Self::load_layers(places.layers(), places.cwd.clone(), environment, trust)
+        Self::load_layers(&places.layers(), places.cwd.clone(), environment, trust)
     }
 
     /// Reads the files, highest first, that another process had found: a run that is taken up again sees
@@ -118,7 +118,8 @@ impl Config {
     ) -> Result<Self, Problems> {
         let files = files.into_iter();
         let layers = files.map(|file| LayerFiles::again(file, &cwd, trust));
-        Self::load_layers(layers.collect(), cwd, environment, trust)
+        let layers: Vec<LayerFiles> = layers.collect();
+        Self::load_layers(&layers, cwd, environment, trust)
     }
 
     /// What each file that is found in these places holds and wants, whoever trusts it. Nothing of it counts.
@@ -153,12 +154,12 @@ impl Config {
     }
 
     fn load_layers(
-        files: Vec<LayerFiles>,
+        files: &[LayerFiles],
         cwd: PathBuf,
         environment: Environment,
         trust: &Trust,
     ) -> Result<Self, Problems> {
-        let (mut layers, warnings) = Self::read(&files, &environment)?;
+        let (mut layers, warnings) = Self::read(files, &environment)?;
         let resolved = layering::resolve(&mut layers, &environment, &cwd, trust)?;
         let mut config = Self {
             tree: tree::merge(&layers, |_, _| true),

@@ -147,7 +147,7 @@ impl Trust {
     }
 
     /// Takes a file as it is because a person named it. Once sealed, only the content that was there then counts.
-    pub(crate) fn name(&self, contents: &Contents) -> Result<(), Untrusted> {
+    pub(crate) fn name(&self, contents: &Contents) -> Result<(), Box<Untrusted>> {
         let mut state = self.state();
         let identity = contents.identity();
         match state.held.get(contents.main()) {
@@ -169,7 +169,11 @@ impl Trust {
     }
 
     /// How much of a found file counts that wants more than to tighten.
-    pub(crate) fn decide(&self, contents: &Contents, wants: &Wants) -> Result<Held, Untrusted> {
+    pub(crate) fn decide(
+        &self,
+        contents: &Contents,
+        wants: &Wants,
+    ) -> Result<Held, Box<Untrusted>> {
         let identity = contents.identity();
         let (earlier, sealed) = {
             let state = self.state();
@@ -194,9 +198,9 @@ impl Trust {
             return Ok(self.note(contents, Held::Tightening));
         }
         let question = self.question(contents, wants, earlier.is_some());
-        let refused = |trouble| Untrusted {
-            question: question.clone(),
-            trouble,
+        let refused = |trouble| {
+            let question = question.clone();
+            Box::new(Untrusted { question, trouble })
         };
         match &self.stance {
             Stance::Once if !sealed => Ok(self.note(contents, Held::Whole)),

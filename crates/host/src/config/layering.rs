@@ -45,8 +45,8 @@ pub(super) fn resolve(
 }
 
 fn named(layer: &Layer, trust: &Trust) -> Result<(), ConfigError> {
-    let untrusted = |it| ConfigError::Untrusted(Box::new(it));
-    trust.name(&layer.contents).map_err(untrusted)
+    let named = trust.name(&layer.contents);
+    named.map_err(ConfigError::Untrusted)
 }
 
 /// What counts of a layer that was found. The person is asked only where it wants more than to tighten.
@@ -60,7 +60,7 @@ fn found(layers: &[Layer], index: usize, trust: &Trust) -> Result<(Held, Sifted)
     let wants = wants::wants(layer, &tightened.more);
     let held = trust
         .decide(&layer.contents, &wants)
-        .map_err(|it| ConfigError::Untrusted(Box::new(it)))?;
+        .map_err(ConfigError::Untrusted)?;
     if held == Held::Tightening {
         return Ok((held, tightened));
     }
