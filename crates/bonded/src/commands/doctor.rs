@@ -136,7 +136,7 @@ fn check_layers() -> Vec<Finding> {
             findings.extend(layers.iter().map(|layer| match trust::is_left_out(layer) {
                 None => Finding::Good(trust::layer_line(layer)),
                 Some(how) => Finding::Missing(trust::layer_line(layer), how),
-            }))
+            }));
         }
         Err(error) => findings.push(Finding::Bad(error)),
     }
