@@ -9,6 +9,7 @@ use bonded_host::agent_file::IncludePolicy;
 use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
 use bonded_host::sandbox::{Launcher, OnShortfall};
+use bonded_host::trust::{OwnPlaces, Stance, Trust, TrustRecord};
 use bonded_host::work::Workshop;
 use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
@@ -17,21 +18,22 @@ use bonded_transport::{Providers, Transport};
 use crate::args::AgentArgs;
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output, settings};
+use crate::{options, output, settings, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
     let environment = environment();
     // Before a configuration is read: what is wrong with one is told, and may be put on record.
     output::mask_with(environment.secrets());
+    let own = own_places();
     Ok(Workplace {
         config_file: args.config.clone(),
         dir: dir.to_owned(),
-        binary_dir: std::env::current_exe()
-            .ok()
-            .and_then(|path| path.parent().map(Path::to_owned)),
-        home: std::env::var_os("HOME").map(PathBuf::from),
-        etc: Some("/etc".into()),
+        binary_dir: own.binary_dir.clone(),
+        home: own.home.clone(),
+        etc: own.etc.clone(),
+        trust: Arc::new(Trust::new(own, trust_record(), trust::stance(args))),
+        usual: options::usual(|name| std::env::var(name).ok()),
         overrides: options::overrides(&args.overrides)?,
         command_line: args.options.given.clone(),
         includes: match args.includes_anywhere {
@@ -40,6 +42,44 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
         },
         ..Workplace::bare(environment)
     })
+}
+
+/// The same for whoever only looks: nobody is asked, and nothing of what is found is refused.
+pub(crate) fn looking(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
+    let stance = match args.trust {
+        true => Stance::Once,
+        false => Stance::Look,
+    };
+    Ok(Workplace {
+        trust: Arc::new(Trust::new(own_places(), trust_record(), stance)),
+        ..workplace(args, dir)?
+    })
+}
+
+/// The place of a run that its log describes: only what counted when it began, or is trusted, counts.
+pub(crate) fn bare_workplace(stance: Stance) -> Workplace {
+    Workplace {
+        trust: Arc::new(Trust::new(own_places(), trust_record(), stance)),
+        ..Workplace::bare(environment())
+    }
+}
+
+/// Where the person's own files lie.
+fn own_places() -> OwnPlaces {
+    let program = std::env::current_exe().ok();
+    OwnPlaces {
+        // An empty one would make files of the working directory the person's own.
+        home: std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute()),
+        etc: Some("/etc".into()),
+        binary_dir: program.and_then(|path| path.parent().map(Path::to_owned)),
+    }
+}
+
+/// What the person trusts; `None` where there is no home.
+pub(crate) fn trust_record() -> Option<TrustRecord> {
+    settings::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
 }
 
 /// The variables of this process; one that is no UTF-8 can be named by nobody.
@@ -94,9 +134,21 @@ pub(crate) fn host_apart(
     shown: Shown,
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
+    // From here on agents work, and what they write is nobody's word.
+    workplace.trust.seal();
+    unsealed_host(store, workplace, shown, apart)
+}
+
+/// The same for a run that its log describes: what it uses is read when its tools are opened.
+pub(crate) fn unsealed_host(
+    store: Arc<dyn Store>,
+    workplace: Workplace,
+    shown: Shown,
+    apart: Vec<PathBuf>,
+) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
-    let keyring = Keyring::new(environment.clone());
+    let keyring = Keyring::new(environment.clone()).trusting(workplace.trust.clone());
     let token_dir = settings::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(Confinement {
@@ -172,7 +224,7 @@ fn data_dir() -> Option<PathBuf> {
     DATA_DIR.get().cloned().or_else(told)
 }
 
-/// The store, the tokens of logins, the key that receipts are signed with, and the workspaces' data directory.
+/// The store, the tokens of logins, what is trusted, the key that receipts are signed with, and the workspaces' data directory.
 fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     let files = store.files();
     let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
@@ -181,6 +233,7 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
         .chain(settings::token_dir())
         .chain(settings::homes_dir())
         .chain(settings::serve_token_file())
+        .chain(settings::config_dir())
         .chain(keys)
         .chain(data_dir())
         .collect()

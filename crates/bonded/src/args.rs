@@ -17,7 +17,9 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use check::{ReplayArgs, VerifyArgs};
-pub(crate) use config::{ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs};
+pub(crate) use config::{
+    ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
+};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
@@ -86,6 +88,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Config(ConfigArgs),
+    Trust(TrustArgs),
     Login(Box<LoginArgs>),
     Logout(Box<LogoutArgs>),
     Explain(ExplainArgs),

@@ -25,6 +25,7 @@ mod run;
 pub(crate) mod runs;
 mod serve;
 mod show;
+mod trust;
 mod user;
 mod verify;
 mod verify_receipt;
@@ -109,6 +110,7 @@ async fn command(
         Command::Config(args) => config::config(args),
         Command::Login(args) => login::login(args).await,
         Command::Logout(args) => logout::logout(args).await,
+        Command::Trust(args) => trust::trust(args),
         Command::Explain(args) => explain::explain(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     }

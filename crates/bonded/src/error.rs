@@ -2,8 +2,9 @@
 
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
-use bonded_host::config::Problems;
 use bonded_host::config::options::OptionError;
+use bonded_host::config::{ConfigError, Problems};
+use bonded_host::trust::{TrustError, Untrusted, visible};
 use bonded_host::work::WorkError;
 use bonded_host::work::lock::LockError;
 use bonded_host::work::tree::TreeError;
@@ -34,6 +35,8 @@ pub(crate) enum Code {
     Tree,
     AgentFile,
     Config,
+    Untrusted,
+    TrustRecord,
     UnknownTool,
     Schema,
     ToolServer,
@@ -83,6 +86,8 @@ impl Code {
         Self::Tree,
         Self::AgentFile,
         Self::Config,
+        Self::Untrusted,
+        Self::TrustRecord,
         Self::UnknownTool,
         Self::Schema,
         Self::ToolServer,
@@ -142,6 +147,8 @@ impl Code {
             Self::Tree => page!("tree", 4),
             Self::AgentFile => page!("agent-file", 4),
             Self::Config => page!("config", 4),
+            Self::Untrusted => page!("untrusted", 4),
+            Self::TrustRecord => page!("trust-record", 4),
             Self::UnknownTool => page!("unknown-tool", 4),
             Self::Schema => page!("schema", 5),
             Self::ToolServer => page!("tool-server", 3),
@@ -333,6 +340,8 @@ impl From<AgentError> for CliError {
             AgentError::Provider(error) => return error.into(),
             AgentError::Option(error) => return error.into(),
             AgentError::Config(problems) => return problems.into(),
+            AgentError::Untrusted(untrusted) => return Self::untrusted(&[&untrusted]),
+            AgentError::NotWithout { .. } => Code::Untrusted,
             AgentError::NoModel => Code::NoModel,
             AgentError::File(AgentFileError::BadSchema { .. })
             | AgentError::BadOutputSchema { .. }
@@ -360,6 +369,41 @@ impl From<AgentError> for CliError {
     }
 }
 
+impl From<TrustError> for CliError {
+    fn from(error: TrustError) -> Self {
+        Self::new(Code::TrustRecord, with_causes(&error))
+    }
+}
+
+impl CliError {
+    /// Says what files want that nobody trusts, and how they would be trusted.
+    fn untrusted(all: &[&Untrusted]) -> Self {
+        let messages: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let places: Vec<String> = all
+            .iter()
+            .map(|it| shell_word(&it.question.place().to_string_lossy()))
+            .collect();
+        let error = Self::new(Code::Untrusted, messages.join("\n"));
+        let error = match all.iter().any(|it| it.trouble.is_some()) {
+            true => error,
+            false => error.hint(format!(
+                "if you trust it: bonded trust {}; it is asked about again when it changes",
+                places.join(" ")
+            )),
+        };
+        error.hint("for this once: --trust; or --no-trust to go on with what only tightens of it")
+    }
+}
+
+/// A path as a shell takes it, with nothing in it that acts on a terminal.
+fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
+    match path.chars().all(plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", visible(&path.replace('\'', "'\\''"))),
+    }
+}
+
 impl From<OptionError> for CliError {
     fn from(error: OptionError) -> Self {
         let code = match &error {
@@ -373,6 +417,17 @@ impl From<OptionError> for CliError {
 impl From<Problems> for CliError {
     /// The first problem is the message, the others are hints.
     fn from(problems: Problems) -> Self {
+        let untrusted: Vec<&Untrusted> = problems
+            .all()
+            .iter()
+            .filter_map(|problem| match problem {
+                ConfigError::Untrusted(untrusted) => Some(&**untrusted),
+                _ => None,
+            })
+            .collect();
+        if !untrusted.is_empty() {
+            return Self::untrusted(&untrusted);
+        }
         let mut all = problems.all().iter().map(|it| with_causes(it));
         let first = all.next().unwrap_or_default();
         all.fold(Self::new(Code::Config, first), Self::hint)

@@ -23,6 +23,7 @@ mod signals;
 mod snapshot;
 mod stderr_writer;
 mod traced;
+mod trust;
 mod work;
 mod workspace;
 

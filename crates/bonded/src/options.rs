@@ -34,7 +34,6 @@ const OFF_FLAGS: [(&str, &str, &str); 3] = [
     ),
 ];
 const SHORT: [(&str, char); 2] = [("models", 'm'), ("quiet", 'q')];
-const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
 
 impl clap::FromArgMatches for OptionArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -84,13 +83,17 @@ fn flags() -> impl Iterator<Item = &'static OptionRow> {
 
 fn arg(row: &'static OptionRow) -> Arg {
     let long = row.flag.unwrap_or_default().trim_start_matches('-');
+    let variable = VARIABLES.iter().find(|(key, _)| *key == row.key);
+    let variable = variable.map_or(String::new(), |(_, name)| {
+        format!(" [where nothing else names one: {name}]")
+    });
     let usual = match row.default {
         Some(text) if !text.is_empty() && row.kind != Kind::Flag => format!(" [agents: {text}]"),
         _ => String::new(),
     };
     let mut arg = Arg::new(row.key)
         .long(long)
-        .help(format!("{}{usual}", row.help));
+        .help(format!("{}{usual}{variable}", row.help));
     for alias in row.flag_aliases {
         arg = arg.alias(alias.trim_start_matches('-'));
     }
@@ -99,9 +102,6 @@ fn arg(row: &'static OptionRow) -> Arg {
     }
     for (_, short) in SHORT.iter().filter(|(key, _)| *key == row.key) {
         arg = arg.short(*short);
-    }
-    for (_, variable) in VARIABLES.iter().filter(|(key, _)| *key == row.key) {
-        arg = arg.env(*variable);
     }
     match row.kind {
         Kind::Flag => arg.action(ArgAction::SetTrue),
@@ -140,6 +140,22 @@ fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
 /// Only a reply that is streamed can be heard while it is said. Not every command has the flag.
 fn is_live(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one("live"), Ok(Some(true)))
+}
+
+/// What is set once for everything, and so is the weakest: any file or flag says otherwise. Empty means unset.
+const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
+
+/// What variables say about options.
+pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Given> {
+    let set = VARIABLES.iter().filter_map(|(key, name)| {
+        let value = variable(name).filter(|value| !value.trim().is_empty())?;
+        let given = Given {
+            value: value.into(),
+            place: (*name).to_owned(),
+        };
+        Some(((*key).to_owned(), given))
+    });
+    set.collect()
 }
 
 /// Reads every `--override KEY=VALUE`.

@@ -43,7 +43,12 @@ pub(crate) fn bare_goal(input: String, dir: Option<&Path>) -> Goal {
 pub(crate) fn is_of_a_run(error: &CliError) -> bool {
     matches!(
         error.code,
-        Code::AgentFile | Code::Config | Code::Schema | Code::ToolServer | Code::UnknownTool
+        Code::AgentFile
+            | Code::Config
+            | Code::Untrusted
+            | Code::Schema
+            | Code::ToolServer
+            | Code::UnknownTool
     )
 }
 

@@ -17,9 +17,10 @@ use bonded_kernel::Kept;
 pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
-pub(crate) use plain::usual_sandbox;
+pub(crate) use plain::looked_at;
 pub(crate) use store::{
-    homes_dir, host, locks_dir, open_existing_store, open_store, serve_token_file, store_path,
+    config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, serve_token_file,
+    store_path,
     token_dir,
 };
 pub(crate) use targets::{check_scripts, target};

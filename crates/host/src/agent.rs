@@ -15,16 +15,19 @@ mod variables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bonded_kernel::{
     AgentConfig, Encoding, Limits, Parent, ReportFormat, ReportSpec, RunConfig, Text,
 };
 
 use crate::agent_file::{AgentFile, IncludePolicy, OutputFormat};
+use crate::beneath::{self, SecretFiles};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
 use crate::config::{Config, Environment, Places, Warning};
 use crate::host::Goal;
 use crate::policy;
+use crate::trust::{Contents, Held, Trust, Wants};
 
 pub use error::AgentError;
 pub use keyring::Keyring;
@@ -49,7 +52,11 @@ pub struct Workplace {
     /// For all agents of a run, also those that another one calls.
     pub overrides: BTreeMap<String, Given>,
     pub command_line: BTreeMap<String, Given>,
+    /// What holds where nobody says anything: variables that are set once for everything.
+    pub usual: BTreeMap<String, Given>,
     pub includes: IncludePolicy,
+    /// What counts of files that are found.
+    pub trust: Arc<Trust>,
 }
 
 /// An agent that is ready to be given goals.
@@ -76,8 +83,30 @@ impl Workplace {
             etc: None,
             overrides: BTreeMap::new(),
             command_line: BTreeMap::new(),
+            usual: BTreeMap::new(),
             includes: IncludePolicy::InsideTree,
+            trust: Arc::default(),
         }
+    }
+
+    /// Where the configuration lies for an agent of this directory, or for none.
+    pub fn places(&self, agent_dir: Option<&Path>) -> Places {
+        Places {
+            explicit: self.config_file.clone(),
+            cwd: self.dir.clone(),
+            agent_dir: agent_dir.map(Path::to_owned),
+            binary_dir: self.binary_dir.clone(),
+            home: self.home.clone(),
+            etc: self.etc.clone(),
+        }
+    }
+
+    /// An agent file, whose prompt gets nothing of the secrets beside the layers.
+    fn agent_file(&self, path: &Path) -> Result<AgentFile, AgentError> {
+        let dir = path.parent().filter(|dir| *dir != Path::new(""));
+        let places = self.places(Some(dir.unwrap_or(Path::new("."))));
+        let secrets = SecretFiles::of(places.env_files());
+        Ok(AgentFile::load_beside(path, self.includes, &secrets)?)
     }
 
     /// The place of agents that another one calls: the command line spoke to that one. An override holds
@@ -116,23 +145,33 @@ impl Agent {
         workplace: &Workplace,
         inherited: BTreeMap<String, Given>,
     ) -> Result<Self, AgentError> {
-        let file = AgentFile::load(path, workplace.includes)?;
-        let places = Places {
-            explicit: workplace.config_file.clone(),
-            cwd: workplace.dir.clone(),
-            agent_dir: Some(file.dir.clone()),
-            binary_dir: workplace.binary_dir.clone(),
-            home: workplace.home.clone(),
-            etc: workplace.etc.clone(),
-        };
-        let config = Config::load(&places, workplace.environment.clone())?;
+        let file = workplace.agent_file(path)?;
+        let places = workplace.places(Some(&file.dir));
+        let trust = &workplace.trust;
+        let config = Config::load(&places, workplace.environment.clone(), trust)?;
+        let mut said = config.sources()?;
+        let is_own = places.own().holds(&file.path, &workplace.dir);
+        if is_own {
+            // What the person wrote himself is not bounded by what he wrote elsewhere.
+            said.own.clear();
+        }
         let resolved = options::resolve(&Sources {
             overrides: workplace.overrides.clone(),
             command_line: workplace.command_line.clone(),
             front_matter: file.options.clone(),
             inherited,
-            config: config.defaults()?,
+            usual: workplace.usual.clone(),
+            ..said
         })?;
+        let wants = wants(&config, &resolved.options, &resolved.sources);
+        if !is_own && !wants.is_empty() {
+            let held = trust.decide(&file.contents, &wants);
+            let held = held.map_err(AgentError::Untrusted)?;
+            if held == Held::Tightening {
+                let file = file.path;
+                return Err(AgentError::NotWithout { file });
+            }
+        }
         Ok(Self {
             name: agent_name(&file),
             file,
@@ -141,6 +180,17 @@ impl Agent {
             config,
             workplace: workplace.clone(),
         })
+    }
+
+    /// What an agent file holds and wants, whoever trusts it. Nothing of it counts.
+    pub fn examine(path: &Path, workplace: &Workplace) -> Result<(Contents, Wants), AgentError> {
+        let workplace = Workplace {
+            trust: Arc::new(Trust::once()),
+            ..workplace.clone()
+        };
+        let agent = Self::load(path, &workplace, BTreeMap::new())?;
+        let wants = wants(&agent.config, &agent.options, &agent.sources);
+        Ok((agent.file.contents, wants))
     }
 
     pub fn warnings(&self) -> &[Warning] {
@@ -237,6 +287,7 @@ impl Agent {
             parent: assignment.parent,
             policy,
             sandbox: Some(Box::new(options.sandbox.clone())),
+            held: self.workplace.trust.held(),
             ..RunConfig::new(
                 workplace.dir.to_string_lossy(),
                 target::all(
@@ -258,15 +309,67 @@ impl Agent {
     /// The prompt, and the project's own instructions where the agent asks for them.
     fn system(&self, variables: &crate::agent_file::Variables) -> Result<Text, AgentError> {
         let mut system = self.file.prompt(variables);
-        let path = self.workplace.dir.join("AGENTS.md");
-        if self.file.project_instructions && path.is_file() {
-            let instructions = std::fs::read_to_string(&path)
-                .map_err(|source| AgentError::Unreadable { path, source })?;
+        if let Some(instructions) = self.instructions()? {
             system.push_str("\n\n# Project instructions (AGENTS.md)\n\n");
             system.push_str(&instructions);
         }
         Ok(system.into())
     }
+
+    /// The AGENTS.md of the working directory, where the agent wants it and there is one. It is sent to a provider,
+    /// so it must lie there itself.
+    fn instructions(&self) -> Result<Option<String>, AgentError> {
+        const NAME: &str = "AGENTS.md";
+        if !self.file.project_instructions {
+            return Ok(None);
+        }
+        let dir = &self.workplace.dir;
+        let path = dir.join(NAME);
+        let unreadable = |source| AgentError::Unreadable {
+            path: path.clone(),
+            source,
+        };
+        let other = |why: String| unreadable(std::io::Error::other(why));
+        let opened = match beneath::open(dir, Path::new(NAME)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if beneath::leads_out(&error) => {
+                return Err(other("it is a link that leads out of the directory".into()));
+            }
+            opened => opened.map_err(unreadable)?,
+        };
+        let places = self.workplace.places(Some(&self.file.dir));
+        let secrets = SecretFiles::of(places.env_files());
+        opened.check_secret(&secrets).map_err(other)?;
+        let bytes = opened
+            .read(INSTRUCTIONS_BYTES_MAX)
+            .map_err(unreadable)?
+            .ok_or_else(|| {
+                other(format!(
+                    "it is larger than {INSTRUCTIONS_BYTES_MAX} bytes; keep what an agent must know"
+                ))
+            })?;
+        let text = String::from_utf8(bytes).map_err(|_| other("it is not UTF-8".into()))?;
+        Ok(Some(text))
+    }
+}
+
+/// More than a model reads.
+const INSTRUCTIONS_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What an agent file wants beyond what a run without it has: servers and requests that the person keeps for agents,
+/// with the person's keys.
+fn wants(config: &Config, options: &Options, sources: &BTreeMap<&'static str, Source>) -> Wants {
+    let mut wants = Wants::default();
+    if sources.get("tools") != Some(&Source::FrontMatter) {
+        return wants;
+    }
+    let names = options.tools.iter();
+    let own = names.filter(|name| config.is_own_tool(rest::bare_name(name)));
+    for name in own {
+        let line = format!("{name}, a tool of your own configuration, for this agent");
+        wants.starts.push(line);
+    }
+    wants
 }
 
 /// The name that a file gives its agent: what it says, else what it is called.

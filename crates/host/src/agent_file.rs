@@ -21,7 +21,9 @@ pub use include::{INCLUDE_DEPTH_MAX, IncludePolicy};
 pub use schema::{InputFormat, InputSpec, OutputFormat, OutputSpec, default_input_schema};
 pub use variables::Variables;
 
+use crate::beneath::SecretFiles;
 use crate::config::options::Given;
+use crate::trust::Contents;
 
 /// An agent file as it is written, its includes resolved and its front matter checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,16 +43,27 @@ pub struct AgentFile {
     pub options: BTreeMap<String, Given>,
     /// The prompt before its variables are put in: some of them follow from the options.
     pub body: String,
+    /// The file with everything that it pulls in, for whoever decides whether it is trusted.
+    pub contents: Contents,
 }
 
 impl AgentFile {
     pub fn load(path: &Path, policy: IncludePolicy) -> Result<Self, AgentFileError> {
+        Self::load_beside(path, policy, &SecretFiles::default())
+    }
+
+    /// The same beside files whose secrets must not get into a prompt, under whatever name.
+    pub fn load_beside(
+        path: &Path,
+        policy: IncludePolicy,
+        secrets: &SecretFiles,
+    ) -> Result<Self, AgentFileError> {
         let text = read::read_text(path)?;
         let dir = match path.parent() {
             Some(dir) if dir != Path::new("") => dir,
             _ => Path::new("."),
         };
-        Self::from_text(&text, path, dir, policy)
+        Self::read(&text, path, dir, policy, secrets)
     }
 
     /// Reads a text that stands for the file `path` in the directory `dir`.
@@ -60,7 +73,17 @@ impl AgentFile {
         dir: &Path,
         policy: IncludePolicy,
     ) -> Result<Self, AgentFileError> {
-        let assembled = include::assemble(text, path, dir, policy)?;
+        Self::read(text, path, dir, policy, &SecretFiles::default())
+    }
+
+    fn read(
+        text: &str,
+        path: &Path,
+        dir: &Path,
+        policy: IncludePolicy,
+        secrets: &SecretFiles,
+    ) -> Result<Self, AgentFileError> {
+        let assembled = include::assemble(text, path, dir, policy, secrets)?;
         let mut agent = Self {
             path: path.into(),
             dir: dir.into(),
@@ -72,8 +95,9 @@ impl AgentFile {
             project_instructions: false,
             options: BTreeMap::new(),
             body: String::new(),
+            contents: assembled.contents.clone(),
         };
-        front_matter::read(&assembled, &mut agent)?;
+        front_matter::read(&assembled, policy, secrets, &mut agent)?;
         Ok(agent)
     }
 

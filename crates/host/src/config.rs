@@ -3,6 +3,7 @@
 //! Variables are put in when an entry is asked for, not before: a provider that nothing uses may name a
 //! key that is not set. Files and the environment come in through [`Places`] and [`Environment`].
 
+mod capabilities;
 mod check;
 mod entry;
 pub(crate) mod env_file;
@@ -10,22 +11,29 @@ mod environment;
 mod error;
 mod expand;
 mod explain;
+mod keeper;
 mod key_path;
 mod known;
 mod layer;
+mod layering;
 mod mcp;
 pub(crate) mod nearest;
 mod oauth;
 mod openapi_file;
 pub mod options;
+mod order;
+mod origin;
 mod places;
 mod pricing;
 mod provider;
+mod pulled;
 mod queue;
 mod rest;
 mod shape;
+mod sift;
 mod tree;
 pub(crate) mod value_text;
+mod wants;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,11 +41,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use capabilities::Capabilities;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
 pub use key_path::KeyPath;
+pub(crate) use layer::real;
 pub use mcp::{HealthProbe, McpEndpoint, McpServer, McpTransport};
+pub use order::Order;
+pub use origin::Origin;
 pub use places::{LayerFiles, Places};
 pub use pricing::ModelPricing;
 pub use provider::{
@@ -47,17 +59,35 @@ pub use queue::{DEFAULT_QUEUE, Queue};
 
 use expand::Expanded;
 use layer::Layer;
-use options::{Given, TABLE};
+use options::{Given, Sources, TABLE};
 use tree::Node;
+
+use crate::trust::{Contents, Held, Trust, Wants};
 
 /// The merged layers.
 pub struct Config {
     /// Highest first.
     layers: Vec<Layer>,
     tree: Node,
+    /// What the person answers for, alone.
+    own: Node,
+    /// Approvals of layers that nobody trusts.
+    rules: Vec<Given>,
+    /// What does not count of a layer, by its place.
+    left_out: Vec<(usize, Vec<KeyPath>)>,
     environment: Environment,
     cwd: PathBuf,
     warnings: Vec<Warning>,
+}
+
+/// A layer as a person is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerShown {
+    pub file: PathBuf,
+    pub origin: Origin,
+    pub held: Held,
+    /// What does not count of it: it would allow more than is trusted, or than the person's own files allow.
+    pub left_out: Vec<KeyPath>,
 }
 
 impl fmt::Debug for Config {
@@ -70,8 +100,12 @@ impl fmt::Debug for Config {
 impl Config {
     /// Reads and merges the layers. What is wrong whatever a run uses is said here, all of it at once:
     /// files that cannot be read, values of a wrong type, tools bound to a queue that is not there.
-    pub fn load(places: &Places, environment: Environment) -> Result<Self, Problems> {
-        Self::load_layers(places.layers(), places.cwd.clone(), environment)
+    pub fn load(
+        places: &Places,
+        environment: Environment,
+        trust: &Trust,
+    ) -> Result<Self, Problems> {
+        Self::load_layers(&places.layers(), places.cwd.clone(), environment, trust)
     }
 
     /// Reads the files, highest first, that another process had found: a run that is taken up again sees
@@ -80,21 +114,79 @@ impl Config {
         files: impl IntoIterator<Item = PathBuf>,
         cwd: PathBuf,
         environment: Environment,
+        trust: &Trust,
     ) -> Result<Self, Problems> {
-        let layers = files.into_iter().map(LayerFiles::required).collect();
-        Self::load_layers(layers, cwd, environment)
+        let files = files.into_iter();
+        let layers = files.map(|file| LayerFiles::again(file, &cwd, trust));
+        let layers: Vec<LayerFiles> = layers.collect();
+        Self::load_layers(&layers, cwd, environment, trust)
+    }
+
+    /// What each file that is found in these places holds and wants, whoever trusts it. Nothing of it counts.
+    pub fn examine(
+        places: &Places,
+        environment: &Environment,
+    ) -> Result<Vec<(Contents, Wants)>, Problems> {
+        let (mut layers, _) = Self::read(&places.layers(), environment)?;
+        for layer in layers.iter_mut().filter(|it| it.origin == Origin::Found) {
+            pulled::pull(layer, environment, &places.cwd);
+        }
+        let wanted = layering::wanted(&layers).into_iter();
+        Ok(wanted
+            .map(|(index, wants)| (layers[index].contents.clone(), wants))
+            .collect())
+    }
+
+    /// The same for one file, which was named when it counted.
+    pub fn examine_file(
+        file: &Path,
+        places: &Places,
+        environment: &Environment,
+    ) -> Result<(Contents, Wants), Problems> {
+        let mut files = vec![LayerFiles::found(file)];
+        let layers = places.layers().into_iter();
+        files.extend(layers.filter(|it| it.origin == Origin::Own));
+        let (mut layers, _) = Self::read(&files, environment)?;
+        pulled::pull(&mut layers[0], environment, &places.cwd);
+        let mut wanted = layering::wanted(&layers).into_iter();
+        let wants = wanted.next().map(|(_, wants)| wants).unwrap_or_default();
+        Ok((layers[0].contents.clone(), wants))
     }
 
     fn load_layers(
-        files: Vec<LayerFiles>,
+        files: &[LayerFiles],
         cwd: PathBuf,
         environment: Environment,
+        trust: &Trust,
     ) -> Result<Self, Problems> {
+        let (mut layers, warnings) = Self::read(files, &environment)?;
+        let resolved = layering::resolve(&mut layers, &environment, &cwd, trust)?;
+        let mut config = Self {
+            tree: tree::merge(&layers, |_, _| true),
+            own: tree::merge(&layers, |_, layer| layer.origin.is_persons()),
+            rules: resolved.rules,
+            left_out: resolved.left_out,
+            layers,
+            environment,
+            cwd,
+            warnings,
+        };
+        Problems::none_of(config.check_bindings())?;
+        let noticed = config.notice();
+        config.warnings.extend(noticed);
+        Ok(config)
+    }
+
+    /// Reads the layers that are there, as they are written.
+    fn read(
+        files: &[LayerFiles],
+        environment: &Environment,
+    ) -> Result<(Vec<Layer>, Vec<Warning>), Problems> {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
         let mut layers = Vec::new();
         for files in files {
-            match Layer::load(&files) {
+            match Layer::load(files) {
                 Ok(Some(layer)) => layers.push(layer),
                 Ok(None) => {}
                 Err(problem) => problems.push(problem),
@@ -107,17 +199,7 @@ impl Config {
             shape::check_layer(layer, &mut problems, &mut warnings);
         }
         Problems::none_of(problems)?;
-        let mut config = Self {
-            tree: tree::merge(&layers),
-            layers,
-            environment,
-            cwd,
-            warnings,
-        };
-        Problems::none_of(config.check_bindings())?;
-        let noticed = config.notice();
-        config.warnings.extend(noticed);
-        Ok(config)
+        Ok((layers, warnings))
     }
 
     /// What is odd and does no harm: unknown keys, keys without effect here, guesses.
@@ -125,19 +207,51 @@ impl Config {
         &self.warnings
     }
 
+    /// What each layer is, and what of it counts, highest first.
+    pub fn layers(&self) -> Vec<LayerShown> {
+        let layers = self.layers.iter().enumerate();
+        layers
+            .map(|(index, layer)| LayerShown {
+                file: layer.file.clone(),
+                origin: layer.origin,
+                held: layer.held,
+                left_out: self
+                    .left_out
+                    .iter()
+                    .filter(|(at, _)| *at == index)
+                    .flat_map(|(_, paths)| paths.clone())
+                    .collect(),
+            })
+            .collect()
+    }
+
     /// The files that were read, highest first.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.layers.iter().map(|layer| layer.file.as_path())
     }
 
+    /// What the configuration says about the options.
+    pub fn sources(&self) -> Result<Sources, Problems> {
+        Ok(Sources {
+            config: self.defaults()?,
+            own: self.given(&self.own)?,
+            rules: self.rules.clone(),
+            ..Sources::default()
+        })
+    }
+
     /// What the configuration says about the options, for [`options::Sources::config`].
     pub fn defaults(&self) -> Result<BTreeMap<String, Given>, Problems> {
+        self.given(&self.tree)
+    }
+
+    fn given(&self, tree: &Node) -> Result<BTreeMap<String, Given>, Problems> {
         let mut given = BTreeMap::new();
         let mut problems = Vec::new();
         for row in TABLE {
             let paths = row.config.iter().map(|path| KeyPath::dotted(path));
             let found = paths
-                .filter_map(|path| Some((self.tree.at(&path)?, path)))
+                .filter_map(|path| Some((tree.at(&path)?, path)))
                 .find(|(node, _)| !node.is_null());
             let Some((node, path)) = found else { continue };
             let place = format!("{}, {path}", self.file(node).display());
@@ -146,6 +260,13 @@ impl Config {
         }
         Problems::none_of(problems)?;
         Ok(given)
+    }
+
+    /// Whether an entry of this name is a tool that the person's own files say something of.
+    pub(crate) fn is_own_tool(&self, name: &str) -> bool {
+        let sections = ["mcpServers", "restTools", "openapiSpecs"].iter();
+        let mut places = sections.map(|section| KeyPath::root().child(section).child(name));
+        places.any(|path| self.own.at(&path).is_some_and(|node| !node.is_null()))
     }
 
     /// The names below a top-level key, such as all providers.
@@ -198,11 +319,20 @@ impl Config {
 
     /// The layer's own file first, then the environment.
     fn variable(&self, layer: usize, name: &str) -> Option<String> {
-        let own = self.layers[layer].variables.get(name);
-        let value = own.or_else(|| self.environment.get(name));
+        let own = &self.layers[layer].variables;
+        Self::lookup(own, &self.environment, &self.cwd, name)
+    }
+
+    fn lookup(
+        own: &Environment,
+        environment: &Environment,
+        cwd: &Path,
+        name: &str,
+    ) -> Option<String> {
+        let value = own.get(name).or_else(|| environment.get(name));
         // MCP servers are commonly started below a root that is the working directory unless said.
         if name == "MCP_ROOT" && value.is_none_or(|root| root.trim().is_empty()) {
-            return self.cwd.to_str().map(str::to_owned);
+            return cwd.to_str().map(str::to_owned);
         }
         value.map(str::to_owned)
     }

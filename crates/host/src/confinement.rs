@@ -60,7 +60,9 @@ impl Confinement {
         let works_in = |dir: &&PathBuf| Path::new(&run.dir).starts_with(dir);
         hidden_paths.extend(self.apart.iter().filter(|dir| !works_in(dir)).cloned());
         let (level, network) = (
-            own.level.unwrap_or(demanded.level),
+            // Whoever wrote the entry: no server is freer than the run that starts it.
+            own.level
+                .map_or(demanded.level, |own| own.min(demanded.level)),
             own.network.unwrap_or(demanded.network),
         );
         let policy = SandboxPolicy {

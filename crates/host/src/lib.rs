@@ -6,6 +6,7 @@
 pub mod accounting;
 pub mod agent;
 pub mod agent_file;
+mod beneath;
 mod children;
 mod clock;
 pub mod config;
@@ -24,9 +25,11 @@ mod refuse;
 mod result;
 mod review;
 mod secrets;
+pub mod trust;
 pub mod work;
 pub mod workspace;
 
+pub use beneath::SecretFiles;
 pub use bonded_tools::QueueMeasure;
 pub use bonded_tools::sandbox;
 pub use children::WorkplaceChildren;

@@ -29,7 +29,13 @@ pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box
         }
         .under(said),
     };
-    named(both, nonce)
+    let all = options.rules_beside.iter().fold(both, |policy, rules| {
+        policy.under(Policy {
+            rules: rules.clone(),
+            ..Policy::default()
+        })
+    });
+    named(all, nonce)
 }
 
 /// The policy of a run that another one calls: the caller's holds too, and so does its mark.

@@ -58,6 +58,23 @@ pub struct RunConfig {
     /// What makes the run work in loops, with a memory in place of a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looping: Option<Box<LoopConfig>>,
+    /// The files that were named or found when the run began, as they counted then: whoever takes the run up again
+    /// holds what is there against them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldFile>,
+}
+
+/// A configuration or agent file that is not one of the person's own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HeldFile {
+    /// Absolute, without links.
+    pub file: String,
+    /// Of its content and of what it pulls in. Without one, only what tightens of it counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether a person named it, instead of its being found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
 }
 
 /// The place of a run in a plan of work items.
@@ -100,6 +117,7 @@ impl RunConfig {
             sandbox: None,
             item: None,
             looping: None,
+            held: vec![],
         }
     }
 }

@@ -52,8 +52,8 @@ pub mod workspace;
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
-    Dialect, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target, ToolChoice,
-    Vocabulary, Window,
+    Dialect, HeldFile, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target,
+    ToolChoice, Vocabulary, Window,
 };
 pub use decode::attrless::{
     INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, PARSER_VERSION, Problem,

@@ -66,3 +66,31 @@ pub(crate) struct LogoutArgs {
     #[command(flatten)]
     pub(crate) place: ConfigPlaceArgs,
 }
+
+/// Trust a directory's configuration, or an agent file
+///
+/// What lies in a directory may be anybody's: until it is trusted, a configuration that is found there can only
+/// tighten. This shows what it would start, whom it would send something to and what it would loosen, and asks. The
+/// content is recorded in the person's own configuration directory; it is asked about again when it changes.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// Directories, with the agent files that lie in them, or single files [default: the current directory]
+    #[arg(value_name = "DIR")]
+    pub(crate) places: Vec<PathBuf>,
+
+    /// Do not ask
+    #[arg(long, short, conflicts_with_all = ["list", "revoke"])]
+    pub(crate) yes: bool,
+
+    /// Print what is trusted, and whether it has changed since
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+
+    /// Take trust back, from everything in the directories and below
+    #[arg(long)]
+    pub(crate) revoke: bool,
+
+    /// Print one object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -57,6 +57,14 @@ pub(crate) struct AgentArgs {
     #[arg(long)]
     pub(crate) includes_anywhere: bool,
 
+    /// Trust the configuration and agent files that are found, for this once
+    #[arg(long, conflicts_with = "no_trust")]
+    pub(crate) trust: bool,
+
+    /// Take only what tightens of the configuration that is found, also if it is trusted
+    #[arg(long)]
+    pub(crate) no_trust: bool,
+
     #[command(flatten)]
     pub(crate) options: OptionArgs,
 }

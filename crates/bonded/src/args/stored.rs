@@ -62,6 +62,10 @@ pub(crate) struct ResumeArgs {
     /// Print one result object instead of the answer
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Trust what has changed in the configuration since the run began, for this once
+    #[arg(long)]
+    pub(crate) trust: bool,
 }
 
 /// End a run, whichever process drives it

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use bonded_host::trust::Stance;
 use bonded_host::{CancellationToken, Host, Reviewed, Waiting};
 use bonded_kernel::{Run, RunId, Verdict};
 use bonded_state::Store;
@@ -35,7 +36,7 @@ pub(super) async fn judge(
 ) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let id = settings::find_run(&*store, &args.run).await?;
-    let (mut host, tools) = settings::host(store.clone());
+    let (mut host, tools) = settings::host(store.clone(), Stance::Refuse);
     let run = host.load(&id).await?;
     let waits = match Waiting::of(&*store, &run).await? {
         Some(waits) if args.call.is_none_or(|call| call == waits.call.call) => waits,
@@ -129,6 +130,7 @@ async fn go_on(
     loop {
         let quiet = args.show.quiet || tries > 1;
         let as_resumed = ResumeArgs {
+            trust: false,
             run: None,
             all: false,
             billing_file: None,

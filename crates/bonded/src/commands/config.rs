@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::{Config, Places};
+use bonded_host::trust::Trust;
 use serde_json::json;
 
 use crate::args::{ConfigArgs, ConfigCommand, ConfigPlaceArgs};
 use crate::error::{CliError, Code, with_causes};
-use crate::{agents, output, settings};
+use crate::{agents, output, settings, trust};
 
 pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
     match &args.command {
@@ -22,30 +24,45 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
 pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
     let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
-    let agent_dir = args.agent_file.as_deref().and_then(Path::parent);
-    let places = Places {
-        explicit: workplace.config_file.clone(),
-        cwd: workplace.dir.clone(),
-        agent_dir: agent_dir.map(Path::to_owned),
-        binary_dir: workplace.binary_dir.clone(),
-        home: workplace.home.clone(),
-        etc: workplace.etc.clone(),
-    };
+    let places = workplace.places(agent_dir(args));
     Ok((workplace, places))
 }
 
+/// The same for whoever only looks.
+fn looked_at(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
+    let dir = settings::working_directory(args.dir.as_deref())?;
+    let workplace = agents::looking(&args.agent, Path::new(&dir))?;
+    let places = workplace.places(agent_dir(args));
+    Ok((workplace, places))
+}
+
+fn agent_dir(args: &ConfigPlaceArgs) -> Option<&Path> {
+    let dir = args.agent_file.as_deref().and_then(Path::parent)?;
+    Some(match dir == Path::new("") {
+        true => Path::new("."),
+        false => dir,
+    })
+}
+
 fn show(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
-    let (workplace, places) = place(args)?;
-    let config = Config::load(&places, workplace.environment)?;
+    let (workplace, places) = looked_at(args)?;
+    let config = Config::load(&places, workplace.environment, &workplace.trust)?;
     let explained = config.explain();
+    let layers = config.layers();
     if args.json {
         let values = explained.iter().map(|it| {
             json!({ "key": it.key_path.to_string(), "value": it.value, "file": it.file, "variables": it.variables })
         });
-        output::stdout(&json!({ "values": values.collect::<Vec<_>>() }).to_string());
+        let layers = layers.iter().map(trust::layer_value);
+        let object =
+            json!({ "layers": layers.collect::<Vec<_>>(), "values": values.collect::<Vec<_>>() });
+        output::stdout(&object.to_string());
         return Ok(ExitCode::SUCCESS);
     }
-    if explained.is_empty() {
+    for layer in &layers {
+        output::stdout(&trust::layer_line(layer));
+    }
+    if explained.is_empty() && layers.is_empty() {
         let looked: Vec<String> = places
             .layers()
             .iter()
@@ -68,13 +85,14 @@ fn show(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
 }
 
 fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
-    let (workplace, places) = place(args)?;
-    let mut problems: Vec<String> = Config::check(&places, workplace.environment.clone())
-        .iter()
-        .map(|problem| with_causes(problem))
-        .collect();
+    let (mut workplace, places) = looked_at(args)?;
+    // What is wrong with a file is wrong whoever trusts it; nothing of it is started here.
+    workplace.trust = Arc::new(Trust::once());
+    let whole = workplace.trust.clone();
+    let found = Config::check(&places, workplace.environment.clone(), &whole);
+    let mut problems: Vec<String> = found.iter().map(|problem| with_causes(problem)).collect();
     let mut warnings = vec![];
-    if let Ok(config) = Config::load(&places, workplace.environment.clone()) {
+    if let Ok(config) = Config::load(&places, workplace.environment.clone(), &whole) {
         warnings.extend(config.warnings().iter().map(ToString::to_string));
         if let Some(file) = &args.agent_file
             && let Err(error) = check_agent(file, &workplace)

@@ -19,7 +19,7 @@ use crate::commands::config;
 use crate::error::{CliError, Code};
 use crate::workspace::config_file;
 use crate::workspace::data_dir::DataDir;
-use crate::{output, settings};
+use crate::{agents, output, settings, trust};
 
 /// One line of the report.
 enum Finding {
@@ -35,6 +35,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     let mut sections = vec![
         ("store", vec![check_store(store).await]),
         ("models", check_models().await),
+        ("configuration", check_layers()),
         ("sandbox", check_sandbox().await),
         ("work items", check_work(store)),
         ("git", vec![check_git()]),
@@ -81,12 +82,17 @@ async fn check_store(said: Option<&Path>) -> Finding {
 }
 
 async fn check_models() -> Vec<Finding> {
-    let mut findings = vec![match std::env::var("BONDED_MODEL") {
-        Ok(model) => Finding::Good(format!("BONDED_MODEL is {model}")),
-        Err(_) => Finding::Missing(
+    let usual = std::env::var("BONDED_MODEL").unwrap_or_default();
+    let mut findings = vec![match usual.trim() {
+        "" => Finding::Missing(
             "BONDED_MODEL is not set".into(),
-            "name a model with --model, or set it once: export BONDED_MODEL=PROVIDER/MODEL".into(),
+            "name a model with --model or in an agent file, or set it once for where neither does: \
+             export BONDED_MODEL=PROVIDER/MODEL"
+                .into(),
         ),
+        model => Finding::Good(format!(
+            "BONDED_MODEL is {model}: it is asked where neither --model nor an agent file names one"
+        )),
     }];
     for known in KNOWN_PROVIDERS {
         findings.push(match known.key_env {
@@ -114,6 +120,32 @@ async fn check_models() -> Vec<Finding> {
     findings
 }
 
+/// The layers that hold here, and what does not count of those that were found.
+fn check_layers() -> Vec<Finding> {
+    let mut findings = vec![match agents::trust_record().map(|it| (it.list(), it)) {
+        None => Finding::Missing(
+            "nothing can be recorded as trusted: the home directory is not known".into(),
+            "set HOME".into(),
+        ),
+        Some((Ok(trusted), record)) => Finding::Good(format!(
+            "{} files are trusted, as {} says",
+            trusted.len(),
+            record.file().display()
+        )),
+        Some((Err(error), _)) => Finding::Bad(error.into()),
+    }];
+    match settings::looked_at() {
+        Ok((layers, _)) => {
+            findings.extend(layers.iter().map(|layer| match trust::is_left_out(layer) {
+                None => Finding::Good(trust::layer_line(layer)),
+                Some(how) => Finding::Missing(trust::layer_line(layer), how),
+            }));
+        }
+        Err(error) => findings.push(Finding::Bad(error)),
+    }
+    findings
+}
+
 fn models_text(models: &[String]) -> String {
     match models {
         [] => "no models".into(),
@@ -132,10 +164,9 @@ async fn check_sandbox() -> Vec<Finding> {
     for level in SandboxLevel::ALL {
         findings.push(try_level(level, &launcher).await);
     }
-    findings.push(match settings::usual_sandbox() {
-        Ok(usual) => Finding::Good(limits_text(&usual.limits)),
-        Err(error) => Finding::Bad(error),
-    });
+    if let Ok((_, usual)) = settings::looked_at() {
+        findings.push(Finding::Good(limits_text(&usual.limits)));
+    }
     let lacking = shortfalls(SandboxLevel::default(), &launcher);
     findings.extend(lacking.into_iter().map(|shortfall| {
         let (what, how) = shortfall.rsplit_once("; ").unwrap_or((&shortfall, ""));

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::trust::Stance;
 use bonded_host::{Host, TargetRequest};
 use bonded_kernel::{RunConfig, RunId};
 
@@ -18,7 +19,7 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
         Some(id) => RunId::new(id)?,
         None => Host::draw_id(),
     };
-    let (host, _) = settings::host(store);
+    let (host, _) = settings::host(store, Stance::Refuse);
     let config = host.load(&from).await?.config().clone();
     let config = changed(args, config)?;
     host.fork(&from, args.turn, &id, Some(&config)).await?;

@@ -56,7 +56,8 @@ pub(super) fn find(
     scopes: &[String],
 ) -> Result<LoginPlace, CliError> {
     let (workplace, places) = place(args)?;
-    let config = Config::load(&places, workplace.environment.clone())?;
+    let environment = workplace.environment.clone();
+    let config = Config::load(&places, environment, &workplace.trust)?;
     let token_dir = settings::token_dir().ok_or_else(|| {
         let message = "the home directory is not known, so there is no place for logins";
         CliError::new(Code::Config, message).hint("set HOME")

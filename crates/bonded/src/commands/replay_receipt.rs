@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::trust::Stance;
 use bonded_host::work::{Asked, ReplayError, Replayed, Workshop, replay_item};
 use bonded_kernel::work::Receipt;
 use serde_json::json;
@@ -23,7 +24,7 @@ pub(crate) async fn replay(
     let receipt = read_receipt(file, None)?;
     let store_file = settings::store_path(store)?;
     let workshop = Workshop::beside(&std::path::absolute(&store_file).unwrap_or(store_file));
-    let (host, tools) = settings::host(settings::open_existing_store(store)?);
+    let (host, tools) = settings::host(settings::open_existing_store(store)?, Stance::Refuse);
     let asked = match args.live {
         true => Asked::Model,
         false => Asked::Recording,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bonded_host::trust::Stance;
 use bonded_host::{Host, Status};
 use bonded_kernel::{Event, Kept, RunId};
 use bonded_state::{ListFilter, Listed, Store};
@@ -16,7 +17,11 @@ use crate::{output, settings, signals};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
-    let (mut host, tools) = settings::host(store.clone());
+    let stance = match args.trust {
+        true => Stance::Once,
+        false => Stance::Refuse,
+    };
+    let (mut host, tools) = settings::host(store.clone(), stance);
     let keeper = Keeper::new(store.clone());
     let cancel = signals::cancel_on_signal();
     let runs = match &args.run {

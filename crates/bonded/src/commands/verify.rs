@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::trust::Stance;
 use bonded_kernel::{Run, RunId};
 use bonded_state::{ListFilter, Store};
 use serde_json::json;
@@ -24,7 +25,7 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
     if args.all {
         runs = all(&*store).await?;
     }
-    let (host, _) = settings::host(store);
+    let (host, _) = settings::host(store, Stance::Refuse);
     let mut broken = 0;
     for id in &runs {
         // Loading checks every entry against the one before and every blob against its hash; replaying

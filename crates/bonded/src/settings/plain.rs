@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bonded_host::agent::{UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Options, Source, Sources};
-use bonded_host::config::{Config, Places};
+use bonded_host::config::{Config, LayerShown};
 use bonded_host::{Goal, Host, policy};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
@@ -26,14 +26,16 @@ pub(super) fn prepare_plain(
     refuse_options_of_agents(&workplace)?;
     let config = configuration(&workplace)?;
     let mut said = workplace.command_line.clone();
+    let mut usual = workplace.usual.clone();
+    // Such a server has models of any name.
     let named = (args.model.base_url.is_some())
-        .then(|| said.remove("models"))
-        .flatten();
+        .then(|| [said.remove("models"), usual.remove("models")])
+        .and_then(|said| said.into_iter().flatten().next());
     let resolved = options::resolve(&Sources {
         overrides: workplace.overrides.clone(),
         command_line: said,
-        config: config.defaults()?,
-        ..Sources::default()
+        usual,
+        ..config.sources()?
     })?;
     let mut options = resolved.options;
     as_plain(&mut options, &resolved.sources);
@@ -48,7 +50,8 @@ pub(super) fn prepare_plain(
         )?,
     };
     check_scripts(&options)?;
-    let config = plain_config(args, dir, &options, targets)?;
+    let mut config = plain_config(args, dir, &options, targets)?;
+    config.held = workplace.trust.held();
     let system = system_text(args.system)?;
     Ok(Prepared {
         sample: Goal {
@@ -153,24 +156,16 @@ fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
 
 /// The configuration for a run that is no agent's.
 fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
-    let places = Places {
-        explicit: workplace.config_file.clone(),
-        cwd: workplace.dir.clone(),
-        agent_dir: None,
-        binary_dir: workplace.binary_dir.clone(),
-        home: workplace.home.clone(),
-        etc: workplace.etc.clone(),
-    };
-    Ok(Config::load(&places, workplace.environment.clone())?)
+    let environment = workplace.environment.clone();
+    let places = workplace.places(None);
+    Ok(Config::load(&places, environment, &workplace.trust)?)
 }
 
-/// What holds for commands where only the configuration that is found from here says it.
-pub(crate) fn usual_sandbox() -> Result<SandboxConfig, CliError> {
+/// The layers that are found from here, and what holds for commands where only they say it. Nothing is asked.
+pub(crate) fn looked_at() -> Result<(Vec<LayerShown>, SandboxConfig), CliError> {
     let dir = working_directory(None)?;
-    let workplace = agents::workplace(&AgentArgs::default(), Path::new(&dir))?;
-    let resolved = options::resolve(&Sources {
-        config: configuration(&workplace)?.defaults()?,
-        ..Sources::default()
-    })?;
-    Ok(resolved.options.sandbox)
+    let workplace = agents::looking(&AgentArgs::default(), Path::new(&dir))?;
+    let config = configuration(&workplace)?;
+    let resolved = options::resolve(&config.sources()?)?;
+    Ok((config.layers(), resolved.options.sandbox))
 }

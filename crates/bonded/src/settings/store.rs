@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::Host;
-use bonded_host::agent::{AgentTools, Workplace};
+use bonded_host::agent::AgentTools;
+use bonded_host::trust::Stance;
 use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
@@ -54,6 +55,12 @@ pub(crate) fn locks_dir() -> Option<PathBuf> {
     Some(base.data_dir().join("bonded").join("locks"))
 }
 
+/// Where what the person trusts is recorded; `None` where there is no home.
+pub(crate) fn config_dir() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.config_dir().join("bonded")).filter(|dir| dir.is_absolute())
+}
+
 /// Opens the store, making it where it is missing.
 pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(said)?;
@@ -67,10 +74,11 @@ pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>,
 }
 
 /// A host for commands that drive what is in the store already.
-pub(crate) fn host(store: Arc<dyn Store>) -> (Host, Arc<AgentTools>) {
-    agents::host(
+pub(crate) fn host(store: Arc<dyn Store>, stance: Stance) -> (Host, Arc<AgentTools>) {
+    agents::unsealed_host(
         store,
-        Workplace::bare(agents::environment()),
+        agents::bare_workplace(stance),
         Shown::default(),
+        vec![],
     )
 }

@@ -27,7 +27,7 @@ fn told(own: &Value, flags: &[&str]) -> (Value, Value) {
 }
 
 #[test]
-fn a_server_is_confined_as_the_run_says_unless_its_entry_says_otherwise() {
+fn a_server_is_confined_as_the_run_says_or_closer_where_its_entry_says_so() {
     for (own, flags, level) in [
         (json!({}), &[][..], "workspace-write"),
         (json!({}), &["--sandbox", "read-only"], "read-only"),
@@ -36,7 +36,8 @@ fn a_server_is_confined_as_the_run_says_unless_its_entry_says_otherwise() {
             &["--sandbox", "full"],
             "read-only",
         ),
-        (json!({ "sandbox": "full" }), &[], "full"),
+        (json!({ "sandbox": "full" }), &[], "workspace-write"),
+        (json!({ "sandbox": "full" }), &["--sandbox", "full"], "full"),
         (json!({ "sandboxNetwork": true }), &[], "workspace-write"),
     ] {
         let (demanded, in_force) = told(&own, flags);

@@ -173,10 +173,19 @@ impl World {
     /// The program in this world, and nothing of the tester's environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bonded"));
+        // What these tests are about lies in the working directory, and the person trusts it.
+        let trusting = ["run", "serve", "mcp", "work", "config", "login", "logout"];
+        let (name, rest) = arguments.split_first().expect("a command is named");
+        let at = usize::from(*name == "config");
+        let (before, after) = rest.split_at(at);
+        let trust = trusting.contains(name).then_some("--trust");
         command
             .arg("--store")
             .arg(self.dir.path().join("store.db"))
-            .args(arguments)
+            .arg(name)
+            .args(before)
+            .args(trust)
+            .args(after)
             .current_dir(self.dir.path().join("work"))
             .env_clear()
             .env("HOME", self.dir.path().join("home"))

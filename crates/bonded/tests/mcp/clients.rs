@@ -70,7 +70,7 @@ fn an_agent_calls_the_agents_of_another_bonded_as_tools() {
     let asks = call("others__agent", json!({ "prompt": "why?" }));
     write_agent(&place, "caller", &[asks, report("Heard.")], "tools: others");
     let file = place.path("caller.ai").display().to_string();
-    let flags = ["--tooling-transport", "native", "--json"];
+    let flags = ["--trust", "--tooling-transport", "native", "--json"];
     let arguments: Vec<&str> = ["run", "--agent", &file, "ask"]
         .into_iter()
         .chain(flags)

@@ -12,6 +12,7 @@ use crate::agent_file::AgentFileError;
 use crate::config::Problems;
 use crate::config::options::OptionError;
 use crate::provider::ProviderError;
+use crate::trust::Untrusted;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -31,6 +32,13 @@ pub enum AgentError {
         "provider {provider:?} needs a key; set the variable {variable}, or write apiKey into the configuration"
     )]
     NoKey { provider: String, variable: String },
+    #[error(transparent)]
+    Untrusted(Box<Untrusted>),
+    #[error(
+        "{} uses tools of your own configuration, so it cannot run without being trusted",
+        file.display()
+    )]
+    NotWithout { file: PathBuf },
     #[error("{}: the schema of the output is not usable: {source}", file.display())]
     BadOutputSchema { file: PathBuf, source: ReportFault },
     #[error("the input of agent {agent:?} must be JSON: {why}")]

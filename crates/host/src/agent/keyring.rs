@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bonded_kernel::Target;
 use bonded_transport::{Credentials, Secret};
 
+use super::target;
 use crate::config::{Config, Environment};
+use crate::trust::Trust;
 
 /// Finds the credentials of targets: in the configuration files that a target names, else in the variable.
 #[derive(Debug)]
 pub struct Keyring {
     environment: Environment,
+    trust: Arc<Trust>,
     /// By the files, so that each set of layers is read once.
     read: Mutex<BTreeMap<Vec<String>, Arc<Config>>>,
 }
@@ -21,8 +24,16 @@ impl Keyring {
     pub fn new(environment: Environment) -> Self {
         Self {
             environment,
+            trust: Arc::default(),
             read: Mutex::default(),
         }
+    }
+
+    /// Takes of files that were found only what is trusted.
+    #[must_use]
+    pub fn trusting(mut self, trust: Arc<Trust>) -> Self {
+        self.trust = trust;
+        self
     }
 
     pub fn credentials(&self, target: &Target) -> Credentials {
@@ -63,6 +74,14 @@ impl Keyring {
                     target.provider
                 )
             })?;
+        // The log says where the request goes, and the files whom the key is for.
+        let endpoint = target::endpoint(&provider).map_err(|error| error.to_string())?;
+        if endpoint != target.endpoint {
+            return Err(format!(
+                "the configuration has another address for {:?} by now than the run",
+                target.provider
+            ));
+        }
         let headers = provider.headers.iter();
         let own = provider.api_key.as_ref().map(|key| key.expose());
         // A configuration may name headers alone and leave the key to the variable.
@@ -85,7 +104,7 @@ impl Keyring {
         }
         let paths = files.iter().map(PathBuf::from);
         let cwd = std::env::current_dir().unwrap_or_default();
-        let config = Config::load_files(paths, cwd, self.environment.clone())
+        let config = Config::load_files(paths, cwd, self.environment.clone(), &self.trust)
             .map_err(|problems| problems.to_string())?;
         let config = Arc::new(config);
         read.insert(files.to_vec(), config.clone());
@@ -104,7 +123,8 @@ mod tests {
         let text = r#"{"providers":{"openai":{"type":"openai","headers":{"X-Team":"blue"}}}}"#;
         std::fs::write(&file, text).expect("a file can be written");
         let variables = [("OPENAI_API_KEY".to_owned(), "key".to_owned())];
-        let keyring = Keyring::new(variables.into_iter().collect());
+        let trust = Arc::new(Trust::once());
+        let keyring = Keyring::new(variables.into_iter().collect()).trusting(trust);
         let target = Target {
             key_env: Some("OPENAI_API_KEY".into()),
             secrets_in: vec![file.to_string_lossy().into_owned()],

@@ -35,6 +35,13 @@ pub(super) fn meant(config: &Config, name: &str) -> Result<Option<Meant>, AgentE
     Ok(found.map(|tool| Meant::Tool(Box::new(tool))))
 }
 
+/// The name of an entry, without what says which kind it is.
+pub(super) fn bare_name(name: &str) -> &str {
+    let bare = name.strip_prefix(OPENAPI_PREFIX);
+    bare.or_else(|| name.strip_prefix(REST_PREFIX))
+        .unwrap_or(name)
+}
+
 /// The names that `tools` may hold for requests.
 pub(super) fn names(config: &Config) -> Vec<String> {
     let tools = config.rest_tool_names().into_iter().map(str::to_owned);

@@ -49,7 +49,7 @@ fn check(
     workplace: &Workplace,
     chain: &mut Vec<PathBuf>,
 ) -> Result<AgentFile, AgentError> {
-    let file = AgentFile::load(path, workplace.includes)?;
+    let file = workplace.agent_file(path)?;
     let real = canonical(path);
     if chain.contains(&real) {
         let names: Vec<String> = chain.iter().map(|it| it.display().to_string()).collect();
@@ -88,7 +88,7 @@ fn canonical(path: &Path) -> PathBuf {
 /// What a caller is shown of an agent. To call it twice with one key is to call it once: the second call
 /// finds the run of the first.
 pub fn child_spec(path: &Path, workplace: &Workplace) -> Result<ToolSpec, AgentError> {
-    let file = AgentFile::load(path, workplace.includes)?;
+    let file = workplace.agent_file(path)?;
     Ok(ToolSpec {
         name: format!("agent__{}", agent_name(&file)),
         description: file.description.clone().unwrap_or_default(),

@@ -12,7 +12,7 @@ use crate::config::{
     Config, Environment, ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sent,
     ToolChoice as Choice,
 };
-use crate::provider::{self, SCRIPT, TargetRequest};
+use crate::provider::{self, ProviderError, SCRIPT, TargetRequest};
 
 /// The window of a model that nothing is known of.
 const WINDOW_TOKENS: u64 = 131_072;
@@ -71,23 +71,15 @@ fn configured(
     model: &ModelRef,
     config: &Config,
 ) -> Result<Target, AgentError> {
-    let (dialect, usual) = match (provider.kind, provider.openai_mode) {
-        (ProviderKind::Openai, Some(OpenaiMode::Responses)) => (Dialect::Responses, "openai"),
-        (ProviderKind::Openai, _) => (Dialect::Chat, "openai"),
-        (ProviderKind::Anthropic, _) => (Dialect::Messages, "anthropic"),
-        (ProviderKind::Google, _) => (Dialect::Gemini, "google"),
-        (ProviderKind::Openrouter, _) => (Dialect::Chat, "openrouter"),
-        (ProviderKind::Ollama, _) => (Dialect::Chat, "ollama"),
-        (ProviderKind::Lmstudio, _) => (Dialect::Chat, "lmstudio"),
-        (ProviderKind::Vllm, _) => (Dialect::Chat, "vllm"),
-        (ProviderKind::Llamacpp, _) => (Dialect::Chat, "llamacpp"),
+    let usual = usual(provider.kind);
+    let dialect = match (provider.kind, provider.openai_mode) {
+        (ProviderKind::Openai, Some(OpenaiMode::Responses)) => Dialect::Responses,
+        (ProviderKind::Anthropic, _) => Dialect::Messages,
+        (ProviderKind::Google, _) => Dialect::Gemini,
+        _ => Dialect::Chat,
     };
     let known = provider::by_name(usual);
-    let endpoint = match (&provider.base_url, known) {
-        (Some(url), _) => provider::checked_url(native_path(provider.kind, url))?,
-        (None, Some(known)) => known.endpoint.to_owned(),
-        (None, None) => return Err(provider::no_provider(&model.provider).into()),
-    };
+    let endpoint = endpoint(provider)?;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
     let key_env = known.and_then(|known| known.key_env);
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
@@ -105,6 +97,29 @@ fn configured(
         },
         ..Target::new(&provider.name, endpoint, &model.model)
     })
+}
+
+/// The name that everybody knows a kind of provider by.
+fn usual(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::Openai => "openai",
+        ProviderKind::Anthropic => "anthropic",
+        ProviderKind::Google => "google",
+        ProviderKind::Openrouter => "openrouter",
+        ProviderKind::Ollama => "ollama",
+        ProviderKind::Lmstudio => "lmstudio",
+        ProviderKind::Vllm => "vllm",
+        ProviderKind::Llamacpp => "llamacpp",
+    }
+}
+
+/// Where a provider of the configuration is: what that says, else what everybody knows.
+pub(super) fn endpoint(provider: &ProviderConfig) -> Result<String, ProviderError> {
+    match (&provider.base_url, provider::by_name(usual(provider.kind))) {
+        (Some(url), _) => provider::checked_url(native_path(provider.kind, url)),
+        (None, Some(known)) => Ok(known.endpoint.to_owned()),
+        (None, None) => Err(provider::no_provider(&provider.name)),
+    }
 }
 
 /// A provider that is known to want a key is not asked without one. Headers may hold the key, and a server

@@ -23,6 +23,7 @@ use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as R
 use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
+use crate::trust::Trust;
 
 /// Stands for all tools that are built in.
 pub const BUILTIN_WORD: &str = "builtin";
@@ -179,7 +180,8 @@ impl AgentTools {
     async fn open_for(&self, run: &RunConfig, agent: &AgentConfig) -> Result<Registry, AgentError> {
         let files = agent.config_files.iter().map(PathBuf::from);
         let dir = PathBuf::from(&run.dir);
-        let config = Config::load_files(files, dir, self.environment.clone())?;
+        let trust = self.trust();
+        let config = Config::load_files(files, dir, self.environment.clone(), &trust)?;
         let mut wanted = vec![];
         let mut tools: Vec<Arc<dyn Tool>> = vec![];
         for name in agent.tools.iter().filter(|name| *name != BATCH_WORD) {
@@ -193,8 +195,14 @@ impl AgentTools {
                     let sandbox = self.confinement.of_server(run, &own)?;
                     let oauth = self.tokens.oauth(&agent.config_files, &server);
                     let mut server = settings(server, Some(sandbox))?;
-                    if let McpTransport::Http(endpoint) = &mut server.transport {
-                        endpoint.oauth = oauth.map(Arc::new);
+                    match &mut server.transport {
+                        McpTransport::Http(endpoint) => endpoint.oauth = oauth.map(Arc::new),
+                        McpTransport::Stdio(command) => {
+                            let dir = Path::new(&run.dir);
+                            let own = command.cwd.as_ref().map(|own| dir.join(own));
+                            command.cwd = Some(own.unwrap_or_else(|| dir.to_owned()));
+                        }
+                        _ => {}
                     }
                     wanted.push(server);
                 }
@@ -219,6 +227,12 @@ impl AgentTools {
             tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
         }
         Registry::of_run(tools, run).map_err(AgentError::Catalog)
+    }
+
+    /// What counts of files that are found.
+    fn trust(&self) -> Arc<Trust> {
+        let workplace = self.workplace.as_ref();
+        workplace.map(|it| it.trust.clone()).unwrap_or_default()
     }
 
     fn child_spec(&self, file: &Path) -> Result<ToolSpec, AgentError> {
@@ -285,11 +299,15 @@ impl Toolset for AgentTools {
         &'a self,
         config: &'a RunConfig,
     ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        self.trust().remember(&config.held);
         let Some(agent) = &config.agent else {
             return self.plain.open(config);
         };
         Box::pin(async move {
-            match self.open_for(config, agent).await {
+            let opened = self.open_for(config, agent).await;
+            // From here on the agent works, and what it writes is nobody's word.
+            self.trust().seal();
+            match opened {
                 Ok(registry) => Ok(Arc::new(registry)),
                 Err(error) => Err(HostError::Agent(Box::new(error))),
             }

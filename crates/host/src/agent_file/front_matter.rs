@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::include::Assembled;
+use super::schema::{self, Beside};
 use super::yaml::{self, Kind, Pair};
-use super::{AgentFile, AgentFileError, schema};
+use super::{AgentFile, AgentFileError, IncludePolicy};
+use crate::beneath::SecretFiles;
 use crate::config::nearest::nearest;
 use crate::config::options::{self, Given, TABLE};
 use crate::config::value_text::found;
@@ -42,7 +44,12 @@ struct Parts<'t> {
 }
 
 /// Fills the agent from its text.
-pub(super) fn read(assembled: &Assembled, agent: &mut AgentFile) -> Result<(), AgentFileError> {
+pub(super) fn read(
+    assembled: &Assembled,
+    policy: IncludePolicy,
+    secrets: &SecretFiles,
+    agent: &mut AgentFile,
+) -> Result<(), AgentFileError> {
     let parts = split(assembled)?;
     agent.body = parts.body.to_owned();
     let Some(front_matter) = parts.front_matter else {
@@ -59,7 +66,9 @@ pub(super) fn read(assembled: &Assembled, agent: &mut AgentFile) -> Result<(), A
     })?;
     match tree.kind {
         Kind::Scalar(Value::Null) => Ok(()),
-        Kind::Map(pairs) => pairs.iter().try_for_each(|pair| take(pair, &place, agent)),
+        Kind::Map(pairs) => pairs
+            .iter()
+            .try_for_each(|pair| take(pair, &place, (policy, secrets), agent)),
         Kind::Scalar(_) | Kind::List(_) => {
             let (file, line) = place(tree.line);
             Err(AgentFileError::NotAMapping { file, line })
@@ -104,14 +113,25 @@ fn split(assembled: &Assembled) -> Result<Parts<'_>, AgentFileError> {
 
 type Place<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
 
-fn take(pair: &Pair, place: Place<'_>, agent: &mut AgentFile) -> Result<(), AgentFileError> {
+fn take(
+    pair: &Pair,
+    place: Place<'_>,
+    (policy, secrets): (IncludePolicy, &SecretFiles),
+    agent: &mut AgentFile,
+) -> Result<(), AgentFileError> {
     let key = pair.key.as_str();
+    let mut beside = Beside {
+        dir: &agent.dir,
+        policy,
+        secrets,
+        contents: &mut agent.contents,
+    };
     match key {
         "description" => agent.description = text(pair, place)?,
         "usage" => agent.usage = text(pair, place)?,
         "toolName" => agent.tool_name = tool_name(pair, place)?,
-        "input" => agent.input = schema::input(pair, place, &agent.dir)?,
-        "output" => agent.output = schema::output(pair, place, &agent.dir)?,
+        "input" => agent.input = schema::input(pair, place, &mut beside)?,
+        "output" => agent.output = schema::output(pair, place, &mut beside)?,
         "projectInstructions" => agent.project_instructions = flag(pair, place)?,
         _ if options::find(key).is_some_and(|row| row.front_matter) => {
             let (file, line) = place(pair.line);

@@ -1,17 +1,17 @@
 //! Includes: one text out of many files, in which every line still knows where it was written.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::AgentFileError;
-use super::read::{FILE_BYTES_MAX, read_text};
+use super::read::{FILE_BYTES_MAX, text_of};
+use crate::beneath::{self, Opened, SecretFiles, is_secret_name};
+use crate::config::real;
+use crate::trust::Contents;
 
 /// How many files may lie between an agent file and the deepest text in it.
 pub const INCLUDE_DEPTH_MAX: usize = 8;
 const INCLUDES_MAX: usize = 1000;
 const TEXT_BYTES_MAX: usize = 4 * FILE_BYTES_MAX as usize;
-/// Files that hold secrets. What a prompt includes is sent to a provider.
-const SECRET_FILES: [&str; 3] = [".env", ".ai-agent.env", "ai-agent.env"];
 
 /// Which files an agent file may include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(crate) struct Assembled {
     /// For each line of the text, where it begins.
     lines: Vec<Place>,
     files: Vec<PathBuf>,
+    /// The agent file and everything that it includes.
+    pub(crate) contents: Contents,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +54,12 @@ pub(crate) fn assemble(
     file: &Path,
     dir: &Path,
     policy: IncludePolicy,
+    secrets: &SecretFiles,
 ) -> Result<Assembled, AgentFileError> {
     let mut assembler = Assembler {
         policy,
+        secrets: secrets.clone(),
+        dir: dir.into(),
         root: dir.canonicalize().unwrap_or_else(|_| dir.into()),
         includes_left: INCLUDES_MAX,
         chain: vec![Link {
@@ -65,6 +70,7 @@ pub(crate) fn assemble(
             text: String::new(),
             lines: vec![Place { file: 0, line: 1 }],
             files: vec![file.into()],
+            contents: Contents::new(&real(file), text.as_bytes()),
         },
     };
     assembler.add(text, 0, dir)?;
@@ -73,6 +79,9 @@ pub(crate) fn assemble(
 
 struct Assembler {
     policy: IncludePolicy,
+    secrets: SecretFiles,
+    /// The directory of the agent file as it is named, and as it is.
+    dir: PathBuf,
     root: PathBuf,
     includes_left: usize,
     /// From the agent file down to the file that is read now.
@@ -142,42 +151,49 @@ impl Assembler {
             )));
         }
         let named = dir.join(path);
-        let real = self.permitted(path, &named).map_err(refuse)?;
+        let place = match dir == self.dir {
+            true => self.root.join(path),
+            false => named.clone(),
+        };
+        let opened = self.permitted(path, &place).map_err(refuse)?;
         self.includes_left -= 1;
-        self.enter(named, &real, (file, line, path))
+        self.enter(named, opened, (file, line, path))
     }
 
-    /// The real place of a file, if it may be included.
-    fn permitted(&self, path: &str, named: &Path) -> Result<PathBuf, String> {
+    /// A file that may be included: opened first, then looked at.
+    fn permitted(&self, path: &str, place: &Path) -> Result<Opened, String> {
         if path.is_empty() {
             return Err("it names no file".into());
         }
-        if is_secret(named) {
+        if is_secret_name(place) {
             return Err("files of this name hold secrets and are never included".into());
         }
-        let real = named.canonicalize().map_err(|error| error.to_string())?;
-        if is_secret(&real) {
-            return Err("it leads to a file that holds secrets".into());
-        }
-        if self.policy == IncludePolicy::InsideTree && !real.starts_with(&self.root) {
-            let root = self.root.display();
-            return Err(format!(
-                "it lies outside {root}; move it there, or allow includes from anywhere"
-            ));
-        }
-        Ok(real)
+        let opened = match self.policy {
+            IncludePolicy::InsideTree => beneath::open(&self.root, place),
+            IncludePolicy::Anywhere => beneath::open_anywhere(place),
+        };
+        let opened = opened.map_err(|error| match beneath::leads_out(&error) {
+            true => {
+                let root = self.root.display();
+                format!("it lies outside {root}; move it there, or allow includes from anywhere")
+            }
+            false => error.to_string(),
+        })?;
+        opened.check_secret(&self.secrets)?;
+        Ok(opened)
     }
 
     fn enter(
         &mut self,
         named: PathBuf,
-        real: &Path,
+        opened: Opened,
         (file, line, path): (usize, usize, &str),
     ) -> Result<(), AgentFileError> {
-        let is_cycle = self.chain.iter().any(|link| link.real == *real);
+        let real = opened.real.clone();
+        let is_cycle = self.chain.iter().any(|link| link.real == real);
         self.chain.push(Link {
             named,
-            real: real.to_owned(),
+            real: real.clone(),
         });
         if is_cycle {
             return Err(AgentFileError::IncludeCycle {
@@ -190,13 +206,15 @@ impl Assembler {
                 chain: self.chain_text(),
             });
         }
-        let text = read_text(real).map_err(|error| AgentFileError::IncludeRefused {
+        let read = opened.read(FILE_BYTES_MAX);
+        let text = text_of(read, &real).map_err(|error| AgentFileError::IncludeRefused {
             file: self.done.files[file].clone(),
             line,
             path: path.into(),
             why: error.to_string(),
         })?;
-        self.done.files.push(real.to_owned());
+        self.done.contents.add(&real, Some(text.as_bytes()));
+        self.done.files.push(real.clone());
         let dir = real.parent().unwrap_or(Path::new("/"));
         self.add(&text, self.done.files.len() - 1, dir)?;
         self.chain.pop();
@@ -211,14 +229,6 @@ impl Assembler {
             .collect();
         names.join(" -> ")
     }
-}
-
-/// The name is compared without case, because some file systems do so too.
-fn is_secret(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    SECRET_FILES
-        .iter()
-        .any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
 /// The first `${include:PATH}` or `{{include:PATH}}`. A path has neither a brace nor a line's end in it,

@@ -1,16 +1,29 @@
 //! Reading a text file that somebody named: bounded, regular, UTF-8.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use super::AgentFileError;
+use crate::beneath;
 
 /// More than a prompt, less than a mistake.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 pub(crate) fn read_text(file: &Path) -> Result<String, AgentFileError> {
-    let unreadable = |source: io::Error| match source.kind() {
+    // Asked before it is opened, for a word of its own.
+    if std::fs::metadata(file).is_ok_and(|kind| !kind.is_file()) {
+        return Err(AgentFileError::NotAFile { file: file.into() });
+    }
+    let read = beneath::open_anywhere(file).and_then(|opened| opened.read(FILE_BYTES_MAX));
+    text_of(read, file)
+}
+
+/// The text of what was read; `None` is more than may be.
+pub(crate) fn text_of(
+    read: io::Result<Option<Vec<u8>>>,
+    file: &Path,
+) -> Result<String, AgentFileError> {
+    let bytes = read.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             AgentFileError::Missing { file: file.into() }
         }
@@ -18,22 +31,11 @@ pub(crate) fn read_text(file: &Path) -> Result<String, AgentFileError> {
             file: file.into(),
             source,
         },
-    };
-    // Asked before it is opened: to open a pipe would wait for its other end.
-    let kind = std::fs::metadata(file).map_err(unreadable)?;
-    if !kind.is_file() {
-        return Err(AgentFileError::NotAFile { file: file.into() });
-    }
-    let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|open| open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(AgentFileError::TooLarge {
-            file: file.into(),
-            bytes_max: FILE_BYTES_MAX,
-        });
-    }
+    })?;
+    let bytes = bytes.ok_or_else(|| AgentFileError::TooLarge {
+        file: file.into(),
+        bytes_max: FILE_BYTES_MAX,
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         AgentFileError::NotUtf8 {

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::AgentFileError;
+use super::IncludePolicy;
 use super::front_matter::{text, wrong_type};
-use super::read::read_text;
+use super::read::{FILE_BYTES_MAX, text_of};
 use super::yaml::{self, Kind, Pair};
+use crate::beneath::{self, SecretFiles};
 use crate::config::nearest::nearest;
+use crate::trust::Contents;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
@@ -62,10 +65,10 @@ pub fn default_input_schema() -> Value {
 pub(super) fn input(
     pair: &Pair,
     place: Place<'_>,
-    dir: &Path,
+    beside: &mut Beside<'_>,
 ) -> Result<Option<InputSpec>, AgentFileError> {
     let words = [("text", InputFormat::Text), ("json", InputFormat::Json)];
-    let spec = spec(pair, place, dir, &words, "text or json")?;
+    let spec = spec(pair, place, beside, &words, "text or json")?;
     Ok(spec.map(|(format, schema)| InputSpec {
         // A schema describes JSON, so it says the format by itself.
         format: format.unwrap_or(match schema {
@@ -79,14 +82,14 @@ pub(super) fn input(
 pub(super) fn output(
     pair: &Pair,
     place: Place<'_>,
-    dir: &Path,
+    beside: &mut Beside<'_>,
 ) -> Result<Option<OutputSpec>, AgentFileError> {
     let words = [
         ("json", OutputFormat::Json),
         ("markdown", OutputFormat::Markdown),
         ("text", OutputFormat::Text),
     ];
-    let spec = spec(pair, place, dir, &words, "json, markdown or text")?;
+    let spec = spec(pair, place, beside, &words, "json, markdown or text")?;
     Ok(spec.map(|(format, schema)| OutputSpec {
         format: format.unwrap_or(match schema {
             Some(_) => OutputFormat::Json,
@@ -101,7 +104,7 @@ type Spec<F> = Option<(Option<F>, Option<Value>)>;
 fn spec<F: Copy>(
     pair: &Pair,
     place: Place<'_>,
-    dir: &Path,
+    beside: &mut Beside<'_>,
     words: &[(&str, F)],
     expected: &str,
 ) -> Result<Spec<F>, AgentFileError> {
@@ -119,7 +122,7 @@ fn spec<F: Copy>(
                 continue;
             }
             "schema" => inline(pair, place)?,
-            "schemaRef" => referenced(pair, place, dir)?,
+            "schemaRef" => referenced(pair, place, beside)?,
             _ => return Err(unknown(pair, place)),
         };
         if schema.is_some() {
@@ -172,19 +175,57 @@ fn inline(pair: &Pair, place: Place<'_>) -> Result<Option<Value>, AgentFileError
         .map_err(|why| bad_schema(pair, place, why))
 }
 
+/// Where the schemas of an agent file may lie.
+pub(super) struct Beside<'b> {
+    pub(super) dir: &'b Path,
+    pub(super) policy: IncludePolicy,
+    pub(super) secrets: &'b SecretFiles,
+    pub(super) contents: &'b mut Contents,
+}
+
+impl Beside<'_> {
+    /// A text beside the agent file. What it holds is sent to a provider, so the rules of includes hold.
+    fn read(&mut self, path: &str) -> Result<String, String> {
+        let opened = match self.policy {
+            IncludePolicy::InsideTree => beneath::open(self.dir, Path::new(path)),
+            IncludePolicy::Anywhere => beneath::open_anywhere(&self.dir.join(path)),
+        };
+        let shown = self.dir.join(path);
+        let opened = opened.map_err(|error| match beneath::leads_out(&error) {
+            true => format!(
+                "{} lies outside {}; move it there, or allow includes from anywhere",
+                shown.display(),
+                self.dir.display()
+            ),
+            false => match error.kind() {
+                std::io::ErrorKind::NotFound => format!("{} does not exist", shown.display()),
+                _ => format!("{} cannot be read: {error}", shown.display()),
+            },
+        })?;
+        opened
+            .check_secret(self.secrets)
+            .map_err(|why| format!("{}: {why}", shown.display()))?;
+        let real = opened.real.clone();
+        let text = text_of(opened.read(FILE_BYTES_MAX), &shown).map_err(|it| it.to_string())?;
+        self.contents.add(&real, Some(text.as_bytes()));
+        Ok(text)
+    }
+}
+
 /// A schema in a file beside the agent file.
-fn referenced(pair: &Pair, place: Place<'_>, dir: &Path) -> Result<Option<Value>, AgentFileError> {
+fn referenced(
+    pair: &Pair,
+    place: Place<'_>,
+    beside: &mut Beside<'_>,
+) -> Result<Option<Value>, AgentFileError> {
     let Some(path) = text(pair, place)? else {
         return Ok(None);
     };
-    let path = dir.join(path);
-    let schema = read_text(&path)
-        .map_err(|error| error.to_string())
-        .and_then(|text| {
-            parse_text(&text)
-                .and_then(check)
-                .map_err(|why| format!("{}: {why}", path.display()))
-        });
+    let schema = beside.read(&path).and_then(|text| {
+        parse_text(&text)
+            .and_then(check)
+            .map_err(|why| format!("{}: {why}", beside.dir.join(&path).display()))
+    });
     schema.map(Some).map_err(|why| bad_schema(pair, place, why))
 }
 

@@ -4,14 +4,15 @@ use super::options::{self, Sources};
 use super::provider::KINDS;
 use super::tree::Node;
 use super::{Config, ConfigError, Environment, KeyPath, Places, Problems, Warning};
+use crate::trust::Trust;
 
 /// The sections whose entries may be bound to a queue.
 const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 
 impl Config {
     /// Everything that is wrong with the configuration of these places, whether it can be loaded or not.
-    pub fn check(places: &Places, environment: Environment) -> Vec<ConfigError> {
-        match Self::load(places, environment) {
+    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Vec<ConfigError> {
+        match Self::load(places, environment, trust) {
             Ok(config) => config.check_all(),
             Err(problems) => problems.into_all(),
         }
@@ -137,7 +138,9 @@ impl Config {
         let url = path.child("baseUrl");
         let from = self.tree.at(&url)?;
         let key = self.tree.at(&path.child("apiKey"))?;
+        // What was found is refused when it is used.
         let is_foreign = from.layer() < key.layer() && !from.is_null() && !key.is_null();
+        let is_foreign = is_foreign && self.layers[from.layer()].origin.is_persons();
         let key_file = self.file(key).display().to_string();
         is_foreign.then(|| {
             self.warning(

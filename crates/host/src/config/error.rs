@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::KeyPath;
 use crate::config::nearest::did_you_mean;
+use crate::trust::Untrusted;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -47,6 +48,18 @@ pub enum ConfigError {
         key_path: KeyPath,
         message: String,
     },
+    #[error(
+        "{}: {key_path} would send {secret} of {} to an address that is not written there; write both in one file",
+        file.display(), held_in.display()
+    )]
+    Misdirected {
+        file: PathBuf,
+        key_path: KeyPath,
+        secret: KeyPath,
+        held_in: PathBuf,
+    },
+    #[error(transparent)]
+    Untrusted(Box<Untrusted>),
     #[error(
         "{}: {key_path} names the queue {queue:?}, which is not configured; known are {known}",
         file.display()

@@ -1,27 +1,35 @@
-//! One layer: a JSON file, and the variables that are its own.
+//! One layer: a JSON file, the variables that are its own, and what it pulls in.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::env_file;
-use super::{ConfigError, Environment, LayerFiles};
+use super::{ConfigError, Environment, LayerFiles, Origin};
+use crate::beneath;
+use crate::trust::{Contents, Held};
 
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 pub(super) struct Layer {
     pub(super) file: PathBuf,
+    pub(super) origin: Origin,
+    /// How much of it counts.
+    pub(super) held: Held,
     pub(super) value: Value,
     pub(super) variables: Environment,
+    pub(super) contents: Contents,
+    /// The bytes of files that it pulls in, where they are held against what was trusted.
+    pub(super) pulled: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Layer {
     /// Reads a layer; `None` if its file is not there and need not be.
     pub(super) fn load(files: &LayerFiles) -> Result<Option<Self>, ConfigError> {
         let file = &files.file;
-        let Some(bytes) = read(file)? else {
+        let Some(bytes) = read(file, files.origin)? else {
             return match files.required {
                 true => Err(ConfigError::Missing { file: file.clone() }),
                 false => Ok(None),
@@ -34,11 +42,39 @@ impl Layer {
             column: error.column(),
             why: reason(&error),
         })?;
+        let beside = read(&files.env_file, files.origin)?;
+        let mut contents = Contents::new(&real(file), &bytes);
+        contents.add(&real(&files.env_file), beside.as_deref());
         Ok(Some(Self {
             file: file.clone(),
+            origin: files.origin,
+            held: Held::Whole,
             value,
-            variables: variables(&files.env_file)?,
+            variables: match beside {
+                Some(bytes) => variables(&files.env_file, bytes)?,
+                None => Environment::default(),
+            },
+            contents,
+            pulled: BTreeMap::new(),
         }))
+    }
+
+    /// The directory of its file, without links.
+    pub(super) fn dir(&self) -> PathBuf {
+        let dir = self.contents.main().parent();
+        dir.map(Path::to_owned).unwrap_or_default()
+    }
+}
+
+/// Where a file lies; the file itself may be a link, or not be there.
+pub(crate) fn real(file: &Path) -> PathBuf {
+    let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(dir), Some(name)) => {
+            let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+            dir.join(name)
+        }
+        _ => absolute,
     }
 }
 
@@ -49,10 +85,7 @@ fn reason(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
-fn variables(file: &Path) -> Result<Environment, ConfigError> {
-    let Some(bytes) = read(file)? else {
-        return Ok(Environment::default());
-    };
+fn variables(file: &Path, bytes: Vec<u8>) -> Result<Environment, ConfigError> {
     let bad_line = |line| ConfigError::BadEnvFile {
         file: file.into(),
         line,
@@ -65,29 +98,25 @@ fn variables(file: &Path) -> Result<Environment, ConfigError> {
     Ok(variables.into_iter().collect())
 }
 
-fn read(file: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+/// A person may link his own files; what is found is a file itself, so that it cannot be somebody else's.
+fn read(file: &Path, origin: Origin) -> Result<Option<Vec<u8>>, ConfigError> {
     let unreadable = |source| ConfigError::Unreadable {
         file: file.into(),
         source,
     };
-    // Asked before it is opened: to open a pipe would wait for its other end.
-    match std::fs::metadata(file) {
-        Ok(kind) if kind.is_file() => {}
-        Ok(_) => return Err(unreadable(io::Error::other("it is no regular file"))),
+    let opened = match origin.is_persons() {
+        true => beneath::open_anywhere(file),
+        false => beneath::open_no_link(file),
+    };
+    let opened = match opened {
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    }
-    let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|open| open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(ConfigError::TooLarge {
-            file: file.into(),
-            bytes_max: FILE_BYTES_MAX,
-        });
-    }
-    Ok(Some(bytes))
+        opened => opened.map_err(unreadable)?,
+    };
+    let bytes = opened.read(FILE_BYTES_MAX).map_err(unreadable)?;
+    bytes.map(Some).ok_or_else(|| ConfigError::TooLarge {
+        file: file.into(),
+        bytes_max: FILE_BYTES_MAX,
+    })
 }
 
 fn is_absent(error: &io::Error) -> bool {

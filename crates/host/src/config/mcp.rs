@@ -6,7 +6,7 @@ use bonded_kernel::SandboxLevel;
 use bonded_tools::mcp::{OauthSettings, check_url};
 
 use super::entry::Entry;
-use super::oauth::{oauth, oauth_secrets};
+use super::oauth::{OAUTH_ADDRESSES, OAUTH_SECRETS, oauth_secrets};
 use super::queue::DEFAULT_QUEUE;
 use super::{Config, ConfigError, Problems, Secret};
 
@@ -69,6 +69,9 @@ pub struct McpServer {
     pub sandbox_network: Option<bool>,
 }
 
+/// What decides who gets the secrets of a server that is started.
+const STARTED: [&str; 5] = ["type", "command", "args", "cwd", "env"];
+
 #[derive(Clone, Copy)]
 enum Kind {
     Stdio,
@@ -109,7 +112,11 @@ impl Config {
         entry: &Entry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<McpServer> {
-        let transport = transport(entry, problems);
+        let transport = self.transport(entry, problems);
+        problems.extend(self.misdirected(&entry.path, &["secretEnv"], &STARTED));
+        let sent = ["headers", "secretHeaders"];
+        problems.extend(self.misdirected(&entry.path, &sent, &["url", "type"]));
+        problems.extend(self.misdirected(&entry.path, &OAUTH_SECRETS, &OAUTH_ADDRESSES));
         for field in ["secretEnv", "secretHeaders"] {
             for (name, value) in entry.secrets(field) {
                 self.environment.secrets().learn_key(&name, value.expose());
@@ -152,53 +159,59 @@ impl Config {
     }
 }
 
-fn transport(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
-    let url = entry.text("url");
-    let said = match entry.text("type") {
-        Some(_) => Some(entry.word("type", &KINDS, problems)?),
-        None => None,
-    };
-    let has_command = !entry.texts("command").is_empty();
-    let kind = match (said, &url) {
-        (Some(kind), _) => kind,
-        (None, _) if has_command => Kind::Stdio,
-        (None, Some(url)) if url.starts_with("ws://") || url.starts_with("wss://") => {
-            Kind::Websocket
+impl Config {
+    fn transport(
+        &self,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<McpTransport> {
+        let url = entry.text("url");
+        let said = match entry.text("type") {
+            Some(_) => Some(entry.word("type", &KINDS, problems)?),
+            None => None,
+        };
+        let has_command = !entry.texts("command").is_empty();
+        let kind = match (said, &url) {
+            (Some(kind), _) => kind,
+            (None, _) if has_command => Kind::Stdio,
+            (None, Some(url)) if url.starts_with("ws://") || url.starts_with("wss://") => {
+                Kind::Websocket
+            }
+            (None, Some(_)) => Kind::Remote,
+            (None, None) => {
+                problems.push(entry.unusable("it needs a command or a url"));
+                return None;
+            }
+        };
+        if let Kind::Stdio = kind {
+            return stdio(entry, problems);
         }
-        (None, Some(_)) => Kind::Remote,
-        (None, None) => {
-            problems.push(entry.unusable("it needs a command or a url"));
+        let Some(url) = url.filter(|url| !url.is_empty()) else {
+            problems.push(entry.unusable("it needs a url"));
             return None;
+        };
+        let is_sse = url.contains("/sse");
+        let headers = with_secrets(entry, "headers", "secretHeaders", problems);
+        let oauth = self.oauth(entry, problems);
+        let endpoint = McpEndpoint {
+            url,
+            headers,
+            oauth,
+        };
+        if endpoint.oauth.is_some() && endpoint.has_authorization() {
+            let why = "it has an Authorization header and `oauth`; take one of them out";
+            problems.push(entry.unusable(why));
         }
-    };
-    if let Kind::Stdio = kind {
-        return stdio(entry, problems);
+        Some(match kind {
+            Kind::Websocket => McpTransport::Websocket(endpoint),
+            Kind::Sse => McpTransport::Sse(endpoint),
+            Kind::Remote if is_sse => McpTransport::Sse(endpoint),
+            Kind::Http | Kind::Remote | Kind::Stdio => {
+                problems.extend(bad_url(entry, &endpoint.url));
+                McpTransport::Http(endpoint)
+            }
+        })
     }
-    let Some(url) = url.filter(|url| !url.is_empty()) else {
-        problems.push(entry.unusable("it needs a url"));
-        return None;
-    };
-    let is_sse = url.contains("/sse");
-    let headers = with_secrets(entry, "headers", "secretHeaders", problems);
-    let oauth = oauth(entry, problems);
-    let endpoint = McpEndpoint {
-        url,
-        headers,
-        oauth,
-    };
-    if endpoint.oauth.is_some() && endpoint.has_authorization() {
-        let why = "it has an Authorization header and `oauth`; take one of them out";
-        problems.push(entry.unusable(why));
-    }
-    Some(match kind {
-        Kind::Websocket => McpTransport::Websocket(endpoint),
-        Kind::Sse => McpTransport::Sse(endpoint),
-        Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-        Kind::Http | Kind::Remote | Kind::Stdio => {
-            problems.extend(bad_url(entry, &endpoint.url));
-            McpTransport::Http(endpoint)
-        }
-    })
 }
 
 /// An address that no request can be sent to is found before anything starts.

@@ -5,50 +5,93 @@ use bonded_tools::mcp::{
 };
 use bonded_tools::rest::Reach;
 
-use super::ConfigError;
 use super::entry::Entry;
+use super::{Config, ConfigError};
+use crate::beneath;
 
 const SECRETS: [&str; 2] = ["clientSecret", "privateKey"];
 const PROVIDER: &str = "identityProvider";
 const PROVIDER_SECRETS: [&str; 2] = ["clientSecret", "token"];
+/// A token is short.
+const TOKEN_BYTES_MAX: u64 = 64 * 1024;
 
-/// `None` where nothing is said.
-pub(super) fn oauth(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<OauthSettings> {
-    entry.value("oauth")?.as_object()?;
-    let own = entry.below("oauth");
-    let grants = [
-        ("authorization_code", Grant::AuthorizationCode),
-        ("client_credentials", Grant::ClientCredentials),
-        ("identity_assertion", Grant::IdentityAssertion),
-    ];
-    let port = own.whole("redirectPort");
-    let redirect_port = port.and_then(|port| u16::try_from(port).ok());
-    if port.is_some() && redirect_port.is_none() {
-        problems.push(own.wrong("redirectPort", "a port, from 1 to 65535"));
+/// What goes to an issuer, and what says who that is: the server itself, where nobody is pinned.
+pub(super) const OAUTH_SECRETS: [&str; 5] = [
+    "oauth.clientSecret",
+    "oauth.privateKey",
+    "oauth.identityProvider.clientSecret",
+    "oauth.identityProvider.token",
+    "oauth.identityProvider.tokenFile",
+];
+pub(super) const OAUTH_ADDRESSES: [&str; 4] = [
+    "url",
+    "oauth.issuer",
+    "oauth.identityProvider.issuer",
+    "oauth.identityProvider.tokenEndpoint",
+];
+
+impl Config {
+    /// `None` where nothing is said.
+    pub(super) fn oauth(
+        &self,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<OauthSettings> {
+        entry.value("oauth")?.as_object()?;
+        let own = entry.below("oauth");
+        let grants = [
+            ("authorization_code", Grant::AuthorizationCode),
+            ("client_credentials", Grant::ClientCredentials),
+            ("identity_assertion", Grant::IdentityAssertion),
+        ];
+        let port = own.whole("redirectPort");
+        let redirect_port = port.and_then(|port| u16::try_from(port).ok());
+        if port.is_some() && redirect_port.is_none() {
+            problems.push(own.wrong("redirectPort", "a port, from 1 to 65535"));
+        }
+        let settings = OauthSettings {
+            grant: own.word("grant", &grants, problems).unwrap_or_default(),
+            client_id: own.text("clientId"),
+            client_secret: own.text("clientSecret"),
+            private_key_pem: own.text("privateKey"),
+            scopes: own
+                .texts("scopes")
+                .iter()
+                .flat_map(|text| text.split_whitespace())
+                .map(str::to_owned)
+                .collect(),
+            issuer: own.text("issuer"),
+            identity_provider: self.identity_provider(&own, problems),
+            redirect_port,
+            reach: match own.flag("privateAddresses") {
+                Some(true) => Reach::Private,
+                _ => Reach::Public,
+            },
+        };
+        if let Some(why) = contradiction(&settings) {
+            problems.push(own.unusable(why));
+        }
+        Some(settings)
     }
-    let settings = OauthSettings {
-        grant: own.word("grant", &grants, problems).unwrap_or_default(),
-        client_id: own.text("clientId"),
-        client_secret: own.text("clientSecret"),
-        private_key_pem: own.text("privateKey"),
-        scopes: own
-            .texts("scopes")
-            .iter()
-            .flat_map(|text| text.split_whitespace())
-            .map(str::to_owned)
-            .collect(),
-        issuer: own.text("issuer"),
-        identity_provider: identity_provider(&own, problems),
-        redirect_port,
-        reach: match own.flag("privateAddresses") {
-            Some(true) => Reach::Private,
-            _ => Reach::Public,
-        },
-    };
-    if let Some(why) = contradiction(&settings) {
-        problems.push(own.unusable(why));
+
+    /// The token of a file. What was found names only files beneath its own directory, and is read at once: nobody can
+    /// put another file there.
+    fn token_file(&self, entry: &Entry<'_>, file: &str) -> Result<Subject, String> {
+        let node = self.tree.at(&entry.path.child("tokenFile"));
+        let found = node
+            .map(|node| &self.layers[node.layer()])
+            .filter(|layer| !layer.origin.is_persons());
+        let Some(layer) = found else {
+            return Ok(Subject::InFile(file.into()));
+        };
+        let read = beneath::open(&layer.dir(), file.as_ref())
+            .and_then(|opened| opened.read(TOKEN_BYTES_MAX));
+        let text = read
+            .map_err(|error| format!("its tokenFile cannot be used: {error}"))?
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .ok_or("its tokenFile holds no token")?;
+        Ok(Subject::Said(text.trim().to_owned()))
     }
-    Some(settings)
 }
 
 fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
@@ -72,41 +115,45 @@ fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
 }
 
 /// Who vouches for a person; `None` where nobody is named, or what is said cannot be used.
-fn identity_provider(
-    entry: &Entry<'_>,
-    problems: &mut Vec<ConfigError>,
-) -> Option<IdentityProvider> {
-    entry.value(PROVIDER)?.as_object()?;
-    let own = entry.below(PROVIDER);
-    let kinds = [
-        ("id_token", SubjectKind::IdToken),
-        ("refresh_token", SubjectKind::RefreshToken),
-    ];
-    let subject_kind = own.word("tokenType", &kinds, problems).unwrap_or_default();
-    let place = match (own.text("issuer"), own.text("tokenEndpoint")) {
-        (Some(issuer), None) => Ok(ProviderPlace::Issuer(issuer)),
-        (None, Some(endpoint)) => Ok(ProviderPlace::TokenEndpoint(endpoint)),
-        _ => Err("it needs an issuer, or a tokenEndpoint, and not both"),
-    };
-    let subject = match (own.text("token"), own.text("tokenFile")) {
-        (Some(token), None) => Ok(Subject::Said(token)),
-        (None, Some(file)) if file.starts_with('/') => Ok(Subject::InFile(file.into())),
-        (None, Some(_)) => Err("its tokenFile must be an absolute path"),
-        _ => Err("it needs a token, or a tokenFile, and not both"),
-    };
-    let client_id = own.text("clientId").ok_or("it needs a clientId");
-    match (place, subject, client_id) {
-        (Ok(place), Ok(subject), Ok(client_id)) => Some(IdentityProvider {
-            place,
-            client_id,
-            client_secret: own.text("clientSecret"),
-            subject,
-            subject_kind,
-        }),
-        (place, subject, client_id) => {
-            let faults = [place.err(), subject.err(), client_id.err()];
-            problems.extend(faults.into_iter().flatten().map(|why| own.unusable(why)));
-            None
+impl Config {
+    fn identity_provider(
+        &self,
+        entry: &Entry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<IdentityProvider> {
+        entry.value(PROVIDER)?.as_object()?;
+        let own = entry.below(PROVIDER);
+        let kinds = [
+            ("id_token", SubjectKind::IdToken),
+            ("refresh_token", SubjectKind::RefreshToken),
+        ];
+        let subject_kind = own.word("tokenType", &kinds, problems).unwrap_or_default();
+        let place = match (own.text("issuer"), own.text("tokenEndpoint")) {
+            (Some(issuer), None) => Ok(ProviderPlace::Issuer(issuer)),
+            (None, Some(endpoint)) => Ok(ProviderPlace::TokenEndpoint(endpoint)),
+            _ => Err("it needs an issuer, or a tokenEndpoint, and not both"),
+        };
+        let subject = match (own.text("token"), own.text("tokenFile")) {
+            (Some(token), None) => Ok(Subject::Said(token)),
+            (None, Some(file)) if file.starts_with('/') => self.token_file(&own, &file),
+            (None, Some(_)) => Err("its tokenFile must be an absolute path".to_owned()),
+            _ => Err("it needs a token, or a tokenFile, and not both".to_owned()),
+        };
+        let place = place.map_err(str::to_owned);
+        let client_id = own.text("clientId").ok_or("it needs a clientId".to_owned());
+        match (place, subject, client_id) {
+            (Ok(place), Ok(subject), Ok(client_id)) => Some(IdentityProvider {
+                place,
+                client_id,
+                client_secret: own.text("clientSecret"),
+                subject,
+                subject_kind,
+            }),
+            (place, subject, client_id) => {
+                let faults = [place.err(), subject.err(), client_id.err()];
+                problems.extend(faults.into_iter().flatten().map(|why| own.unusable(why)));
+                None
+            }
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Reading the file of an OpenAPI document: bounded, local, JSON or YAML.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use bonded_tools::rest::RestError;
 use serde_json::Value;
 
+use super::Config;
 use super::entry::Entry;
 use crate::agent_file::yaml;
+use crate::beneath;
 
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// What the values of a document may cost together in memory, with the copies that YAML's aliases make.
 const COST_MAX: usize = 256 * 1024 * 1024;
 
 /// The document that an entry names. A path is relative to the file that holds the entry.
-pub(super) fn read(entry: &Entry<'_>) -> Result<Value, RestError> {
+pub(super) fn read(config: &Config, entry: &Entry<'_>) -> Result<Value, RestError> {
     let wrong = |why: String| RestError::Setting {
         key: "spec".into(),
         why,
@@ -29,7 +29,14 @@ pub(super) fn read(entry: &Entry<'_>) -> Result<Value, RestError> {
         return Err(wrong(why));
     }
     let path = beside(&entry.file("spec"), &written);
-    let text = read_text(&path).map_err(|why| wrong(format!("{}: {why}", path.display())))?;
+    let bytes = match config.pulled(entry, &written) {
+        Some(bytes) => Ok(bytes.to_vec()),
+        None if config.must_be_pulled(entry) => found_bytes(&path),
+        None => read_bytes(&path),
+    };
+    let text = bytes
+        .and_then(text)
+        .map_err(|why| wrong(format!("{}: {why}", path.display())))?;
     parse(&text).map_err(|why| wrong(format!("{}: {why}", path.display())))
 }
 
@@ -38,21 +45,39 @@ fn beside(config_file: &Path, written: &str) -> PathBuf {
     dir.join(written)
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    // Asked before it is opened: to open a pipe would wait for its other end.
-    let kind = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !kind.is_file() {
-        return Err("it is no regular file".into());
+impl Config {
+    /// What was read of a document together with the layer that names it, where that is not the person's own.
+    fn pulled(&self, entry: &Entry<'_>, written: &str) -> Option<&[u8]> {
+        let node = self.tree.at(&entry.path.child("spec"))?;
+        let layer = &self.layers[node.layer()];
+        let bytes = layer.pulled.get(&layer.dir().join(written));
+        bytes.map(Vec::as_slice)
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|open| open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+
+    /// Whether the document of an entry must have been read with its layer.
+    fn must_be_pulled(&self, entry: &Entry<'_>) -> bool {
+        let node = self.tree.at(&entry.path.child("spec"));
+        node.is_some_and(|node| !self.layers[node.layer()].origin.is_persons())
+    }
+}
+
+/// Why a document that was found could not be read with its layer.
+fn found_bytes(path: &Path) -> Result<Vec<u8>, String> {
+    read_bytes(path)?;
+    Err("a configuration that was found names only documents beneath its own directory".into())
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let opened = beneath::open_anywhere(path).map_err(|error| error.to_string())?;
+    let bytes = opened
+        .read(FILE_BYTES_MAX)
         .map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!(
-            "it is larger than {FILE_BYTES_MAX} bytes; keep only the paths that are needed"
-        ));
-    }
+    bytes.ok_or_else(|| {
+        format!("it is larger than {FILE_BYTES_MAX} bytes; keep only the paths that are needed")
+    })
+}
+
+fn text(bytes: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     Ok(text
         .strip_prefix('\u{feff}')

@@ -20,7 +20,8 @@ pub use resolve::{Resolved, resolve};
 pub use table::{OptionRow, TABLE};
 pub use values::{Caching, ModelRef, Options, ToolEncoding};
 
-pub(crate) use kind::parse;
+pub(crate) use kind::{Parsed, parse};
+pub(crate) use resolve::built_in;
 
 /// The row of an option key.
 pub fn find(key: &str) -> Option<&'static OptionRow> {
@@ -54,8 +55,14 @@ pub struct Sources {
     pub front_matter: BTreeMap<String, Given>,
     /// What a parent agent hands to its children.
     pub inherited: BTreeMap<String, Given>,
-    /// From [`crate::config::Config::defaults`].
+    /// What the configuration says, from [`crate::config::Config::sources`], as the three that follow.
     pub config: BTreeMap<String, Given>,
+    /// What the person's own files say: nobody else's file allows more.
+    pub own: BTreeMap<String, Given>,
+    /// Approvals of files that nobody trusts: they hold beside all others, and so can only be stricter.
+    pub rules: Vec<Given>,
+    /// What holds where nobody else says anything: variables that are set once for everything.
+    pub usual: BTreeMap<String, Given>,
 }
 
 /// Which source won.
@@ -66,6 +73,8 @@ pub enum Source {
     FrontMatter,
     Inherited,
     Config,
+    /// Set once for everything, as `BONDED_MODEL` is.
+    Usual,
     BuiltIn,
 }
 

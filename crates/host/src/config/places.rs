@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Origin;
+use crate::trust::{OwnPlaces, Trust};
+
 /// The directories of a process. Nothing here reads the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
@@ -21,16 +24,33 @@ pub struct Places {
 pub struct LayerFiles {
     pub file: PathBuf,
     pub env_file: PathBuf,
+    pub origin: Origin,
     /// Whether it is an error if the file is not there.
     pub required: bool,
 }
 
 impl LayerFiles {
-    /// A layer whose file must be there.
-    pub(super) fn required(file: PathBuf) -> Self {
+    /// A file that must be there, as if it were found.
+    pub(super) fn found(file: &Path) -> Self {
+        Self {
+            env_file: env_file(file),
+            file: file.to_owned(),
+            origin: Origin::Found,
+            required: true,
+        }
+    }
+
+    /// A layer whose file was read when a run began, and must be there.
+    pub(super) fn again(file: PathBuf, cwd: &Path, trust: &Trust) -> Self {
+        let origin = match trust.own.holds(&file, cwd) {
+            true => Origin::Own,
+            false if trust.was_named(&super::layer::real(&file)) => Origin::Named,
+            false => Origin::Found,
+        };
         Self {
             env_file: env_file(&file),
             file,
+            origin,
             required: true,
         }
     }
@@ -41,8 +61,11 @@ impl Places {
     pub fn layers(&self) -> Vec<LayerFiles> {
         let mut found: Vec<LayerFiles> = Vec::new();
         let mut seen = Vec::new();
-        let candidates = self.explicit.iter().map(|file| (file.clone(), true));
-        for (file, required) in candidates.chain(self.optional().map(|file| (file, false))) {
+        let candidates = self
+            .explicit
+            .iter()
+            .map(|file| (file.clone(), Origin::Named));
+        for (file, origin) in candidates.chain(self.optional()) {
             // Two names of one file, such as a link or `..`, are one layer.
             let real = file.canonicalize().unwrap_or_else(|_| file.clone());
             if seen.contains(&real) {
@@ -52,27 +75,46 @@ impl Places {
             found.push(LayerFiles {
                 env_file: env_file(&file),
                 file,
-                required,
+                origin,
+                required: origin == Origin::Named,
             });
         }
         found
     }
 
-    fn optional(&self) -> impl Iterator<Item = PathBuf> {
-        let hidden = |dir: &Path| dir.join(".ai-agent.json");
-        let beside = [
-            Some(&self.cwd),
-            self.agent_dir.as_ref(),
-            self.binary_dir.as_ref(),
-        ];
+    fn optional(&self) -> impl Iterator<Item = (PathBuf, Origin)> {
+        let hidden = |dir: &PathBuf| dir.join(".ai-agent.json");
+        let own = self.own();
+        let cwd = self.cwd.clone();
+        let beside = [self.agent_dir.as_ref(), self.binary_dir.as_ref()];
+        let beside = beside.into_iter().flatten().map(move |dir| {
+            let file = hidden(dir);
+            let origin = match own.holds(&file, &cwd) {
+                true => Origin::Own,
+                false => Origin::Found,
+            };
+            (file, origin)
+        });
         let home = self.home.as_ref().map(|home| home.join(".ai-agent"));
         let etc = self.etc.as_ref().map(|etc| etc.join("ai-agent"));
         let own_dirs = [home, etc].into_iter().flatten();
-        beside
-            .into_iter()
-            .flatten()
-            .map(move |dir| hidden(dir))
-            .chain(own_dirs.map(|dir| dir.join("ai-agent.json")))
+        std::iter::once((hidden(&self.cwd), Origin::Found))
+            .chain(beside)
+            .chain(own_dirs.map(|dir| (dir.join("ai-agent.json"), Origin::Own)))
+    }
+
+    /// The places whose files are the person's own.
+    pub fn own(&self) -> OwnPlaces {
+        OwnPlaces {
+            home: self.home.clone(),
+            etc: self.etc.clone(),
+            binary_dir: self.binary_dir.clone(),
+        }
+    }
+
+    /// The files beside the layers that hold their secrets.
+    pub fn env_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.layers().into_iter().map(|layer| layer.env_file)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::entry::Entry;
-use super::{Config, ConfigError, Problems, Secret};
+use super::{Config, ConfigError, KeyPath, Problems, Secret};
 
 /// The dialect that a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +134,8 @@ impl Config {
         let provider = self
             .entry(&["providers", name], &mut problems)
             .and_then(|entry| provider(name, &entry, &mut problems));
+        let path = KeyPath::dotted("providers").child(name);
+        problems.extend(self.misdirected(&path, &["apiKey", "headers"], &["baseUrl", "type"]));
         Problems::none_of(problems)?;
         let secrets = self.environment.secrets();
         if let Some(provider) = &provider {

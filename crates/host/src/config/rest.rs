@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestError, RestTool};
 
 use super::entry::Entry;
-use super::tree::Node;
 use super::{Config, ConfigError, Problems, openapi_file};
 
 const REDIRECTS: [(&str, Redirects); 2] = [
     ("none", Redirects::Refused),
     ("same-origin", Redirects::SameOrigin),
 ];
+
+/// What is sent with every request.
+const SECRETS: [&str; 2] = ["headers", "bodyTemplate"];
 
 impl Config {
     /// A REST tool with its variables put in; `None` if the configuration does not have it.
@@ -65,7 +67,7 @@ impl Config {
             ..RestTool::new(name, &method, &url)
         };
         self.learn_secrets(&tool.headers, &tool.url);
-        problems.extend(self.foreign_headers(entry, "url"));
+        problems.extend(self.misdirected(&entry.path, &SECRETS, &["url"]));
         if problems.is_empty() {
             problems.extend(tool.check().err().map(|error| problem(entry, &error)));
         }
@@ -78,7 +80,7 @@ impl Config {
         entry: &Entry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<OpenapiDocument> {
-        let value = match openapi_file::read(entry) {
+        let value = match openapi_file::read(self, entry) {
             Ok(value) => value,
             Err(why) => {
                 problems.push(problem(entry, &why));
@@ -96,11 +98,11 @@ impl Config {
             ..OpenapiDocument::new(name, value)
         };
         self.learn_secrets(&document.headers, "");
-        let place = match &document.base_url {
-            Some(_) => "baseUrl",
-            None => "spec",
+        let addresses = match &document.base_url {
+            Some(_) => ["baseUrl"],
+            None => ["spec"],
         };
-        problems.extend(self.foreign_headers(entry, place));
+        problems.extend(self.misdirected(&entry.path, &SECRETS, &addresses));
         if problems.is_empty() {
             problems.extend(document.check().err().map(|error| problem(entry, &error)));
         }
@@ -118,27 +120,6 @@ impl Config {
         for (name, value) in headers.chain(pairs) {
             secrets.learn_named(name, value);
         }
-    }
-
-    /// A file in a project must not send a secret that lies at home to a server of its own.
-    fn foreign_headers(&self, entry: &Entry<'_>, place: &str) -> Option<ConfigError> {
-        let place = entry.path.child(place);
-        let from = self.tree.at(&place)?;
-        let headers = self.tree.at(&entry.path.child("headers"))?;
-        let Node::Object { children, .. } = headers else {
-            return None;
-        };
-        let lower = children
-            .values()
-            .find(|header| header.layer() > from.layer() && !header.is_null())?;
-        let lower = self.file(lower).display();
-        Some(ConfigError::Unusable {
-            file: self.file(from).to_owned(),
-            message: format!(
-                "the headers from {lower} would go to the address from this file; write both in one file"
-            ),
-            key_path: place,
-        })
     }
 }
 

@@ -82,14 +82,15 @@ impl Node {
     }
 }
 
-/// Merges the layers, which are in order, the highest first.
-pub(super) fn merge(layers: &[Layer]) -> Node {
+/// Merges those of the layers that are `meant`. They are in order, the highest first.
+pub(super) fn merge(layers: &[Layer], meant: impl Fn(usize, &Layer) -> bool) -> Node {
     let mut merged = Node::Object {
         children: BTreeMap::new(),
         layer: 0,
     };
     // From below, so that a null takes back everything that lies under it.
-    for (index, layer) in layers.iter().enumerate().rev() {
+    let indexed = layers.iter().enumerate().rev();
+    for (index, layer) in indexed.filter(|(index, layer)| meant(*index, layer)) {
         let mut higher = Node::new(&layer.value, index);
         higher.fill(merged);
         merged = higher;

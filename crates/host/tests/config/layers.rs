@@ -1,6 +1,7 @@
 //! Layers: which files count, which of them wins, and what is said about a bad one.
 
 use bonded_host::config::{Config, Environment};
+use bonded_host::trust::Trust;
 use serde_json::json;
 
 use crate::world::World;
@@ -49,7 +50,7 @@ fn objects_merge_key_by_key_and_lists_are_replaced() {
         )
         .file(
             "home/.ai-agent/ai-agent.json",
-            r#"{"providers": {"p": {"type": "openai", "baseUrl": "http://low", "apiKey": "k"}, "q": {"type": "google"}},
+            r#"{"providers": {"p": {"type": "openai", "baseUrl": "http://low", "tokenizer": "k"}, "q": {"type": "google"}},
                 "mcpServers": {"s": {"command": "c", "args": ["low", "lower"]}}}"#,
         );
     let config = world.load();
@@ -58,7 +59,7 @@ fn objects_merge_key_by_key_and_lists_are_replaced() {
         .expect("it is good")
         .expect("it is there");
     assert_eq!(provider.base_url.as_deref(), Some("http://high"));
-    assert_eq!(provider.api_key.expect("from below").expose(), "k");
+    assert_eq!(provider.every_model.tokenizer.as_deref(), Some("k"));
     assert!(config.provider("q").expect("it is good").is_some());
     let server = config
         .mcp_server("s")
@@ -71,7 +72,7 @@ fn objects_merge_key_by_key_and_lists_are_replaced() {
 #[test]
 fn a_null_takes_back_what_lies_below_it() {
     let world = World::with(r#"{"providers": {"p": {"type": "openai", "contextWindow": 7}}}"#)
-        .file("agent/.ai-agent.json", r#"{"providers": {"p": null, "q": {"baseUrl": null}}}"#)
+        .file("home/.ai-agent/ai-agent.json", r#"{"providers": {"p": null, "q": {"baseUrl": null}}}"#)
         .file(
             "etc/ai-agent/ai-agent.json",
             r#"{"providers": {"p": {"tokenizer": "t"}, "q": {"type": "openai", "baseUrl": "http://x"}}}"#,
@@ -199,7 +200,7 @@ fn a_check_finds_what_stops_the_loading_and_what_does_not() {
     ];
     for (text, expected) in rows {
         let world = World::with(text);
-        let found = Config::check(&world.places, Environment::default());
+        let found = Config::check(&world.places, Environment::default(), &Trust::once());
         assert_eq!(found.len(), expected, "{text}: {found:?}");
     }
 }
@@ -234,15 +235,25 @@ fn unknown_and_unsupported_keys_are_warnings() {
 }
 
 #[test]
-fn a_key_from_below_that_goes_to_a_url_from_above_is_a_warning() {
+fn a_key_of_the_persons_goes_to_no_address_that_was_found_and_to_a_named_one_with_a_warning() {
     let low = r#"{"providers": {"p": {"type": "openai", "apiKey": "k", "baseUrl": "http://a"}}}"#;
-    let world = World::with(r#"{"providers": {"p": {"baseUrl": "http://evil"}}}"#)
-        .file("home/.ai-agent/ai-agent.json", low);
-    let warnings = world.load().warnings().to_vec();
-    assert_eq!(warnings.len(), 1);
+    let high = r#"{"providers": {"p": {"baseUrl": "http://evil"}}}"#;
+    let found = World::with(high).file("home/.ai-agent/ai-agent.json", low);
+    let refused = found.load().provider("p").expect_err("it is refused");
     assert_eq!(
-        world.shown(&warnings[0]),
-        "cwd/.ai-agent.json: providers.p.baseUrl: the key from home/.ai-agent/ai-agent.json is sent to the URL from this file"
+        found.shown(&refused),
+        "cwd/.ai-agent.json: providers.p.baseUrl would send providers.p.apiKey of home/.ai-agent/ai-agent.json \
+         to an address that is not written there; write both in one file"
+    );
+    let mut named = World::new()
+        .file("named.json", high)
+        .file("home/.ai-agent/ai-agent.json", low);
+    named.places.explicit = Some(named.path("named.json"));
+    let config = named.load();
+    assert!(config.provider("p").is_ok());
+    assert_eq!(
+        named.shown(&config.warnings()[0]),
+        "named.json: providers.p.baseUrl: the key from home/.ai-agent/ai-agent.json is sent to the URL from this file"
     );
     assert!(World::with(low).load().warnings().is_empty());
 }

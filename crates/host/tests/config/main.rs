@@ -2,6 +2,7 @@
 
 mod agent_file;
 mod approvals;
+mod bounds;
 mod explain;
 mod hostile;
 mod include;

@@ -68,12 +68,12 @@ fn who_vouches_for_a_person_is_read_and_what_is_missing_is_named() {
         other => Err(format!("{other:?}")),
     };
     let in_file = json!({"issuer": "https://p", "clientId": "d", "clientSecret": "hidden",
-        "tokenFile": "/run/identity", "tokenType": "refresh_token"});
+        "token": "hidden too", "tokenType": "refresh_token"});
     let expected = IdentityProvider {
         place: ProviderPlace::Issuer("https://p".into()),
         client_id: "d".into(),
         client_secret: Some("hidden".into()),
-        subject: Subject::InFile("/run/identity".into()),
+        subject: Subject::Said("hidden too".into()),
         subject_kind: SubjectKind::RefreshToken,
     };
     assert_eq!(found(&with(&in_file)), Ok(Some(expected)));
@@ -126,4 +126,37 @@ fn every_secret_of_a_login_is_known_before_it_is_used() {
         let masked = secrets.mask().text(secret).into_owned();
         assert!(!masked.contains(secret), "{masked}");
     }
+}
+
+#[test]
+fn the_file_of_a_token_may_be_anywhere_for_the_person_and_beneath_its_directory_for_what_was_found()
+{
+    let with = |file: &str| {
+        let provider = json!({"issuer": "https://p", "clientId": "d", "tokenFile": file});
+        let oauth =
+            json!({"grant": "identity_assertion", "clientId": "i", "identityProvider": provider});
+        json!({"mcpServers": {"s": {"url": "https://x/mcp", "oauth": oauth}}}).to_string()
+    };
+    let subject = |world: &World| match world.load().mcp_server("s") {
+        Ok(Some(server)) => match server.transport {
+            McpTransport::Http(endpoint) => {
+                let provider = endpoint.oauth.and_then(|it| it.identity_provider);
+                Ok(provider.expect("it is there").subject)
+            }
+            other => Err(format!("{other:?}")),
+        },
+        Ok(None) => Err("it is not there".to_owned()),
+        Err(problems) => Err(world.shown(&problems)),
+    };
+    let own = World::new().file("home/.ai-agent/ai-agent.json", with("/run/identity"));
+    assert_eq!(subject(&own), Ok(Subject::InFile("/run/identity".into())));
+    let world = World::new()
+        .file("cwd/token", "abc\n")
+        .file("outside", "key");
+    let inside = with(&world.path("cwd/token").to_string_lossy());
+    let world = world.file("cwd/.ai-agent.json", inside);
+    assert_eq!(subject(&world), Ok(Subject::Said("abc".into())));
+    let outside = with(&world.path("outside").to_string_lossy());
+    let world = world.file("cwd/.ai-agent.json", outside);
+    assert!(subject(&world).is_err_and(|why| why.contains("tokenFile")));
 }

@@ -106,6 +106,7 @@ fn the_higher_source_wins_and_is_named() {
             front_matter: from(2),
             inherited: from(3),
             config: from(4),
+            ..Sources::default()
         };
         let resolved = resolve(&sources).expect("nothing is wrong");
         let turns = if expected == Source::BuiltIn {

@@ -89,7 +89,7 @@ fn headers_of_one_file_never_go_to_the_address_of_a_higher_one() {
     let problems = bad.load().rest_tool("x").expect_err("it is refused");
     let shown = bad.shown(&problems);
     assert!(
-        shown.contains("cwd/.ai-agent.json: restTools.x.url: the headers from"),
+        shown.contains("cwd/.ai-agent.json: restTools.x.url would send restTools.x.headers"),
         "{shown}"
     );
     for good in [

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bonded_host::Secrets;
 use bonded_host::config::{Config, Environment, Places, Problems};
+use bonded_host::trust::Trust;
 use tempfile::TempDir;
 
 pub(crate) struct World {
@@ -56,7 +57,7 @@ impl World {
 
     pub(crate) fn try_load(&self) -> Result<Config, Problems> {
         let environment: Environment = self.environment.iter().cloned().collect();
-        Config::load(&self.places, environment)
+        Config::load(&self.places, environment, &Trust::once())
     }
 
     pub(crate) fn load(&self) -> Config {
@@ -67,7 +68,7 @@ impl World {
     pub(crate) fn load_with_secrets(&self) -> (Config, Arc<Secrets>) {
         let environment: Environment = self.environment.iter().cloned().collect();
         let secrets = Arc::clone(environment.secrets());
-        let config = Config::load(&self.places, environment);
+        let config = Config::load(&self.places, environment, &Trust::once());
         (config.expect("the configuration is good"), secrets)
     }
 

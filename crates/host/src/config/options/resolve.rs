@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Rule;
+
 use super::kind::{Parsed, parse};
 use super::values::{Options, Values};
 use super::{Given, OptionError, OptionRow, Source, Sources, TABLE, find};
@@ -24,14 +26,14 @@ pub fn resolve(sources: &Sources) -> Result<Resolved, OptionError> {
         won.insert(row.key, resolve_row(row, sources)?);
     }
     fall_back_on_default_reasoning(&mut won);
+    let rules = rules(&won, sources)?;
     let sources = won
         .iter()
         .map(|(key, (source, _))| (*key, *source))
         .collect();
-    Ok(Resolved {
-        options: Values::new(won).options(),
-        sources,
-    })
+    let mut options = Values::new(won).options();
+    options.rules_beside = rules;
+    Ok(Resolved { options, sources })
 }
 
 fn resolve_row(row: &OptionRow, sources: &Sources) -> Result<(Source, Parsed), OptionError> {
@@ -41,34 +43,71 @@ fn resolve_row(row: &OptionRow, sources: &Sources) -> Result<(Source, Parsed), O
         (Source::FrontMatter, &sources.front_matter),
         (Source::Inherited, &sources.inherited),
         (Source::Config, &sources.config),
+        (Source::Usual, &sources.usual),
     ];
     let mut winner = None;
     for (source, values) in given {
         let Some(given) = values.get(row.key) else {
             continue;
         };
-        let parsed = parse(row.kind, &given.value, source).map_err(|expected| {
-            let key = row.key.into();
-            let place = given.place.clone();
-            let value = found(&given.value);
-            OptionError::BadValue {
-                place,
-                key,
-                value,
-                expected,
-            }
-        })?;
+        let parsed = read(row, given, source)?;
         if parsed != Parsed::Nothing && winner.is_none() {
             winner = Some((source, parsed));
         }
     }
-    Ok(winner.unwrap_or_else(|| (Source::BuiltIn, built_in(row))))
+    let Some((source, parsed)) = winner else {
+        return Ok((Source::BuiltIn, built_in(row)));
+    };
+    // What was typed is the person's word, and so is what is handed down of it.
+    let is_of_a_file = matches!(source, Source::FrontMatter | Source::Config);
+    match sources.own.get(row.key) {
+        Some(own) if is_of_a_file && row.order.is_bound() => {
+            let bound = read(row, own, Source::Config)?;
+            Ok((source, row.order.meet(&parsed, &bound)))
+        }
+        _ => Ok((source, parsed)),
+    }
 }
 
-fn built_in(row: &OptionRow) -> Parsed {
+fn read(row: &OptionRow, given: &Given, source: Source) -> Result<Parsed, OptionError> {
+    parse(row.kind, &given.value, source).map_err(|expected| OptionError::BadValue {
+        place: given.place.clone(),
+        key: row.key.into(),
+        value: found(&given.value),
+        expected,
+    })
+}
+
+pub(crate) fn built_in(row: &OptionRow) -> Parsed {
     row.default
         .and_then(|default| parse(row.kind, &default.into(), Source::BuiltIn).ok())
         .unwrap_or(Parsed::Nothing)
+}
+
+/// The approvals that hold beside those that won: the person's own, and those of files that nobody trusts.
+fn rules(
+    won: &BTreeMap<&'static str, (Source, Parsed)>,
+    sources: &Sources,
+) -> Result<Vec<Vec<Rule>>, OptionError> {
+    const KEY: &str = "approvals";
+    let Some(row) = find(KEY) else {
+        return Ok(vec![]);
+    };
+    let (source, winner) = won
+        .get(KEY)
+        .cloned()
+        .unwrap_or((Source::BuiltIn, Parsed::Nothing));
+    let is_of_a_file = matches!(source, Source::FrontMatter | Source::Config);
+    let own = sources.own.get(KEY).filter(|_| is_of_a_file);
+    let mut beside = vec![];
+    for given in own.into_iter().chain(&sources.rules) {
+        match read(row, given, Source::Config)? {
+            parsed if parsed == winner => {}
+            Parsed::Rules(rules) => beside.push(rules),
+            _ => {}
+        }
+    }
+    Ok(beside)
 }
 
 /// An agent that says nothing about reasoning takes what the run or the configuration gives as default.
@@ -95,6 +134,7 @@ fn check_keys(sources: &Sources) -> Result<(), OptionError> {
         &sources.front_matter,
         &sources.inherited,
         &sources.config,
+        &sources.usual,
     ];
     for (key, given) in rest.into_iter().flatten() {
         if find(key).is_none() {

@@ -1,6 +1,7 @@
 //! The table itself. One row is one option.
 
 use super::kind::Kind;
+use crate::config::Order;
 
 /// What is known of an option.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub struct OptionRow {
     /// The built-in value as one would type it; `None` where absence means something of its own.
     pub default: Option<&'static str>,
     pub kind: Kind,
+    /// What somebody else's file may do with it.
+    pub order: Order,
     /// One line for the help text.
     pub help: &'static str,
 }
@@ -32,6 +35,7 @@ const ROW: OptionRow = OptionRow {
     config: &[],
     default: None,
     kind: Kind::Flag,
+    order: Order::Free,
     help: "",
 };
 
@@ -71,6 +75,11 @@ const fn switch(key: &'static str, flag: &'static str, help: &'static str) -> Op
 }
 
 impl OptionRow {
+    /// An option that is a capability.
+    const fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
     const fn with(
         self,
         config: &'static [&'static str],
@@ -169,17 +178,17 @@ pub const TABLE: &[OptionRow] = &[
         Some(""),
         "agent files to offer as tools, with commas between",
     ),
-    agent("llmTimeout", "--llm-timeout-ms", MS).with(
+    agent("llmTimeout", "--llm-timeout-ms", MS).ordered(Order::Lower).with(
         &["defaults.llmTimeout"],
         Some("600000"),
         "milliseconds until a model that says nothing has failed",
     ),
-    agent("toolTimeout", "--tool-timeout-ms", MS).with(
+    agent("toolTimeout", "--tool-timeout-ms", MS).ordered(Order::Lower).with(
         &["defaults.toolTimeout"],
         Some("300000"),
         "milliseconds until a tool is stopped",
     ),
-    agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES).with(
+    agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES).ordered(Order::Lower).with(
         &["defaults.toolResponseMaxBytes"],
         Some("12288"),
         "longer tool output is cut at this many bytes",
@@ -209,7 +218,7 @@ pub const TABLE: &[OptionRow] = &[
         None,
         "how much the model reasons: none, minimal, low, medium or high",
     ),
-    process("defaultReasoning", "--default-reasoning", Kind::Reasoning).with(
+    process("defaultReasoning", "--default-reasoning", Kind::Reasoning).ordered(Order::Trusted).with(
         &["defaults.reasoning"],
         None,
         "the same for agents that do not say it themselves",
@@ -218,28 +227,27 @@ pub const TABLE: &[OptionRow] = &[
         "reasoningTokens",
         "--reasoning-tokens",
         Kind::ReasoningTokens,
-    )
-    .with(
+    ).ordered(Order::Trusted).with(
         &["defaults.reasoningValue"],
         None,
         "tokens for reasoning, or 0 for none",
     ),
-    agent("maxOutputTokens", "--max-output-tokens", COUNT).with(
+    agent("maxOutputTokens", "--max-output-tokens", COUNT).ordered(Order::Lower).with(
         &["defaults.maxOutputTokens"],
         Some("4096"),
         "most tokens in a reply",
     ),
-    agent("maxRetries", "--max-retries", COUNT).with(
+    agent("maxRetries", "--max-retries", COUNT).ordered(Order::Lower).with(
         &["defaults.maxRetries"],
         Some("3"),
         "most attempts in a turn, the first one counted",
     ),
-    agent("maxTurns", "--max-turns", COUNT).with(
+    agent("maxTurns", "--max-turns", COUNT).ordered(Order::Lower).with(
         &["defaults.maxTurns"],
         Some("10"),
         "most turns of a run",
     ),
-    agent("maxToolCallsPerTurn", "--max-tool-calls-per-turn", COUNT).with(
+    agent("maxToolCallsPerTurn", "--max-tool-calls-per-turn", COUNT).ordered(Order::Lower).with(
         &["defaults.maxToolCallsPerTurn"],
         Some("10"),
         "most tool calls in a turn",
@@ -256,7 +264,7 @@ pub const TABLE: &[OptionRow] = &[
     ),
     OptionRow {
         flag: None,
-        ..agent("approvals", "", Kind::Approvals).with(
+        ..agent("approvals", "", Kind::Approvals).ordered(Order::Rules).with(
             &["defaults.approvals"],
             None,
             "which tools are allowed, asked about and denied",
@@ -272,12 +280,12 @@ pub const TABLE: &[OptionRow] = &[
         Some(""),
         "tools that are never called; * stands for any letters",
     ),
-    agent("untrusted", "--untrusted", Kind::Patterns).with(
+    agent("untrusted", "--untrusted", Kind::Patterns).ordered(Order::Fixed).with(
         &["defaults.untrusted"],
         None,
         "tools whose output nobody vouches for; * stands for any letters",
     ),
-    agent("afterUntrusted", "--after-untrusted", PERMISSION).with(
+    agent("afterUntrusted", "--after-untrusted", PERMISSION).ordered(Order::Strict).with(
         &["defaults.afterUntrusted"],
         Some("allow"),
         "what happens with calls that change something after untrusted output: allow, ask or deny",
@@ -334,42 +342,42 @@ pub const TABLE: &[OptionRow] = &[
         help: "tokens of the context window that stay free",
         ..ROW
     },
-    process("sessionsDir", "--sessions-dir", Kind::Text).with(
+    process("sessionsDir", "--sessions-dir", Kind::Text).ordered(Order::Fixed).with(
         &["persistence.sessionsDir"],
         None,
         "where snapshots of runs go",
     ),
-    process("billingFile", "--billing-file", Kind::Text).with(
+    process("billingFile", "--billing-file", Kind::Text).ordered(Order::Fixed).with(
         &["persistence.billingFile", "accounting.file"],
         None,
         "where the ledger goes",
     ),
     OptionRow {
         overridable: true,
-        ..process("sandbox", "--sandbox", SANDBOX).with(
+        ..process("sandbox", "--sandbox", SANDBOX).ordered(Order::Level).with(
             &["defaults.sandbox"],
             Some("workspace-write"),
             "what commands may write: read-only, workspace-write or full",
         )
     },
-    process("sandboxRequired", "--sandbox-required", Kind::Flag).with(
+    process("sandboxRequired", "--sandbox-required", Kind::Flag).ordered(Order::On).with(
         &["defaults.sandboxRequired"],
         Some("false"),
         "refuse to start where this machine cannot enforce the sandbox",
     ),
-    process("sandboxBestEffort", "--sandbox-best-effort", Kind::Flag).with(
+    process("sandboxBestEffort", "--sandbox-best-effort", Kind::Flag).ordered(Order::Off).with(
         &["defaults.sandboxBestEffort"],
         Some("false"),
         "run commands with whatever of the sandbox this machine can enforce",
     ),
-    process("sandboxNetwork", "--sandbox-network", Kind::Flag).with(
+    process("sandboxNetwork", "--sandbox-network", Kind::Flag).ordered(Order::Off).with(
         &["defaults.sandboxNetwork"],
         Some("false"),
         "let commands reach the network",
     ),
     OptionRow {
         overridable: true,
-        ..process("sandboxEnv", "--sandbox-env", Kind::List).with(
+        ..process("sandboxEnv", "--sandbox-env", Kind::List).ordered(Order::Fewer).with(
             &["defaults.sandboxEnv"],
             Some(""),
             "variables that commands get besides the harmless ones",
@@ -377,13 +385,13 @@ pub const TABLE: &[OptionRow] = &[
     },
     OptionRow {
         overridable: true,
-        ..process("sandboxShow", "--sandbox-show", Kind::List).with(
+        ..process("sandboxShow", "--sandbox-show", Kind::List).ordered(Order::Fewer).with(
             &["defaults.sandboxShow"],
             Some(""),
             "places in your home that commands may read",
         )
     },
-    limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).with(
+    limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).ordered(Order::Lower).with(
         &["defaults.sandboxCpuMs"],
         Some("3600000"),
         "milliseconds of the processor for each process of a command, in whole seconds",
@@ -392,18 +400,17 @@ pub const TABLE: &[OptionRow] = &[
         "sandboxMemoryBytes",
         "--sandbox-memory-bytes",
         PROCESS_MEMORY,
-    )
-    .with(
+    ).ordered(Order::Lower).with(
         &["defaults.sandboxMemoryBytes"],
         Some("17179869184"),
         "memory for each process of a command",
     ),
-    limit("sandboxProcesses", "--sandbox-processes", PROCESSES).with(
+    limit("sandboxProcesses", "--sandbox-processes", PROCESSES).ordered(Order::Lower).with(
         &["defaults.sandboxProcesses"],
         Some("4096"),
         "processes and threads of a command at the same time",
     ),
-    limit("sandboxFileBytes", "--sandbox-file-bytes", FILE_BYTES).with(
+    limit("sandboxFileBytes", "--sandbox-file-bytes", FILE_BYTES).ordered(Order::Lower).with(
         &["defaults.sandboxFileBytes"],
         Some("8589934592"),
         "the largest file that a command may write",

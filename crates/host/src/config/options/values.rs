@@ -69,6 +69,8 @@ pub struct Options {
     pub progress_reports: bool,
     /// In the order in which they hold.
     pub approvals: Vec<Rule>,
+    /// Rules that hold beside them, each list by itself.
+    pub rules_beside: Vec<Vec<Rule>>,
     pub ask: Vec<String>,
     pub deny: Vec<String>,
     /// `None` where nobody says it.
@@ -255,6 +257,7 @@ impl Values {
             tool_output_paging: self.flag("toolOutputPaging"),
             progress_reports: self.flag("progressReports"),
             approvals: self.rules("approvals"),
+            rules_beside: vec![],
             ask: self.list("ask"),
             deny: self.list("deny"),
             untrusted: match self.get("untrusted") {

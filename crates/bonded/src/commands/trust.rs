@@ -1,0 +1,194 @@
+//! `bonded trust`: what a person trusts.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use bonded_host::agent::Agent;
+use bonded_host::config::Config;
+use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants, visible};
+use serde_json::json;
+
+use crate::args::{AgentArgs, TrustArgs};
+use crate::error::{CliError, Code};
+use crate::trust::{line, somebody_is_here, told};
+use crate::{agents, output};
+
+pub(crate) fn trust(args: &TrustArgs) -> Result<ExitCode, CliError> {
+    let record = agents::trust_record().ok_or(TrustError::NoHome)?;
+    if args.list {
+        return list(&record, args.json);
+    }
+    let places = match args.places.as_slice() {
+        [] => vec![PathBuf::from(".")],
+        places => places.to_vec(),
+    };
+    match args.revoke {
+        true => revoke(&record, &places, args.json),
+        false => add(&record, &places, args),
+    }
+}
+
+fn list(record: &TrustRecord, as_json: bool) -> Result<ExitCode, CliError> {
+    let trusted = record.list()?;
+    if as_json {
+        output::stdout(&json!({ "record": record.file(), "trusted": trusted }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if trusted.is_empty() {
+        output::stderr("nothing is trusted");
+    }
+    for (file, trusted) in trusted {
+        let pulled = match trusted.files.len() {
+            1 => String::new(),
+            more => format!(" and {} files that it pulls in", more - 1),
+        };
+        let at = visible(&trusted.at);
+        output::stdout(&format!("{}{pulled}, since {at}", visible(&file)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<ExitCode, CliError> {
+    let mut revoked = vec![];
+    for place in places {
+        // A directory that is gone can be named too.
+        let absolute = std::path::absolute(place).unwrap_or_else(|_| place.clone());
+        let real = place.canonicalize().unwrap_or(absolute);
+        revoked.extend(record.revoke(&real)?);
+    }
+    if as_json {
+        output::stdout(&json!({ "revoked": revoked }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if revoked.is_empty() {
+        output::stderr("nothing was trusted there");
+    }
+    for file in &revoked {
+        output::stdout(&format!("{} is not trusted any more", visible(file)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<ExitCode, CliError> {
+    let mut all = vec![];
+    for place in places {
+        all.extend(examined(place)?);
+    }
+    let wanting: Vec<(Contents, Wants)> = all
+        .into_iter()
+        .filter(|(_, wants)| !wants.is_empty())
+        .collect();
+    for (contents, wants) in &wanting {
+        let question = Question {
+            file: contents.main().to_owned(),
+            wants: wants.clone(),
+            changed: record.changed(contents)?,
+            since_start: false,
+        };
+        told(&question).iter().for_each(|line| output::stderr(line));
+    }
+    if wanting.is_empty() {
+        output::stderr("there is nothing to trust: what is there needs none");
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.yes {
+        agree()?;
+    }
+    let contents: Vec<Contents> = wanting.into_iter().map(|(contents, _)| contents).collect();
+    record.add(&contents)?;
+    let files: Vec<String> = contents
+        .iter()
+        .map(|it| it.main().to_string_lossy().into_owned())
+        .collect();
+    if args.json {
+        output::stdout(&json!({ "trusted": files }).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    for file in &files {
+        output::stdout(&format!("{} is trusted", visible(file)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks; where nobody can answer, nothing is trusted.
+fn agree() -> Result<(), CliError> {
+    let refused = |message: &str| Err(CliError::new(Code::Untrusted, message));
+    if !somebody_is_here() {
+        return refused("nothing was trusted: nobody can be asked here")
+            .map_err(|error| error.hint("look at what it would do, then say --yes"));
+    }
+    output::stderr("trust this? [y/N]");
+    match line().as_deref().map(str::trim) {
+        Some("y" | "Y" | "yes") => Ok(()),
+        _ => refused("nothing was trusted"),
+    }
+}
+
+/// What there is to trust at a place: the configuration and the agent files of a directory, or a single file.
+fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
+    let bad = |why: String| {
+        let message = format!(
+            "{} cannot be looked at: {why}",
+            visible(&place.to_string_lossy())
+        );
+        CliError::new(Code::Workdir, message)
+    };
+    let real = place
+        .canonicalize()
+        .map_err(|error| bad(error.to_string()))?;
+    if real.is_dir() {
+        return examined_dir(&real, None, &bad);
+    }
+    let dir = real.parent().unwrap_or(Path::new("/"));
+    let only = real.file_name().map(Path::new);
+    let all = examined_dir(dir, only, &bad)?;
+    Ok(all
+        .into_iter()
+        .filter(|(it, _)| it.main() == real)
+        .collect())
+}
+
+fn examined_dir(
+    dir: &Path,
+    only: Option<&Path>,
+    bad: &dyn Fn(String) -> CliError,
+) -> Result<Vec<(Contents, Wants)>, CliError> {
+    let mut workplace = agents::looking(&AgentArgs::default(), dir)?;
+    let is_json = |name: &Path| name.extension().is_some_and(|it| it == "json");
+    // A configuration of another name is looked at as if it were the one that is found.
+    if let Some(name) = only.filter(|name| is_json(name) && *name != Path::new(".ai-agent.json")) {
+        let file = dir.join(name);
+        let all = Config::examine_file(&file, &workplace.places(None), &workplace.environment)?;
+        return Ok(vec![all]);
+    }
+    let mut all = Config::examine(&workplace.places(None), &workplace.environment)?;
+    all.retain(|(contents, _)| contents.main().parent() == Some(dir));
+    let names = match only {
+        Some(name) => vec![dir.join(name)],
+        None => agent_files(dir).map_err(|error| bad(error.to_string()))?,
+    };
+    workplace.dir = dir.to_owned();
+    for file in names.into_iter().filter(|name| !is_json(name)) {
+        match Agent::examine(&file, &workplace) {
+            Ok(examined) => all.push(examined),
+            Err(error) if only.is_some() => return Err(error.into()),
+            // A file that is no agent asks for nothing.
+            Err(_) => {}
+        }
+    }
+    Ok(all)
+}
+
+/// The agent files that lie in a directory, not below it.
+fn agent_files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let path = entry.path();
+        if path.extension().is_some_and(|it| it == "ai") && entry.file_type()?.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,105 @@
+//! The question whether what was found is trusted, where a person is there to answer it.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use bonded_host::config::{LayerShown, Origin};
+use bonded_host::trust::{Answer, Held, Question, Stance, visible};
+use serde_json::{Value, json};
+
+use crate::args::AgentArgs;
+use crate::output;
+
+/// What happens with what is found and not trusted: what was said, else whoever sits here is asked.
+pub(crate) fn stance(args: &AgentArgs) -> Stance {
+    match () {
+        () if args.trust => Stance::Once,
+        () if args.no_trust => Stance::Never,
+        () if somebody_is_here() => Stance::Ask(Box::new(ask)),
+        () => Stance::Refuse,
+    }
+}
+
+/// Whether a question would be seen, and could be answered.
+pub(crate) fn somebody_is_here() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn ask(question: &Question) -> Answer {
+    for line in told(question) {
+        output::stderr(&line);
+    }
+    loop {
+        output::stderr("[t] trust it   [w] go on without it: only what tightens counts   [s] stop");
+        match line().as_deref().map(str::trim) {
+            Some("t" | "trust") => return Answer::Trust,
+            Some("w" | "without") => return Answer::Without,
+            // Nobody answers any more, or does not want to.
+            None | Some("s" | "stop" | "") => return Answer::Stop,
+            Some(_) => {}
+        }
+    }
+}
+
+/// What a person must know before he answers.
+pub(crate) fn told(question: &Question) -> Vec<String> {
+    let file = visible(&question.file.to_string_lossy());
+    let mut lines = vec![match &question.changed {
+        Some(changed) if !changed.is_empty() => {
+            let changed = visible(&changed.join(", "));
+            format!("{file} is not what you trusted: {changed} changed. It would")
+        }
+        _ => format!("{file} was found there and is not trusted. It would"),
+    }];
+    let wants = question.wants.lines().into_iter();
+    lines.extend(wants.map(|line| format!("  {line}")));
+    lines
+}
+
+/// One answer; `None` at the end of the input.
+pub(crate) fn line() -> Option<String> {
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    matches!(read, Ok(1..)).then_some(answer)
+}
+
+/// A layer as a line, and what does not count of it.
+pub(crate) fn layer_line(layer: &LayerShown) -> String {
+    let file = visible(&layer.file.to_string_lossy());
+    let what = match (layer.origin, layer.held) {
+        (Origin::Own, _) => "your own",
+        (Origin::Named, _) => "named by you",
+        (Origin::Found, Held::Whole) => "found, trusted",
+        (Origin::Found, Held::Tightening) => "found, only what tightens counts",
+    };
+    match left_out(layer).as_slice() {
+        [] => format!("# {file}: {what}"),
+        paths => format!("# {file}: {what}; left out: {}", paths.join(", ")),
+    }
+}
+
+/// How what was left out of a layer would count, where something was.
+pub(crate) fn is_left_out(layer: &LayerShown) -> Option<String> {
+    let place = layer.file.parent().unwrap_or(&layer.file);
+    match layer.held {
+        _ if layer.left_out.is_empty() => None,
+        Held::Whole => Some("your own files or what everybody knows bound it".into()),
+        Held::Tightening => Some(format!(
+            "if you trust it: bonded trust {}",
+            visible(&place.to_string_lossy())
+        )),
+    }
+}
+
+pub(crate) fn layer_value(layer: &LayerShown) -> Value {
+    json!({
+        "file": layer.file,
+        "origin": layer.origin.as_str(),
+        "trusted": layer.held == Held::Whole,
+        "left_out": left_out(layer),
+    })
+}
+
+fn left_out(layer: &LayerShown) -> Vec<String> {
+    let paths = layer.left_out.iter();
+    paths.map(|path| visible(&path.to_string())).collect()
+}

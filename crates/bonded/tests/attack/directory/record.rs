@@ -1,0 +1,175 @@
+//! The record of what is trusted.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use super::{ended, in_hostile, untrusted};
+use crate::person::{Person, done, sh};
+use crate::witness::{Canary, absent};
+
+fn wanting() -> Person {
+    in_hostile(&json!({ "defaults": { "sandboxNetwork": true } }))
+}
+
+#[test]
+fn what_is_trusted_is_a_content_and_not_a_place() {
+    let person = wanting();
+    let trusted = person.bonded(&["trust", "--yes"]);
+    assert_eq!(trusted.code, Some(0), "{trusted:?}");
+    let good = person.run(&[], &[done()]);
+    assert_eq!(good.code, Some(0), "{good:?}");
+    let record = person.home().join(".config/bonded/trust.json");
+    let mode = |path: &std::path::Path| {
+        let about = std::fs::metadata(path).expect("it is there");
+        about.permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&record), 0o600);
+    assert_eq!(mode(&person.home().join(".config/bonded")), 0o700);
+    // Another content, also of the file beside it, is another thing.
+    person.write(person.work().join(".ai-agent.env"), "A=b\n");
+    let changed = person.run(&[], &[done()]);
+    untrusted(&changed);
+    assert!(
+        changed.stderr.contains("changed since it was trusted"),
+        "{changed:?}"
+    );
+    assert!(changed.stderr.contains(".ai-agent.env"), "{changed:?}");
+    person.shell("rm .ai-agent.env");
+    assert!(
+        person
+            .bonded(&["trust", "--list"])
+            .stdout
+            .contains(".ai-agent.json")
+    );
+    person.bonded(&["trust", "--revoke"]);
+    untrusted(&person.run(&[], &[done()]));
+}
+
+#[test]
+fn nobody_is_asked_where_nobody_can_answer() {
+    let person = wanting();
+    let refused = person.bonded(&["trust"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("--yes"), "{refused:?}");
+    untrusted(&person.run(&[], &[done()]));
+}
+
+#[test]
+fn a_damaged_record_trusts_nothing_and_is_not_overwritten() {
+    let person = wanting();
+    assert_eq!(person.bonded(&["trust", "--yes"]).code, Some(0));
+    let record = person.home().join(".config/bonded/trust.json");
+    for damage in [
+        "{\"version\":1,\"trusted\":{",
+        "",
+        "[]",
+        "{\"version\":9,\"trusted\":{}}",
+    ] {
+        let canary = Canary::put(&person, &record, damage);
+        let script = person.script(&[done()]);
+        let refused = person.bonded(&["run", "--model", &script, "the goal"]);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(refused.stderr.contains("damaged"), "{refused:?}");
+        for words in [
+            &["trust", "--yes"][..],
+            &["trust", "--list"],
+            &["trust", "--revoke"],
+        ] {
+            let refused = person.bonded(words);
+            assert_eq!(refused.code, Some(4), "{refused:?}");
+            assert!(
+                refused.stderr.contains("error[trust-record]"),
+                "{refused:?}"
+            );
+        }
+        canary.lives();
+        let once = person.bonded(&["run", "--trust", "--model", &script, "the goal"]);
+        assert_eq!(once.code, Some(0), "{once:?}");
+    }
+}
+
+#[test]
+fn a_record_that_others_may_write_trusts_nothing() {
+    let person = wanting();
+    assert_eq!(person.bonded(&["trust", "--yes"]).code, Some(0));
+    person.shell("chmod 666 ~/.config/bonded/trust.json");
+    let script = person.script(&[done()]);
+    let refused = person.bonded(&["run", "--model", &script, "the goal"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(
+        refused.stderr.contains("others may write it"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn without_a_home_nothing_is_trusted_and_that_is_said() {
+    let person = wanting();
+    let script = person.script(&[done()]);
+    let store = person.path("store.db").display().to_string();
+    let run = |flags: &[&str]| {
+        let words = [
+            &["--store", &store, "run"],
+            flags,
+            &["--model", &script, "goal"],
+        ]
+        .concat();
+        let mut command = person.command(&words);
+        command.env_remove("HOME");
+        ended(&mut command)
+    };
+    let refused = run(&[]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    let once = run(&["--trust"]);
+    assert_eq!(once.code, Some(0), "{once:?}");
+    let mut command = person.command(&["trust", "--yes"]);
+    command.env("HOME", "");
+    let refused = ended(&mut command);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_said() {
+    let person = wanting();
+    person.write(person.home().join(".config"), "no directory");
+    let refused = person.bonded(&["trust", "--yes"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(
+        refused.stderr.contains("error[trust-record]"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_configuration_that_is_a_link_does_not_count() {
+    let person = Person::new();
+    let config = json!({ "defaults": { "sandbox": "full" } });
+    person.write(person.path("repo/.ai-agent.json"), config.to_string());
+    person.bonded(&["trust", "--yes", &person.path("repo").display().to_string()]);
+    person.shell("ln -s ../../repo/.ai-agent.json .ai-agent.json");
+    let outside = person.path("made");
+    let attempt = format!("echo evil > {}", outside.display());
+    for flags in [&[][..], &["--trust"]] {
+        let refused = person.run(flags, &[sh(&attempt), done()]);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(refused.stderr.contains("symbolic link"), "{refused:?}");
+        absent(&outside);
+    }
+}
+
+#[test]
+fn no_agent_writes_the_record() {
+    let person = Person::new();
+    let record = person.home().join(".config/bonded/trust.json");
+    let forged = json!({ "version": 1, "trusted": {} }).to_string();
+    let canary = Canary::put(&person, &record, &forged);
+    let command =
+        "echo x > ~/.config/bonded/trust.json; rm -rf ~/.config/bonded; mv ~/.config ~/gone";
+    let script = person.script(&[sh(command), done()]);
+    let home = person.home().display().to_string();
+    for dir in [".", &home] {
+        person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
+        canary.lives();
+    }
+}

@@ -1,0 +1,137 @@
+//! Opening files that a stranger may have named: beneath a root, regular, bounded, and looked at after they were
+//! opened. Links are followed only as long as they stay beneath the root.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use bonded_tools::beneath::{Links, OpenError, Root};
+use rustix::fs::{Mode, OFlags};
+
+/// Files that hold secrets, whatever they are called and however they are linked. What a prompt includes is sent to
+/// a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecretFiles(Vec<(u64, u64)>);
+
+impl SecretFiles {
+    /// Those of the files that are there.
+    pub fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let files = files.into_iter();
+        let known = files.filter_map(|file| std::fs::metadata(file).ok());
+        Self(known.map(|it| (it.dev(), it.ino())).collect())
+    }
+
+    fn hold(&self, file: &File) -> io::Result<bool> {
+        let about = file.metadata()?;
+        Ok(self.0.contains(&(about.dev(), about.ino())))
+    }
+}
+
+/// The names of such files.
+const SECRET_NAMES: [&str; 3] = [".env", ".ai-agent.env", "ai-agent.env"];
+
+/// A file that was opened, and where it really lies.
+pub(crate) struct Opened {
+    file: File,
+    pub(crate) real: PathBuf,
+}
+
+/// Opens a regular file beneath a directory. `path` is relative to it, or absolute and beneath it.
+pub(crate) fn open(root: &Path, path: &Path) -> io::Result<Opened> {
+    let held = Root::open(root).map_err(told)?;
+    let real = real_path(held.as_fd().as_raw_fd());
+    let real = real.unwrap_or_else(|| root.to_owned());
+    let relative = path
+        .strip_prefix(root)
+        .or_else(|_| path.strip_prefix(&real))
+        .unwrap_or(path);
+    let file = held.file(relative, Links::Inside).map_err(told)?;
+    looked_at(file, &real.join(relative))
+}
+
+/// What went wrong, in the words of the system where it has them.
+fn told(error: OpenError) -> io::Error {
+    match error {
+        OpenError::Missing { .. } | OpenError::Dangling { .. } => io::ErrorKind::NotFound.into(),
+        OpenError::NotADirectory { .. } => io::ErrorKind::NotADirectory.into(),
+        OpenError::Outside { .. } => rustix::io::Errno::XDEV.into(),
+        OpenError::Io { source, .. } => source,
+        OpenError::Directory { .. } | OpenError::Special { .. } => {
+            io::Error::other("it is no regular file")
+        }
+        OpenError::Link { .. } => io::Error::other(
+            "it is a symbolic link; what is found counts only as a file itself, so put the file here or name it \
+             with --config",
+        ),
+        other => io::Error::other(other),
+    }
+}
+
+/// Whether an error says that a path leads out of the directory that it must stay beneath.
+pub(crate) fn leads_out(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
+
+/// Opens a regular file anywhere: a person allowed it.
+pub(crate) fn open_anywhere(path: &Path) -> io::Result<Opened> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty())?;
+    looked_at(File::from(opened), path)
+}
+
+/// Opens a file that must not be a link itself.
+pub(crate) fn open_no_link(path: &Path) -> io::Result<Opened> {
+    let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
+    let dir = path.parent().filter(|dir| *dir != Path::new(""));
+    let held = Root::open(dir.unwrap_or(Path::new("."))).map_err(told)?;
+    let file = held.file(Path::new(name), Links::Refused).map_err(told)?;
+    looked_at(file, path)
+}
+
+fn looked_at(file: File, named: &Path) -> io::Result<Opened> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let real = real_path(file.as_raw_fd())
+        .or_else(|| named.canonicalize().ok())
+        .unwrap_or_else(|| named.to_owned());
+    Ok(Opened { file, real })
+}
+
+/// Where an open file lies, as the system knows it.
+fn real_path(descriptor: i32) -> Option<PathBuf> {
+    let path = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+    path.is_absolute().then_some(path)
+}
+
+impl Opened {
+    /// Refuses what holds secrets: by its name, and by what it is.
+    pub(crate) fn check_secret(&self, secrets: &SecretFiles) -> Result<(), String> {
+        if is_secret_name(&self.real) {
+            return Err("it leads to a file that holds secrets".into());
+        }
+        match secrets.hold(&self.file) {
+            Ok(false) => Ok(()),
+            Ok(true) => Err("it is another name of a file that holds secrets".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// All of it, at most `bytes_max`; `None` where it is longer.
+    pub(crate) fn read(self, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![];
+        self.file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+        Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+    }
+}
+
+/// The name is compared without case, because some file systems do so too.
+pub(crate) fn is_secret_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.unwrap_or_default();
+    SECRET_NAMES
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
+}

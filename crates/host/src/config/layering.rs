@@ -1,0 +1,96 @@
+//! The one resolver of layers: which of them count, and how far.
+
+use std::path::Path;
+
+use super::layer::Layer;
+use super::options::Given;
+use super::sift::{Sifted, sift};
+use super::{ConfigError, Environment, KeyPath, Origin, Problems, pulled, tree, wants};
+use crate::trust::{Held, Trust, Wants};
+
+/// What came of it besides the layers.
+#[derive(Default)]
+pub(super) struct Layered {
+    /// Approvals of layers that nobody trusts.
+    pub(super) rules: Vec<Given>,
+    /// What does not count of a layer, by its place.
+    pub(super) left_out: Vec<(usize, Vec<KeyPath>)>,
+}
+
+/// Reduces each layer to what counts of it. They are in order, the highest first.
+pub(super) fn resolve(
+    layers: &mut [Layer],
+    environment: &Environment,
+    cwd: &Path,
+    trust: &Trust,
+) -> Result<Layered, Problems> {
+    let mut done = Layered::default();
+    let mut problems = vec![];
+    // From below: a layer is held against everything that lies under it, and against all that the person says.
+    for index in (0..layers.len()).rev() {
+        match layers[index].origin {
+            Origin::Own => continue,
+            Origin::Named | Origin::Found => pulled::pull(&mut layers[index], environment, cwd),
+        }
+        let decided = match layers[index].origin {
+            Origin::Named => named(&layers[index], trust),
+            _ => found(layers, index, trust).map(|sifted| apply(layers, index, sifted, &mut done)),
+        };
+        if let Err(problem) = decided {
+            problems.push(problem);
+        }
+    }
+    Problems::none_of(problems)?;
+    Ok(done)
+}
+
+fn named(layer: &Layer, trust: &Trust) -> Result<(), ConfigError> {
+    let named = trust.name(&layer.contents);
+    named.map_err(ConfigError::Untrusted)
+}
+
+/// What counts of a layer that was found. The person is asked only where it wants more than to tighten.
+fn found(layers: &[Layer], index: usize, trust: &Trust) -> Result<(Held, Sifted), ConfigError> {
+    let below = tree::merge(layers, |at, layer| at > index || layer.origin.is_persons());
+    let layer = &layers[index];
+    let tightened = sift(&layer.value, Held::Tightening, &below);
+    if tightened.more.is_empty() {
+        return Ok((Held::Tightening, tightened));
+    }
+    let wants = wants::wants(layer, &tightened.more);
+    let held = trust
+        .decide(&layer.contents, &wants)
+        .map_err(ConfigError::Untrusted)?;
+    if held == Held::Tightening {
+        return Ok((held, tightened));
+    }
+    let own = tree::merge(layers, |_, layer| layer.origin.is_persons());
+    Ok((held, sift(&layer.value, held, &own)))
+}
+
+fn apply(layers: &mut [Layer], index: usize, (held, sifted): (Held, Sifted), done: &mut Layered) {
+    let layer = &mut layers[index];
+    layer.value = sifted.value;
+    layer.held = held;
+    let place = format!("{}, defaults.approvals", layer.file.display());
+    let rules = sifted.rules.into_iter();
+    done.rules.extend(rules.map(|value| Given {
+        value,
+        place: place.clone(),
+    }));
+    done.left_out.push((index, sifted.more));
+}
+
+/// What each found layer of these wants beyond tightening, whoever trusts it.
+pub(super) fn wanted(layers: &[Layer]) -> Vec<(usize, Wants)> {
+    let found = layers
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| it.origin == Origin::Found);
+    let wanted = found.map(|(index, layer)| {
+        let below = tree::merge(layers, |at, layer| at > index || layer.origin.is_persons());
+        let tightened = sift(&layer.value, Held::Tightening, &below);
+        (index, wants::wants(layer, &tightened.more))
+    });
+    wanted.collect()
+}

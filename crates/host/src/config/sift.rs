@@ -1,0 +1,375 @@
+//! What a layer that was found may say: all of it within the person's own bounds where it is trusted, and only what
+//! tightens where it is not. This is the one place that compares layers of different origin.
+
+use bonded_kernel::{Permission, SandboxLevel};
+use serde_json::{Map, Value};
+
+use super::options::{OptionRow, Parsed, Source, TABLE, built_in, parse};
+use super::tree::Node;
+use super::{KeyPath, Order};
+use crate::trust::Held;
+
+/// What counts of a layer.
+#[derive(Debug, Default)]
+pub(super) struct Sifted {
+    pub(super) value: Value,
+    /// What does not count: it would have allowed more.
+    pub(super) more: Vec<KeyPath>,
+    /// Approvals that hold beside all others.
+    pub(super) rules: Option<Value>,
+}
+
+/// `bound` is what must not be exceeded: the person's own files where the layer is trusted, else everything that
+/// lies below it.
+pub(super) fn sift(value: &Value, held: Held, bound: &Node) -> Sifted {
+    let mut sieve = Sieve {
+        held,
+        bound,
+        done: Sifted::default(),
+    };
+    let root = KeyPath::root();
+    let sections = value.as_object().into_iter().flatten();
+    let kept = sections.filter_map(|(key, value)| {
+        let path = root.child(key);
+        Some((key.clone(), sieve.section(key, value, &path)?))
+    });
+    let kept: Map<String, Value> = kept.collect();
+    sieve.done.value = kept.into();
+    sieve.done
+}
+
+struct Sieve<'b> {
+    held: Held,
+    bound: &'b Node,
+    done: Sifted,
+}
+
+/// The sections whose entries are tools: to take one away tightens.
+const TOOLS: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
+/// What a provider's entry says of its models alone.
+const OF_MODELS: [&str; 3] = ["models", "overrides", "reasoning"];
+/// What is sent to somebody: to send less tightens.
+const SECRETS: [&str; 4] = ["apiKey", "headers", "secretHeaders", "secretEnv"];
+/// No tool is called so: where nothing is left of a list that would mean all if it were empty.
+const NO_TOOL: &str = "(none)";
+
+impl Sieve<'_> {
+    fn section(&mut self, key: &str, value: &Value, path: &KeyPath) -> Option<Value> {
+        let is_tools = TOOLS.contains(&key);
+        let Value::Object(entries) = value else {
+            // Everything below would be taken back.
+            return (is_tools && value.is_null()).then(|| value.clone());
+        };
+        let is_options = ["defaults", "persistence", "accounting", "tooling"].contains(&key);
+        let is_known = ["providers", "pricing", "queues"].contains(&key);
+        let mut kept = Map::new();
+        for (name, value) in entries {
+            let path = path.child(name);
+            let value = match self.held {
+                _ if is_options => self.option(value, &path),
+                Held::Whole if is_tools => self.trusted_tool(value, &path),
+                Held::Tightening if is_tools => self.tightened_tool(value, &path),
+                Held::Whole if key == "pricing" => self.unsaid(value, &path),
+                Held::Whole => self.without_nulls(value, &path),
+                Held::Tightening if is_known => self.more(path),
+                Held::Tightening => None,
+            };
+            if let Some(value) = value {
+                kept.insert(name.clone(), value);
+            }
+        }
+        Some(kept.into())
+    }
+
+    fn more(&mut self, path: KeyPath) -> Option<Value> {
+        self.done.more.push(path);
+        None
+    }
+
+    fn said(&self, path: &KeyPath) -> Option<&Node> {
+        self.bound.at(path).filter(|node| !node.is_null())
+    }
+
+    fn leaf(&self, path: &KeyPath) -> Option<&Value> {
+        match self.said(path)? {
+            Node::Leaf { value, .. } => Some(value),
+            Node::Object { .. } => None,
+        }
+    }
+
+    /// A value whose place the person's own files leave open.
+    fn unsaid(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        match value {
+            Value::Object(fields) => {
+                let mut kept = Map::new();
+                for (key, value) in fields {
+                    if let Some(value) = self.unsaid(value, &path.child(key)) {
+                        kept.insert(key.clone(), value);
+                    }
+                }
+                Some(kept.into())
+            }
+            value if self.leaf(path).is_some_and(|said| said != value) => self.more(path.clone()),
+            value => self.said(path).is_none().then(|| value.clone()),
+        }
+    }
+
+    /// A null takes back what the person's own files say, and with it a bound.
+    fn without_nulls(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        let has = |keys: &[&str]| {
+            keys.iter()
+                .any(|key| path.keys()[2..].iter().any(|it| it == key))
+        };
+        let is_open = path.keys().len() > 2 && (has(&OF_MODELS) || has(&SECRETS));
+        match value {
+            Value::Null if !is_open && self.said(path).is_some() => self.more(path.clone()),
+            Value::Object(fields) => {
+                let mut kept = Map::new();
+                for (key, value) in fields {
+                    if let Some(value) = self.without_nulls(value, &path.child(key)) {
+                        kept.insert(key.clone(), value);
+                    }
+                }
+                Some(kept.into())
+            }
+            value => Some(value.clone()),
+        }
+    }
+
+    fn option(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        let dotted = path.keys().join(".");
+        let row = TABLE
+            .iter()
+            .find(|row| row.config.contains(&dotted.as_str()));
+        let Some(row) = row else {
+            // Nobody reads it.
+            return (self.held == Held::Whole).then(|| value.clone());
+        };
+        let said = row
+            .config
+            .iter()
+            .find_map(|path| self.leaf(&KeyPath::dotted(path)));
+        let open = self.held == Held::Whole && (said.is_none() || !row.order.is_bound());
+        if open {
+            return Some(value.clone());
+        }
+        let bound = match said {
+            Some(said) => read(row, said),
+            None => Some(built_in(row)),
+        };
+        let (Some(bound), Some(parsed)) = (bound, read(row, value)) else {
+            // What a variable holds cannot be compared here.
+            return self.more(path.clone());
+        };
+        self.compared(row.order, (value, parsed), &bound, path)
+    }
+
+    fn compared(
+        &mut self,
+        order: Order,
+        (value, parsed): (&Value, Parsed),
+        bound: &Parsed,
+        path: &KeyPath,
+    ) -> Option<Value> {
+        if order == Order::Free {
+            return Some(value.clone());
+        }
+        if parsed == Parsed::Nothing {
+            return None;
+        }
+        if order == Order::Rules {
+            self.done.rules = Some(value.clone());
+            let loosens = allows(&parsed) && *bound != Parsed::Nothing && parsed != *bound;
+            return loosens.then(|| self.more(path.clone())).flatten();
+        }
+        if order.is_within(&parsed, bound) {
+            return Some(value.clone());
+        }
+        self.more(path.clone());
+        let met = match order {
+            Order::Trusted | Order::Fixed => return None,
+            order => order.meet(&parsed, bound),
+        };
+        (met != *bound).then(|| written(&met)).flatten()
+    }
+
+    /// An entry of a trusted layer: what the person's own files say of the same entry bounds it.
+    fn trusted_tool(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        let Value::Object(fields) = value else {
+            return Some(value.clone());
+        };
+        let mut kept = Map::new();
+        for (field, value) in fields {
+            if let Some(value) = self.trusted_field(field, value, &path.child(field)) {
+                kept.insert(field.clone(), value);
+            }
+        }
+        Some(kept.into())
+    }
+
+    fn trusted_field(&mut self, field: &str, value: &Value, path: &KeyPath) -> Option<Value> {
+        let no_network = KeyPath::dotted("defaults.sandboxNetwork");
+        if field == "sandboxNetwork" && self.said(path).is_none() {
+            let refused = self.leaf(&no_network) == Some(&Value::Bool(false));
+            return match refused && *value == Value::Bool(true) {
+                true => self.more(path.clone()),
+                false => Some(value.clone()),
+            };
+        }
+        if field == "oauth" {
+            return self.trusted_oauth(value, path);
+        }
+        match self.leaf(path).cloned() {
+            Some(bound) => self.field(field, value, Some(&bound), path, Held::Whole),
+            None => self.without_nulls(value, path),
+        }
+    }
+
+    /// Whom the person's own files pin is pinned.
+    fn trusted_oauth(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        let issuer = path.child("issuer");
+        let pinned = self.leaf(&issuer).cloned();
+        let mut value = self.without_nulls(value, path)?;
+        if let (Some(pinned), Some(fields)) = (pinned, value.as_object_mut())
+            && fields.get("issuer").is_some_and(|it| *it != pinned)
+        {
+            fields.remove("issuer");
+            self.more(issuer);
+        }
+        Some(value)
+    }
+
+    /// An entry of a layer that nobody trusts: it can take a tool away, or narrow one that is there.
+    fn tightened_tool(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+        let fields = match value {
+            Value::Null => return Some(Value::Null),
+            Value::Object(fields) if self.said(path).is_some() => fields,
+            _ => return self.more(path.clone()),
+        };
+        let mut kept = Map::new();
+        for (field, value) in fields {
+            let place = path.child(field);
+            let bound = self.leaf(&place).cloned();
+            if let Some(value) = self.field(field, value, bound.as_ref(), &place, Held::Tightening)
+            {
+                kept.insert(field.clone(), value);
+            }
+        }
+        Some(kept.into())
+    }
+
+    /// A field of an entry against what is said there below it.
+    fn field(
+        &mut self,
+        field: &str,
+        value: &Value,
+        bound: Option<&Value>,
+        path: &KeyPath,
+        held: Held,
+    ) -> Option<Value> {
+        if Some(value) == bound {
+            return Some(value.clone());
+        }
+        let is = |value: Option<&Value>, what: bool| value == Some(&Value::Bool(what));
+        let tightens = match field {
+            "enabled" => is(Some(value), false),
+            "sandboxNetwork" | "privateAddresses" => is(Some(value), false),
+            "redirects" => value == "none",
+            "sandbox" => match (level(Some(value)), level(bound)) {
+                (Some(wanted), Some(bound)) => wanted <= bound,
+                // Without a level of its own it has the run's, which nothing exceeds.
+                (Some(_), None) => bound.is_none(),
+                (None, _) => false,
+            },
+            "requestTimeoutMs" => {
+                let bound = bound.and_then(Value::as_u64);
+                bound.is_some_and(|bound| value.as_u64().is_some_and(|it| it < bound))
+            }
+            "toolsAllowed" => return self.fewer(value, bound, path),
+            "toolsDenied" => return denied(value, bound),
+            // A trusted layer sets what has no order; secrets and addresses are compared elsewhere.
+            _ if held == Held::Whole => return self.without_nulls(value, path),
+            _ => false,
+        };
+        match tightens {
+            true => Some(value.clone()),
+            false => self.more(path.clone()),
+        }
+    }
+
+    /// The tools that both lists allow. An empty list says nothing.
+    fn fewer(&mut self, value: &Value, bound: Option<&Value>, path: &KeyPath) -> Option<Value> {
+        let wanted = names(Some(value)).filter(|names| !means_all(names));
+        let bound = names(bound).filter(|names| !means_all(names));
+        let (wanted, bound) = match (wanted, bound) {
+            (Some(wanted), Some(bound)) => (wanted, bound),
+            (Some(wanted), None) => return Some(wanted.into()),
+            (None, Some(_)) => return self.more(path.clone()),
+            (None, None) => return None,
+        };
+        let is_in = |name: &String| bound.iter().any(|it| it.eq_ignore_ascii_case(name));
+        let (mut common, beyond): (Vec<String>, Vec<String>) =
+            wanted.into_iter().partition(|name| is_in(name));
+        if !beyond.is_empty() {
+            self.more(path.clone());
+        }
+        if common.is_empty() {
+            common.push(NO_TOOL.into());
+        }
+        Some(common.into())
+    }
+}
+
+/// The tools that either list denies.
+fn denied(value: &Value, bound: Option<&Value>) -> Option<Value> {
+    let mut all = names(bound).unwrap_or_default();
+    all.extend(names(Some(value)).unwrap_or_default());
+    all.sort();
+    all.dedup();
+    (!all.is_empty()).then(|| all.into())
+}
+
+fn names(value: Option<&Value>) -> Option<Vec<String>> {
+    let items = value?.as_array()?.iter();
+    let names = items.filter_map(Value::as_str).map(str::to_owned).collect();
+    Some(names)
+}
+
+fn means_all(names: &[String]) -> bool {
+    let is_all = |name: &String| name == "*" || name.eq_ignore_ascii_case("any");
+    names.is_empty() || names.iter().any(is_all)
+}
+
+fn level(value: Option<&Value>) -> Option<SandboxLevel> {
+    SandboxLevel::parse(value?.as_str()?)
+}
+
+/// What an option's value means; `None` where that hangs on a variable.
+fn read(row: &OptionRow, value: &Value) -> Option<Parsed> {
+    let mut text = serde_json::to_string(value).unwrap_or_default();
+    text.retain(|c| !c.is_whitespace());
+    if text.contains("${") {
+        return None;
+    }
+    parse(row.kind, value, Source::Config).ok()
+}
+
+fn allows(parsed: &Parsed) -> bool {
+    let Parsed::Rules(rules) = parsed else {
+        return false;
+    };
+    rules
+        .iter()
+        .any(|rule| rule.permission == Permission::Allow)
+}
+
+/// A value as one would write it.
+fn written(parsed: &Parsed) -> Option<Value> {
+    match parsed {
+        Parsed::Whole(whole) => Some((*whole).into()),
+        Parsed::Flag(flag) => Some((*flag).into()),
+        Parsed::Word(word) => Some((*word).into()),
+        Parsed::List(names) => Some(names.clone().into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,285 @@
+//! Trust in files that somebody else may have written: configuration and agent files that are found, not named.
+//!
+//! What is found counts whole only if a person trusts just this content; else only what tightens of it counts, or
+//! nothing starts. Nothing here is printed: a surface that has a person asks the question.
+
+mod contents;
+mod question;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bonded_kernel::HeldFile;
+
+pub use contents::Contents;
+pub use question::{Question, Untrusted, Wants, visible};
+pub use record::{TrustError, TrustRecord, Trusted};
+
+/// How much of a file counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// All of it, within what flags and the person's own files allow.
+    Whole,
+    /// What tightens.
+    Tightening,
+}
+
+/// What a person says to the question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Trust this content, from now on.
+    Trust,
+    /// Go on with what tightens of it.
+    Without,
+    Stop,
+}
+
+/// Somebody who can be asked.
+pub type Ask = Box<dyn Fn(&Question) -> Answer + Send + Sync>;
+
+/// What happens with what the record does not trust.
+pub enum Stance {
+    /// Nothing starts.
+    Refuse,
+    /// It is trusted for this once.
+    Once,
+    /// Only what tightens counts, also of what the record trusts.
+    Never,
+    /// It is only looked at: only what tightens counts, and nothing is started.
+    Look,
+    Ask(Ask),
+}
+
+impl fmt::Debug for Stance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refuse => "Refuse",
+            Self::Once => "Once",
+            Self::Never => "Never",
+            Self::Look => "Look",
+            Self::Ask(_) => "Ask",
+        })
+    }
+}
+
+/// The places whose files are the person's own.
+#[derive(Clone, Debug, Default)]
+pub struct OwnPlaces {
+    pub home: Option<PathBuf>,
+    pub etc: Option<PathBuf>,
+    pub binary_dir: Option<PathBuf>,
+}
+
+/// Decides what counts of files that are not the person's own, and remembers it for a process: what was shown to a
+/// person is what counts, however the file changes meanwhile.
+pub struct Trust {
+    pub own: OwnPlaces,
+    record: Option<TrustRecord>,
+    stance: Stance,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whether everything was read that a person may have been shown.
+    sealed: bool,
+    held: BTreeMap<PathBuf, HeldFile>,
+    /// The contents that count whole, wherever they lie: a copy of a tree has the same.
+    whole: BTreeSet<String>,
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Trust").field(&self.record).finish()
+    }
+}
+
+impl Default for Trust {
+    /// Trusts nothing that is found, and asks nobody.
+    fn default() -> Self {
+        Self::new(OwnPlaces::default(), None, Stance::Refuse)
+    }
+}
+
+impl Trust {
+    /// Without a record, as where there is no home, nothing is trusted and nothing can be.
+    pub fn new(own: OwnPlaces, record: Option<TrustRecord>, stance: Stance) -> Self {
+        Self {
+            own,
+            record,
+            stance,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Trusts what is found, for this once.
+    pub fn once() -> Self {
+        Self::new(OwnPlaces::default(), None, Stance::Once)
+    }
+
+    /// From now on nothing that was not seen yet is trusted by an answer or for once: somebody else works there now.
+    pub fn seal(&self) {
+        self.state().sealed = true;
+    }
+
+    /// Takes over what counted when a run began.
+    pub fn remember(&self, held: &[HeldFile]) {
+        let mut state = self.state();
+        for file in held {
+            state.whole.extend(file.hash.clone());
+            let place = state.held.entry(PathBuf::from(&file.file));
+            place.or_insert_with(|| file.clone());
+        }
+    }
+
+    /// What counted so far, for the log of a run.
+    pub fn held(&self) -> Vec<HeldFile> {
+        self.state().held.values().cloned().collect()
+    }
+
+    /// Whether a file that was read before was named by a person.
+    pub(crate) fn was_named(&self, file: &Path) -> bool {
+        let state = self.state();
+        state.held.get(file).is_some_and(|held| held.named)
+    }
+
+    /// Takes a file as it is because a person named it. Once sealed, only the content that was there then counts.
+    pub(crate) fn name(&self, contents: &Contents) -> Result<(), Box<Untrusted>> {
+        let mut state = self.state();
+        let identity = contents.identity();
+        match state.held.get(contents.main()) {
+            Some(held) if held.named && held.hash.as_deref() == Some(&identity) => return Ok(()),
+            None if !state.sealed => {}
+            _ => {
+                drop(state);
+                return self.decide(contents, &Wants::everything()).map(drop);
+            }
+        }
+        state.whole.insert(identity.clone());
+        let held = HeldFile {
+            file: contents.main().to_string_lossy().into_owned(),
+            hash: Some(identity),
+            named: true,
+        };
+        state.held.insert(contents.main().to_owned(), held);
+        Ok(())
+    }
+
+    /// How much of a found file counts that wants more than to tighten.
+    pub(crate) fn decide(
+        &self,
+        contents: &Contents,
+        wants: &Wants,
+    ) -> Result<Held, Box<Untrusted>> {
+        let identity = contents.identity();
+        let (earlier, sealed) = {
+            let state = self.state();
+            if state.whole.contains(&identity) {
+                return Ok(Held::Whole);
+            }
+            (state.held.get(contents.main()).cloned(), state.sealed)
+        };
+        if matches!(self.stance, Stance::Never) {
+            return Ok(self.note(contents, Held::Tightening));
+        }
+        let (is_trusted, trouble) = match self.trusts(contents) {
+            Ok(is_trusted) => (is_trusted, None),
+            Err(trouble) => (false, Some(trouble)),
+        };
+        if is_trusted {
+            return Ok(self.note(contents, Held::Whole));
+        }
+        if matches!(&earlier, Some(held) if held.hash.is_none())
+            || matches!(self.stance, Stance::Look)
+        {
+            return Ok(self.note(contents, Held::Tightening));
+        }
+        let question = self.question(contents, wants, earlier.is_some());
+        let refused = |trouble| {
+            let question = question.clone();
+            Box::new(Untrusted { question, trouble })
+        };
+        match &self.stance {
+            Stance::Once if !sealed => Ok(self.note(contents, Held::Whole)),
+            Stance::Ask(ask) if !sealed && trouble.is_none() => match ask(&question) {
+                Answer::Trust => self.keep(contents).map_err(|it| refused(Some(it))),
+                Answer::Without => Ok(self.note(contents, Held::Tightening)),
+                Answer::Stop => Err(refused(None)),
+            },
+            _ => Err(refused(trouble)),
+        }
+    }
+
+    fn keep(&self, contents: &Contents) -> Result<Held, TrustError> {
+        let record = self.record.as_ref().ok_or(TrustError::NoHome)?;
+        record.add(std::slice::from_ref(contents))?;
+        Ok(self.note(contents, Held::Whole))
+    }
+
+    fn trusts(&self, contents: &Contents) -> Result<bool, TrustError> {
+        match &self.record {
+            Some(record) => record.trusts(contents),
+            None => Ok(false),
+        }
+    }
+
+    fn question(&self, contents: &Contents, wants: &Wants, since_start: bool) -> Question {
+        let changed = self.record.as_ref().map(|record| record.changed(contents));
+        Question {
+            file: contents.main().to_owned(),
+            wants: wants.clone(),
+            // A record that cannot be read is told as such.
+            changed: changed.and_then(Result::ok).flatten(),
+            since_start,
+        }
+    }
+
+    fn note(&self, contents: &Contents, as_what: Held) -> Held {
+        let hash = (as_what == Held::Whole).then(|| contents.identity());
+        let mut state = self.state();
+        state.whole.extend(hash.clone());
+        let held = HeldFile {
+            file: contents.main().to_string_lossy().into_owned(),
+            hash,
+            named: false,
+        };
+        state.held.insert(contents.main().to_owned(), held);
+        as_what
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere cannot leave a map of finished values half written.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OwnPlaces {
+    /// The directories that nobody but the person, or who runs the machine, writes.
+    fn dirs(&self) -> impl Iterator<Item = PathBuf> {
+        let home = self.home.as_ref().map(|home| home.join(".ai-agent"));
+        let etc = self.etc.as_ref().map(|etc| etc.join("ai-agent"));
+        [home, etc].into_iter().flatten()
+    }
+
+    /// Whether a file is the person's own, wherever an agent works: `dir`. What lies beneath that is not, because
+    /// an agent writes there.
+    pub(crate) fn holds(&self, file: &Path, dir: &Path) -> bool {
+        let real = real(file);
+        let in_own = self.dirs().any(|own| real.starts_with(self::real(&own)));
+        let beside = self.binary_dir.as_ref().is_some_and(|own| {
+            let is_hidden = real.file_name() == Some(".ai-agent.json".as_ref());
+            is_hidden && real.parent() == Some(&self::real(own))
+        });
+        let is_home_file = self
+            .dirs()
+            .any(|own| real == self::real(&own.join("ai-agent.json")));
+        is_home_file || ((in_own || beside) && !real.starts_with(self::real(dir)))
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,131 @@
+//! What a person is asked, or told where nobody can be asked.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::TrustError;
+
+/// What a file wants beyond tightening, each as a line that may be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    pub starts: Vec<String>,
+    /// What goes to whom: keys, goals and what agents read.
+    pub sends: Vec<String>,
+    pub loosens: Vec<String>,
+}
+
+/// The longest line that is shown whole; more is said to be there.
+const LINE_CHARS_MAX: usize = 2000;
+
+impl Wants {
+    /// What a file is taken to want that is not looked into.
+    pub(crate) fn everything() -> Self {
+        Self {
+            loosens: vec!["everything that a configuration may say".into()],
+            ..Self::default()
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty() && self.sends.is_empty() && self.loosens.is_empty()
+    }
+
+    /// The lines, in the order in which they matter.
+    pub fn lines(&self) -> Vec<String> {
+        let group = |title: &str, lines: &[String]| -> Vec<String> {
+            let lines = lines.iter();
+            lines
+                .map(|line| format!("{title} {}", bounded(line)))
+                .collect()
+        };
+        let mut all = group("start", &self.starts);
+        all.extend(group("send", &self.sends));
+        all.extend(group("loosen", &self.loosens));
+        all
+    }
+}
+
+/// Everything that a person must know before he trusts a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    pub file: PathBuf,
+    pub wants: Wants,
+    /// The files that have another content than the one that was trusted; `None` where none was.
+    pub changed: Option<Vec<String>>,
+    /// Whether it has changed since the run began.
+    pub since_start: bool,
+}
+
+impl Question {
+    /// What `bonded trust` is to be told: the directory of a configuration that was found there, else the file.
+    pub fn place(&self) -> &Path {
+        match self.file.file_name() {
+            Some(name) if name == ".ai-agent.json" => self.file.parent().unwrap_or(&self.file),
+            _ => &self.file,
+        }
+    }
+}
+
+/// A file that nobody trusts, and that wants more than to tighten.
+#[derive(Debug, thiserror::Error)]
+pub struct Untrusted {
+    pub question: Question,
+    /// Why the record could not be asked, or written.
+    pub trouble: Option<TrustError>,
+}
+
+impl fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let question = &self.question;
+        let file = visible(&question.file.to_string_lossy());
+        let why = match (&question.changed, question.since_start) {
+            (Some(changed), _) if !changed.is_empty() => {
+                format!(
+                    "has changed since it was trusted ({})",
+                    visible(&changed.join(", "))
+                )
+            }
+            (_, true) => "has changed since the run began".to_owned(),
+            _ => "is not trusted".to_owned(),
+        };
+        write!(f, "{file} {why}; it would")?;
+        for line in question.wants.lines() {
+            write!(f, "\n  {line}")?;
+        }
+        if let Some(trouble) = &self.trouble {
+            write!(f, "\n{trouble}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A text of a stranger in which nothing acts on a terminal or hides: control characters, and those that have no
+/// shape or turn the direction, are written out.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let hides = c.is_control()
+            || matches!(c,
+                '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
+                | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3000}' | '\u{3164}' | '\u{a0}'
+                | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+                | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' | '\u{e000}'..='\u{f8ff}');
+        match hides {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn bounded(line: &str) -> String {
+    let line = visible(line);
+    let count = line.chars().count();
+    if count <= LINE_CHARS_MAX {
+        return line;
+    }
+    let head: String = line.chars().take(LINE_CHARS_MAX).collect();
+    let left = count - LINE_CHARS_MAX;
+    format!("{head} … and {left} characters more: look into the file")
+}
