@@ -368,7 +368,9 @@ fn slow_runs_of_one_user_in_many_workspaces_hold_up_nobody() {
     let eve = house.user("eve", None);
     for number in 0..6 {
         let hers = eve.workspace("hers");
-        let mut action = asks(&lmstudio(&silent));
+        let mut provider = lmstudio(&silent);
+        provider["timeout_ms"] = json!(120_000);
+        let mut action = asks(&provider);
         action["memory"] = json!({ "kv_store_path": format!("m{number}") });
         let rule = eve.rule(&hers, &action).is(201);
         eve.launch(&rule);
