@@ -282,7 +282,7 @@ fn check_secrets() -> Vec<Finding> {
         Err(error) => return vec![Finding::Bad(error)],
     };
     // What is wrong with the configuration is told by `config check`; what it names was met on the way.
-    let _problems = Config::check(&places, workplace.environment.clone());
+    let _problems = Config::check(&places, workplace.environment.clone(), &workplace.trust);
     let weak = workplace.environment.secrets().weak();
     if weak.is_empty() {
         let good = "what is called a secret here is hidden from logs and screens";
