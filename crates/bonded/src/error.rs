@@ -65,7 +65,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 46] = [
+    pub(crate) const ALL: [Self; 47] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
