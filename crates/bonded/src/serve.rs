@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::request::Parts;
 use bonded_host::agent::{Agent, AgentTools};
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
@@ -42,6 +43,7 @@ pub(crate) use access::{Caller, Tokens, needs_tokens};
 pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended};
 pub(crate) use client::Client;
 pub(crate) use conversation::{Role, Said};
+use guests::Asker;
 pub(crate) use key::Key;
 pub(crate) use models::{Model, Models};
 pub(crate) use own::{Apart, Own};
@@ -91,6 +93,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Who asks; where there are several tokens, the connection is known by it from now on.
+    fn caller(&self, head: &Parts) -> Result<Caller, Refusal> {
+        let caller = self.tokens.caller(&head.headers)?;
+        if let Some(asker) = head.extensions.get::<Asker>()
+            && self.tokens.count() > 1
+        {
+            asker.is(caller.0);
+        }
+        Ok(caller)
+    }
+
     /// A server whose runs end when `end_runs` is cancelled.
     pub(crate) fn new(
         settings: Settings,

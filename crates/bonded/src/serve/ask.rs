@@ -61,7 +61,7 @@ pub(super) async fn ask(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
-    let caller = server.tokens.caller(&head.headers)?;
+    let caller = server.caller(&head)?;
     let body = body::read(&head.headers, body).await?;
     let asked = off_the_runtime(|| interface.read(&body))?;
     drop(body);

@@ -49,7 +49,7 @@ pub(super) async fn accept(
     let guests = Guests::default();
     let max = connections_max();
     loop {
-        let has_room = guests.count() < max || guests.has_idle();
+        let has_room = guests.count() < max || guests.can_make_room();
         tokio::select! {
             biased;
             () = stop.cancelled() => return Connections(open),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_host::CancellationToken;
+use bonded_kernel::Hash;
 
 use super::connection::client_of;
 
@@ -24,8 +25,14 @@ struct Presence {
     client: IpAddr,
     under_way: AtomicUsize,
     has_asked: AtomicBool,
+    /// Whose token the last request had, where several are served.
+    holder: Mutex<Option<Hash>>,
     away: CancellationToken,
 }
+
+/// Whoever asks, until it is known who that is.
+#[derive(Clone, Debug)]
+pub(super) struct Asker(Arc<Presence>);
 
 /// One connection, until it is dropped.
 #[derive(Debug)]
@@ -40,6 +47,10 @@ pub(super) struct Guest {
 pub(super) struct Busy(Arc<Presence>);
 
 impl Presence {
+    fn holder(&self) -> Option<Hash> {
+        *self.holder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_idle(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) == 0 && !self.away.is_cancelled()
     }
@@ -51,9 +62,10 @@ impl Guests {
         self.lock().present.len()
     }
 
-    pub(super) fn has_idle(&self) -> bool {
+    /// Whether somebody could be sent away if all places were taken.
+    pub(super) fn can_make_room(&self) -> bool {
         let known = self.lock();
-        known.present.values().any(|presence| presence.is_idle())
+        known.present.values().any(|presence| presence.is_idle()) || known.greedy().is_some()
     }
 
     pub(super) fn enter(&self, address: IpAddr) -> Guest {
@@ -61,6 +73,7 @@ impl Guests {
             client: client_of(address),
             under_way: AtomicUsize::new(0),
             has_asked: AtomicBool::new(false),
+            holder: Mutex::default(),
             away: CancellationToken::new(),
         });
         let mut known = self.lock();
@@ -74,31 +87,65 @@ impl Guests {
         }
     }
 
-    /// Sends an idle one away: of the client that has most of them, one that has never asked, the oldest.
+    /// Sends one away that is idle; where nobody is, one of a token that has more than half of all places.
     pub(super) fn send_one_away(&self) {
         let mut known = self.lock();
-        let idle = || known.present.iter().filter(|(_, it)| it.is_idle());
-        let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
-        for (_, presence) in idle() {
-            *counts.entry(presence.client).or_default() += 1;
+        if let Some(number) = known.idle().or_else(|| known.greedy())
+            && let Some(presence) = known.present.remove(&number)
+        {
+            presence.away.cancel();
         }
-        let most = counts.into_iter().max_by_key(|(_, count)| *count);
-        let Some((client, _)) = most else { return };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    /// An idle one: of the client that has most of them, one that has never asked, the oldest.
+    fn idle(&self) -> Option<u64> {
+        let idle = || self.present.iter().filter(|(_, it)| it.is_idle());
+        let client = most(idle().map(|(_, presence)| presence.client))?.0;
         let of_client = idle().filter(|(_, it)| it.client == client);
         let chosen = of_client.min_by_key(|(number, it)| {
             let has_asked = it.has_asked.load(Ordering::Relaxed);
             (has_asked, **number)
         });
-        let Some((number, presence)) = chosen else {
-            return;
-        };
-        presence.away.cancel();
-        let number = *number;
-        known.present.remove(&number);
+        chosen.map(|(number, _)| *number)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The oldest of the token that has most, if that are more than half of all.
+    fn greedy(&self) -> Option<u64> {
+        let holders = self.present.values().filter_map(|it| it.holder());
+        let (holder, count) = most(holders)?;
+        let mut of_holder = self.present.iter();
+        let oldest = of_holder.find(|(_, it)| it.holder() == Some(holder));
+        let is_greedy = count > self.present.len() / 2;
+        oldest.map(|(number, _)| *number).filter(|_| is_greedy)
+    }
+}
+
+/// What comes most often, and how often.
+fn most<T: Ord>(all: impl Iterator<Item = T>) -> Option<(T, usize)> {
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    for one in all {
+        *counts.entry(one).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count)
+}
+
+impl Asker {
+    /// Notes whose token it is.
+    pub(super) fn is(&self, caller: Hash) {
+        let holder = self.0.holder.lock();
+        *holder.unwrap_or_else(PoisonError::into_inner) = Some(caller);
+    }
+}
+
+impl Busy {
+    pub(super) fn asker(&self) -> Asker {
+        Asker(self.0.clone())
     }
 }
 
@@ -154,13 +201,43 @@ mod tests {
         assert!(is_away(&many[1]) || is_away(&other), "both have one idle");
         guests.send_one_away();
         assert!(is_away(&many[1]) && is_away(&other) && !is_away(&many[0]));
-        assert!(!guests.has_idle());
+        assert!(!guests.can_make_room());
         guests.send_one_away();
         assert!(!is_away(&many[0]), "nobody who waits for an answer goes");
         assert_eq!(guests.count(), 1);
         drop(busy);
-        assert!(guests.has_idle());
+        assert!(guests.can_make_room());
         many.clear();
         assert_eq!(guests.count(), 0);
+    }
+
+    #[test]
+    fn a_token_that_has_most_places_gives_one_up_where_nobody_is_idle() {
+        let guests = Guests::default();
+        let here: IpAddr = "127.0.0.1".parse().expect("an address");
+        let (much, little) = (Hash::of(b"much"), Hash::of(b"little"));
+        let holders = [little, much, much, much];
+        let all: Vec<(Guest, Busy)> = holders
+            .iter()
+            .map(|holder| {
+                let guest = guests.enter(here);
+                let busy = guest.begin();
+                busy.asker().is(*holder);
+                (guest, busy)
+            })
+            .collect();
+        let away = || {
+            all.iter()
+                .map(|(guest, _)| guest.presence.away.is_cancelled())
+        };
+        guests.send_one_away();
+        assert!(away().eq([false, true, false, false]), "his oldest");
+        guests.send_one_away();
+        guests.send_one_away();
+        assert!(
+            away().eq([false, true, true, false]),
+            "half is not more than half"
+        );
+        assert!(!guests.can_make_room());
     }
 }

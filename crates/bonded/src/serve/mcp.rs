@@ -42,9 +42,9 @@ where
 
 async fn reached(State(reached): State<Reached>, request: Request) -> Result<Response, Refusal> {
     let (head, body) = request.into_parts();
-    let headers: HeaderMap = head.headers;
     let Reached { server, endpoint } = reached;
-    let caller = server.tokens.caller(&headers)?.0;
+    let caller = server.caller(&head)?.0;
+    let headers: HeaderMap = head.headers;
     if let Some(refused) = endpoint.unwelcome(&headers) {
         return Ok(refused);
     }

@@ -39,7 +39,8 @@ pub(super) async fn answer(
         is_begun: false,
     }));
     let lent = Body::new(Lent(left.clone()));
-    let request = Request::from_parts(head, lent);
+    let mut request = Request::from_parts(head, lent);
+    request.extensions_mut().insert(busy.asker());
     let mut response = TowerToHyperService::new(router).call(request).await?;
     if !is_taken_in(&left, waits_for_leave).await {
         let close = HeaderValue::from_static("close");

@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::server::{Server, never, question, receive, report, words, write_agent};
+use super::server::{
+    Server, never, question, raise_descriptors, receive, report, words, write_agent,
+};
 use crate::person::{Person, start};
 
 fn serving(person: &Person, flags: &[&str]) -> Server {
@@ -15,10 +17,7 @@ fn serving(person: &Person, flags: &[&str]) -> Server {
 
 /// How many silent connections this process may hold, up to two thousand.
 fn silent_connections(server: &Server) -> Vec<TcpStream> {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let mut raised = limit;
-    raised.current = limit.maximum;
-    let _as_before = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
+    raise_descriptors();
     let connections = (0..2000).map_while(|_| TcpStream::connect(&server.address).ok());
     connections.collect()
 }

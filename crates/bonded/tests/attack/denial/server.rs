@@ -221,6 +221,14 @@ impl Drop for Server {
     }
 }
 
+/// Lets this process have as many connections as the machine allows.
+pub(crate) fn raise_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _as_before = setrlimit(Resource::Nofile, limit);
+}
+
 /// Reads one answer whole; `None` where the connection ends before it.
 pub(crate) fn receive(stream: &mut TcpStream) -> Option<Reply> {
     let mut head = vec![];
