@@ -46,7 +46,11 @@ fn promises_of(page: &str) -> Vec<&str> {
 }
 
 fn first_cell(row: &str) -> &str {
-    row.trim_matches('|').split('|').next().unwrap_or(row).trim()
+    row.trim_matches('|')
+        .split('|')
+        .next()
+        .unwrap_or(row)
+        .trim()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::server::{Reply, Server, never, question, raise_descriptors, report, write_agent};
+use super::server::{Reply, Server, never, question, report, write_agent};
 use crate::person::{Person, call};
 use crate::witness::holds_no;
 
@@ -74,29 +74,6 @@ fn eleven_hundred_sessions_of_one_token_end_none_of_anothers() {
         &request("ping", &json!({})),
     );
     assert_eq!(stolen.status, 404, "{stolen:?}");
-}
-
-/// As many streams as a server has connections, all of them asked for by somebody who may ask.
-#[test]
-fn the_streams_of_one_token_take_not_all_connections() {
-    let person = Person::new();
-    write_agent(&person, "agent", &[report("Because.")], "");
-    let server = Server::start(&person, &["agent"], &[&BOTH[..], &["--mcp"]].concat());
-    raise_descriptors();
-    let mut streams = vec![];
-    for _ in 0..1024 {
-        let session = greet(&server, "beta");
-        let mut stream = server.connect();
-        let headers = format!(
-            "Authorization: Bearer beta\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n"
-        );
-        server.send(&mut stream, "GET /mcp", &headers, b"");
-        streams.push(stream);
-    }
-    let began = Instant::now();
-    let reply = server.chat("alpha", &question("agent"));
-    assert_eq!(reply.status, 200, "{reply:?}");
-    assert!(began.elapsed() < Duration::from_secs(30));
 }
 
 /// The directories of clients below the working directory.
