@@ -52,8 +52,8 @@ fn an_edit_that_is_taken_back_with_its_old_time_does_not_make_tests_pass() {
         desk.write("answer", "right\n");
         std::thread::sleep(Duration::from_millis(400));
         desk.write("answer", "wrong\n");
-        let file = std::fs::File::options();
-        let file = file.clone().write(true).open(desk.tree().join("answer"));
+        let mut options = std::fs::File::options();
+        let file = options.write(true).open(desk.tree().join("answer"));
         file.and_then(|file| file.set_modified(was))
             .expect("a time can be set");
     });
