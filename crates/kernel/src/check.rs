@@ -83,7 +83,9 @@ pub(crate) fn call(
             ..Checked::as_written(tool, arguments.into())
         },
         Ok((value, steps)) => {
-            let refused = admit(&tool, &value, index, how).err();
+            // What was mended may hold more than was written.
+            let bytes = steps.is_empty().then_some(arguments.len());
+            let refused = admit(&tool, &value, bytes, index, how).err();
             let mut checked = Checked::as_written(tool, Text::default());
             checked.refused = refused;
             if steps.is_empty() {
@@ -100,10 +102,17 @@ pub(crate) fn call(
 
 /// What is wrong with an instruction, if something is. How many there may be was seen to when they were read.
 pub(crate) fn instruction(tool: &str, arguments: &Value, how: &Decoding<'_>) -> Option<Refusal> {
-    admit(tool, arguments, 0, how).err()
+    admit(tool, arguments, None, 0, how).err()
 }
 
-fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Result<(), Refusal> {
+/// `bytes` is the length of the text that the arguments were read from, where they are as written.
+fn admit(
+    tool: &str,
+    arguments: &Value,
+    bytes: Option<usize>,
+    index: usize,
+    how: &Decoding<'_>,
+) -> Result<(), Refusal> {
     let max = how.config.limits.calls_per_turn_max;
     let is_report = tool == FINAL_REPORT && how.config.agent.is_some();
     if index >= max as usize && !is_report {
@@ -136,7 +145,11 @@ fn admit(tool: &str, arguments: &Value, index: usize, how: &Decoding<'_>) -> Res
     if tool == FINAL_REPORT || how.config.own_tools.of(tool) == Some(OwnTool::Batch) {
         return Ok(());
     }
-    how.catalog.check_arguments(tool, arguments).map_err(|why| {
+    let checked = match bytes {
+        Some(bytes) => how.catalog.check_written(tool, arguments, bytes),
+        None => how.catalog.check_arguments(tool, arguments),
+    };
+    checked.map_err(|why| {
         refusal(
             RefusalCode::InvalidArguments,
             format!("invalid arguments: {why}"),

@@ -79,7 +79,23 @@ impl Schema {
 
     /// Checks a value.
     pub fn check(&self, value: &Value) -> Result<(), Misfit> {
-        let most = self.most_steps(value);
+        self.check_within(self.most_steps(value), value)
+    }
+
+    /// Checks a value that was read from a text of so many bytes: it has no more parts than those, and nobody has to
+    /// count them.
+    pub(crate) fn check_written(&self, bytes: usize, value: &Value) -> Result<(), Misfit> {
+        let most = self
+            .breadth
+            .map(|breadth| breadth.saturating_mul(bytes as u64));
+        match most {
+            Some(most) if most <= STEPS_MAX => self.check_within(most, value),
+            _ => self.check(value),
+        }
+    }
+
+    /// Checks a value that takes no more than so many steps.
+    fn check_within(&self, most: u64, value: &Value) -> Result<(), Misfit> {
         if most <= SMALL {
             return self.explain(value);
         }

@@ -11,7 +11,7 @@ use crate::looping::LoopOp;
 use crate::plain_schema::is_plain;
 use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::sandbox::SandboxLevel;
-use crate::schema::{Schema, check_size};
+use crate::schema::{Misfit, Schema, check_size};
 use crate::text::Text;
 
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
@@ -252,6 +252,19 @@ impl Catalog {
 
     /// Checks arguments against the tool's schema; the error says where and why.
     pub fn check_arguments(&self, name: &str, arguments: &Value) -> Result<(), String> {
+        self.check_with(name, |schema| schema.check(arguments))
+    }
+
+    /// The same for arguments that were read from a text of so many bytes.
+    pub fn check_written(&self, name: &str, arguments: &Value, bytes: usize) -> Result<(), String> {
+        self.check_with(name, |schema| schema.check_written(bytes, arguments))
+    }
+
+    fn check_with(
+        &self,
+        name: &str,
+        check: impl FnOnce(&Schema) -> Result<(), Misfit>,
+    ) -> Result<(), String> {
         let Some(tool) = self.find(name) else {
             return Err(format!("there is no tool {name:?}"));
         };
@@ -260,7 +273,7 @@ impl Catalog {
             .get_or_init(|| Schema::compile(&tool.spec.schema).ok());
         // A schema that does not compile lets nothing through.
         let schema = compiled.as_ref().ok_or("the tool's schema is not usable")?;
-        schema.check(arguments).map_err(|misfit| {
+        check(schema).map_err(|misfit| {
             let place = match misfit.place.as_str() {
                 "" => "arguments",
                 place => place,
