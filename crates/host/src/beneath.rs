@@ -54,8 +54,8 @@ pub(crate) fn open(root: &Path, path: &Path) -> io::Result<Opened> {
 /// What went wrong, in the words of the system where it has them.
 fn told(error: OpenError) -> io::Error {
     match error {
-        OpenError::Missing { .. } | OpenError::Dangling { .. } => io::ErrorKind::NotFound.into(),
-        OpenError::NotADirectory { .. } => io::ErrorKind::NotADirectory.into(),
+        OpenError::Missing { .. } | OpenError::Dangling { .. } => rustix::io::Errno::NOENT.into(),
+        OpenError::NotADirectory { .. } => rustix::io::Errno::NOTDIR.into(),
         OpenError::Outside { .. } => rustix::io::Errno::XDEV.into(),
         OpenError::Io { source, .. } => source,
         OpenError::Directory { .. } | OpenError::Special { .. } => {

@@ -28,7 +28,7 @@ mod trace;
 mod tree;
 mod verdict;
 
-pub use admission::{Denial, Invariant, admit, check_so_far, sets_id, within};
+pub use admission::{Denial, INERT, Invariant, admit, check_so_far, sets_id, within};
 pub use canonical::canonical;
 pub use capsule::{Artifact, ArtifactKind, Capsule, prompt_of};
 pub use change::{Change, Clash};

@@ -138,6 +138,9 @@ fn a_server_that_fails_with_sequences_on_its_stderr_drives_no_terminal() {
     let script = person.script(&[done()]);
     let words = [
         "run",
+        "--trust",
+        "--sandbox",
+        "full",
         "--agent",
         "../mine.ai",
         "--config",

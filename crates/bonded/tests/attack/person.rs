@@ -144,6 +144,15 @@ impl Person {
         self.bonded(&words)
     }
 
+    /// Approves the call of the run that waits, after a look at it.
+    pub(crate) fn approve(&self) -> Done {
+        let shown = self.bonded(&["approve", "run"]).stderr;
+        let mut lines = shown.lines();
+        let digest = lines.find_map(|line| line.trim().strip_prefix("digest"));
+        let digest = digest.expect("a look shows the digest").trim();
+        self.bonded(&["approve", "run", "--call", "0", "--digest", digest])
+    }
+
     /// Runs a shell as this person, outside any sandbox: what somebody else does on the machine.
     pub(crate) fn shell(&self, text: &str) -> Done {
         let mut command = self.program("sh");

@@ -98,9 +98,11 @@ fn of_part(part: &str) -> Strength {
     if is_hex && len >= 16 && digits >= 2 && len - digits >= 2 && pieces.len() > 2 {
         return Strength::drawn(HEX_BITS * len as f64);
     }
-    // Words change rarely from letters to digits, or from small to large.
+    // Words change rarely from letters to digits, or from small to large; names in programs do, without digits.
     let changes = pieces.len() - 1;
-    if len >= MIXED_CHARS_MIN && (changes * 10 >= len * 3 || (len >= 20 && changes >= 4)) {
+    if len >= MIXED_CHARS_MIN
+        && (changes * 10 >= len * 3 || (len >= 20 && changes >= 4 && digits > 0))
+    {
         return Strength::drawn(MIXED_BITS * len as f64);
     }
     let mut strength = Strength::default();

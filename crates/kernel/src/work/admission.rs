@@ -41,17 +41,22 @@ pub enum Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
     GitUntouched,
+    NothingInert,
     NoSpecialFile,
     NoSetId,
     PathsAreText,
 }
 
+/// How the name begins of what a command made and the sandbox put aside, because it would configure later programs.
+pub const INERT: &[u8] = b"inert-";
+
 /// Who starts such a file gets the rights of its owner or group.
 const SET_ID: u32 = 0o6000;
 
 impl Invariant {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::GitUntouched,
+        Self::NothingInert,
         Self::NoSpecialFile,
         Self::NoSetId,
         Self::PathsAreText,
@@ -60,6 +65,7 @@ impl Invariant {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::GitUntouched => "git_untouched",
+            Self::NothingInert => "nothing_inert",
             Self::NoSpecialFile => "no_special_file",
             Self::NoSetId => "no_set_id",
             Self::PathsAreText => "paths_are_text",
@@ -69,6 +75,9 @@ impl Invariant {
     fn why(self) -> &'static str {
         match self {
             Self::GitUntouched => "belongs to git and is not an item's to change",
+            Self::NothingInert => {
+                "was put aside: a command made it, and it would configure later programs"
+            }
             Self::NoSpecialFile => "is a pipe, socket or device, which cannot be kept",
             Self::NoSetId => {
                 "would run with the rights of its owner or group (set-user-ID, set-group-ID)"
@@ -80,11 +89,26 @@ impl Invariant {
     fn is_violated_by(self, change: &Change) -> bool {
         match self {
             Self::GitUntouched => change.path.names().any(|name| name == b".git"),
+            Self::NothingInert => change.after.is_some() && change.path.names().any(is_inert),
             Self::NoSpecialFile => matches!(change.after, Some(Node::Special { .. })),
             Self::NoSetId => change.after.as_ref().is_some_and(sets_id),
             Self::PathsAreText => change.path.as_str().is_none(),
         }
     }
+}
+
+/// Whether a name is one that the sandbox gives to what it puts aside. A file that somebody calls `inert-gas` is none.
+fn is_inert(name: &[u8]) -> bool {
+    let numbered = name.strip_prefix(INERT).and_then(|rest| {
+        let dot = rest.iter().rposition(|byte| *byte == b'.')?;
+        let (was, number) = (&rest[..dot], &rest[dot + 1..]);
+        (!number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(was)
+    });
+    numbered.map(<[u8]>::to_ascii_lowercase).is_some_and(|was| {
+        matches!(was.as_slice(), b"git" | b"hg" | b"jj" | b"head")
+            || was.starts_with(b"ai-agent")
+            || was.ends_with(b".ai")
+    })
 }
 
 /// Whether a node is a file that runs with the rights of its owner or group. On a directory the bit only hands its

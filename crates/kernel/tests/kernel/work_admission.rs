@@ -157,6 +157,14 @@ fn what_no_item_may_do_is_denied_and_the_invariant_named() {
             "Invariant git_untouched violated: sub/.git ",
         ),
         (
+            made(b"sub/inert-GIT.12/config", file("x")),
+            "Invariant nothing_inert violated: sub/inert-GIT.12/config",
+        ),
+        (
+            made(b"inert-helper.ai.1", file("x")),
+            "Invariant nothing_inert violated: inert-helper.ai.1",
+        ),
+        (
             made(b"pipe", fifo),
             "Invariant no_special_file violated: pipe",
         ),
@@ -170,6 +178,10 @@ fn what_no_item_may_do_is_denied_and_the_invariant_named() {
         let item = item(&json!({ "output_files": ["**"], "constraints": { "max_files": 0 } }));
         let reason = reason(check_so_far(&item, &[change], 0)).expect("it is denied");
         assert!(reason.starts_with(expected), "{reason}");
+    }
+    for name in [&b"inert-gas.1"[..], b"inert-git", b"inert-git.x", b"inert"] {
+        let change = made(name, file("x"));
+        assert_eq!(reason(check_so_far(&item(&json!({})), &[change], 0)), None);
     }
     let with_mode = |mode| match file("x") {
         Node::File { bytes, content, .. } => Node::File {

@@ -126,11 +126,46 @@ async fn the_server_sees_what_it_is_given_and_nothing_of_ours_but_the_harmless()
         ours.is_ok() && seen.get("CARGO_MANIFEST_DIR").is_none(),
         "{seen}"
     );
-    let harmless = ["PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR"];
+    // Where things are, and what toolchains and certificates are found by.
+    let harmless = [
+        "CARGO_HOME",
+        "COLORTERM",
+        "CONDA_PREFIX",
+        "CURL_CA_BUNDLE",
+        "GOPATH",
+        "GOROOT",
+        "HOME",
+        "JAVA_HOME",
+        "LANG",
+        "LANGUAGE",
+        "LOGNAME",
+        "MANPATH",
+        "NODE_EXTRA_CA_CERTS",
+        "NODE_PATH",
+        "NO_COLOR",
+        "NVM_DIR",
+        "PATH",
+        "PKG_CONFIG_PATH",
+        "PYENV_ROOT",
+        "RBENV_ROOT",
+        "REQUESTS_CA_BUNDLE",
+        "RUSTUP_HOME",
+        "RUSTUP_TOOLCHAIN",
+        "SHELL",
+        "SOURCE_DATE_EPOCH",
+        "SSL_CERT_DIR",
+        "SSL_CERT_FILE",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "USER",
+        "VIRTUAL_ENV",
+    ];
     let given = ["TOKEN", "COUNT_FILE", "LOG_FILE", "EXTRA_TOOLS_FILE"];
     for name in seen.as_object().expect("an object").keys() {
         let is_known = harmless.contains(&name.as_str()) || given.contains(&name.as_str());
-        assert!(is_known || name.starts_with("LC_"), "{name}");
+        let is_place = name.starts_with("LC_") || name.starts_with("XDG_");
+        assert!(is_known || is_place, "{name}");
     }
 }
 

@@ -14,6 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bonded_kernel::work::INERT;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Stat, openat2, renameat_with,
     statat,
@@ -282,7 +283,7 @@ fn aside(name: &OsStr, number: u64) -> OsString {
     let bare = name.strip_prefix(b".").unwrap_or(name);
     // A name may not be longer than 255 bytes.
     let bare = &bare[..bare.len().min(200)];
-    let aside = [b"inert-", bare, format!(".{number}").as_bytes()].concat();
+    let aside = [INERT, bare, format!(".{number}").as_bytes()].concat();
     OsString::from_vec(aside)
 }
 

@@ -12,8 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind, mount_bind_recursive,
-    mount_remount, move_mount, open_tree,
+    MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind_recursive, mount_remount,
+    move_mount, open_tree,
 };
 use rustix::process::{chdir, fchdir};
 
@@ -37,7 +37,7 @@ pub(super) fn arrange(order: &Order) -> Result<(), String> {
     let places = view::places(order);
     let trees = trees(&places, order)?;
     let mut laid = Laid {
-        order,
+        covers: Covers::open(order).map_err(failed("find what covers others"))?,
         hollow: vec![],
         fresh: vec![],
     };
@@ -101,16 +101,33 @@ fn is_within(path: &Path, dir: &Path) -> bool {
     path != dir && path.starts_with(dir)
 }
 
+/// What is put over that which must not be seen: an empty directory and an empty file. They are held open, because the
+/// directory that they lie in may be covered before them.
+struct Covers {
+    void: OwnedFd,
+    nothing: OwnedFd,
+}
+
+impl Covers {
+    fn open(order: &Order) -> rustix::io::Result<Self> {
+        let held = |path: PathBuf| open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        Ok(Self {
+            void: held(void(&order.scratch))?,
+            nothing: held(nothing_at(&order.scratch))?,
+        })
+    }
+}
+
 /// What has been put where so far.
-struct Laid<'a> {
-    order: &'a Order,
+struct Laid {
+    covers: Covers,
     /// Directories of ours in which places can be made.
     hollow: Vec<PathBuf>,
     /// Mounts of ours that become read-only when everything is in its place.
     fresh: Vec<PathBuf>,
 }
 
-impl Laid<'_> {
+impl Laid {
     fn put(&mut self, path: &Path, put: &Put, tree: Option<OwnedFd>) -> rustix::io::Result<()> {
         match put {
             Put::Pin => mount_bind_recursive(path, path),
@@ -144,10 +161,13 @@ impl Laid<'_> {
             return Ok(());
         };
         let cover = match metadata.is_dir() {
-            true => void(&self.order.scratch),
-            false => nothing_at(&self.order.scratch),
+            true => &self.covers.void,
+            false => &self.covers.nothing,
         };
-        mount_bind(&cover, path)
+        let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::OPEN_TREE_CLONE;
+        let tree = open_tree(cover, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?;
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_SYMLINKS;
+        move_mount(tree, c"", CWD, path, flags)
     }
 
     /// Moves a tree to a place, which is made where that is in a directory of ours.

@@ -4,8 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use super::{ended, in_hostile, untrusted};
-use crate::person::{Person, done, sh};
+use super::{ended, in_hostile, marking, untrusted};
+use crate::person::{Person, call, done, sh};
+use crate::terminal::at_terminal;
 use crate::witness::{Canary, absent};
 
 fn wanting() -> Person {
@@ -53,6 +54,32 @@ fn nobody_is_asked_where_nobody_can_answer() {
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(refused.stderr.contains("--yes"), "{refused:?}");
     untrusted(&person.run(&[], &[done()]));
+}
+
+/// What a person is asked at a terminal, and what each answer does: a server that starts leaves a mark.
+#[test]
+fn at_a_terminal_each_answer_to_the_question_does_what_it_says() {
+    for (answer, starts, asks_again) in [("t", true, false), ("w", false, true), ("s", false, true)]
+    {
+        let person = Person::new();
+        let mark = person.work().join("started");
+        let config = json!({ "mcpServers": { "helper": marking(&mark) } });
+        person.write(person.work().join(".ai-agent.json"), config.to_string());
+        person.write(
+            person.work().join("one.ai"),
+            "---\ntools: helper\nmodels: script/x\n---\nBe brief.\n",
+        );
+        let script = person.script(&[done()]);
+        let words = ["run", "--agent", "one.ai", "--model", &script, "go"];
+        let sent = at_terminal(&mut person.command(&words), "[t] trust it", answer);
+        assert!(
+            sent.text.contains("started"),
+            "what it would start: {sent:?}"
+        );
+        assert_eq!(mark.exists(), starts, "{answer}: {sent:?}");
+        let refused = person.bonded(&words).stderr.contains("error[untrusted]");
+        assert_eq!(refused, asks_again, "{answer}");
+    }
 }
 
 #[test]
@@ -166,7 +193,15 @@ fn no_agent_writes_the_record() {
     let canary = Canary::put(&person, &record, &forged);
     let command =
         "echo x > ~/.config/bonded/trust.json; rm -rf ~/.config/bonded; mv ~/.config ~/gone";
-    let script = person.script(&[sh(command), done()]);
+    let write = |path: &str| call("write", json!({ "path": path, "content": "x" }));
+    let lines = [
+        sh(command),
+        write(".config/bonded/trust.json"),
+        write("../.config/bonded/trust.json"),
+        write(&record.display().to_string()),
+        done(),
+    ];
+    let script = person.script(&lines);
     let home = person.home().display().to_string();
     for dir in [".", &home] {
         person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);

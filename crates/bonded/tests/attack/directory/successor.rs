@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{marking, untrusted};
-use crate::person::{Done, Person, call, done, sh};
+use crate::person::{Person, call, done, sh};
 use crate::witness::absent;
 
 #[test]
@@ -54,14 +54,6 @@ fn waiting(person: &Person) {
     assert_eq!(waits.code, Some(6), "{waits:?}");
 }
 
-/// Approves the call that waits, after a look at it.
-fn approve(person: &Person) -> Done {
-    let shown = person.bonded(&["approve", "run"]).stderr;
-    let digest = shown.lines().find_map(|line| line.strip_prefix("digest"));
-    let digest = digest.expect("a look shows the digest").trim().to_owned();
-    person.bonded(&["approve", "run", "--call", "0", "--digest", &digest])
-}
-
 #[test]
 fn a_run_that_is_taken_up_again_uses_what_was_there_when_it_began() {
     let person = Person::new();
@@ -69,7 +61,7 @@ fn a_run_that_is_taken_up_again_uses_what_was_there_when_it_began() {
     let mark = person.work().join("started");
     let config = json!({ "mcpServers": { "helper": marking(&mark) } });
     person.write(person.work().join(".ai-agent.json"), config.to_string());
-    let refused = approve(&person);
+    let refused = person.approve();
     assert!(
         refused.stderr.contains("has changed since the run began"),
         "{refused:?}"
@@ -84,7 +76,7 @@ fn a_run_that_is_taken_up_again_uses_what_was_there_when_it_began() {
 fn a_run_that_is_taken_up_again_goes_on_where_nothing_has_changed() {
     let person = Person::new();
     waiting(&person);
-    let approved = approve(&person);
+    let approved = person.approve();
     assert!(!approved.stderr.contains("untrusted"), "{approved:?}");
     assert!(person.work().join("written").exists(), "{approved:?}");
 }
@@ -95,7 +87,7 @@ fn an_env_file_that_changed_configures_no_run_that_is_taken_up_again() {
     waiting(&person);
     person.write(person.work().join(".ai-agent.env"), "PATH=/evil\n");
     let refused = person.bonded(&["resume", "run"]);
-    let approved = approve(&person);
+    let approved = person.approve();
     for ended in [refused, approved] {
         assert_ne!(ended.code, Some(0), "{ended:?}");
     }

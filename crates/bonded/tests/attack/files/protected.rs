@@ -227,7 +227,7 @@ fn what_a_person_approves_is_written() {
     let waits = person.run(&["--ask", "write"], &calls);
     assert_eq!(waits.code, Some(6), "{}", waits.stderr);
     absent(person.work().join(".ai-agent.json"));
-    let approved = person.bonded(&["approve", "run"]);
+    let approved = person.approve();
     assert_eq!(approved.code, Some(0), "{}", approved.stderr);
     assert_eq!(text(person.work().join(".ai-agent.json")), "{}");
     all_ok(&outcomes(&person, "run", 1));

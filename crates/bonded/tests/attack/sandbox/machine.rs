@@ -86,7 +86,9 @@ fn a_server_that_fetches_itself_is_told_what_it_lacks() {
     );
     let config = person.home().join("config.json").display().to_string();
     let agent = person.home().join("one.ai").display().to_string();
-    let mut command = person.command(&["run", "--config", &config, "--agent", &agent, "go"]);
+    let mut command = person.command(&[
+        "run", "--trust", "--config", &config, "--agent", &agent, "go",
+    ]);
     command.env("OPENAI_API_KEY", "sk-0123456789abcdef0123456789");
     command.env(
         "PATH",

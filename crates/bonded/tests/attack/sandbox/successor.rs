@@ -179,7 +179,7 @@ fn what_a_person_approves_is_done() {
     let waits = person.bonded(&words);
     assert_ne!(waits.code, Some(0), "{waits:?}");
     absent(person.work().join("agent.ai"));
-    let approved = person.bonded(&["approve", "run"]);
+    let approved = person.approve();
     let resumed = person.bonded(&["resume", "run"]);
     assert!(
         person.work().join("sub/.git/HEAD").exists(),
