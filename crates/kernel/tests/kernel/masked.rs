@@ -139,7 +139,7 @@ fn a_call_with_a_secret_does_not_wait_for_a_person_who_could_not_see_it() {
     });
     assert!(skipped, "{:?}", kinds(&made));
     let Effect::Review(waiting) = &world.effect else {
-        panic!("{:?}", world.effect);
+        unreachable!("it waits: {:?}", world.effect);
     };
     assert_eq!(&*waiting.arguments, r#"{"text":"plain"}"#);
     assert!(audit(&world.entries).is_ok());

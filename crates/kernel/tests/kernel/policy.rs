@@ -301,7 +301,7 @@ fn a_verdict_on_another_call_than_the_one_that_waits_changes_nothing() {
     assert_eq!(kinds(&other.input(verdict(meant))), ["call_reviewed"]);
     let Event::CallReviewed(recorded) = &other.entries.last().expect("it was recorded").event
     else {
-        panic!("{:?}", other.entries.last());
+        unreachable!("it was recorded: {:?}", other.entries.last());
     };
     assert_eq!(recorded.digest, meant);
 }
