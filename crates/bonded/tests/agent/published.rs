@@ -69,6 +69,9 @@ fn ten_published_servers_start_and_answer_with_nothing_but_a_network() {
             let began = std::time::Instant::now();
             let mut run = world.run_command(&[], "do it");
             run.env("PATH", &path);
+            // Where certificates are is the tester's matter, and no secret: a person has it in the environment too.
+            let certificates = ["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"];
+            run.envs(certificates.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
             let outcome = world.finish(crate::world::start(&mut run));
             if outcome.code != Some(0) {
                 return Some(format!("{name}: {outcome:#?}"));
