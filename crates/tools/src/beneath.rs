@@ -23,11 +23,13 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2};
+use rustix::fs::{
+    Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2, readlinkat,
+};
 use rustix::io::Errno;
 
 pub use error::OpenError;
-pub(crate) use walk::walk;
+use walk::{End, walk};
 
 /// What is done about symbolic links on the way to a file, the file itself included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,9 @@ const READ: OFlags = OFlags::RDONLY.union(QUIETLY);
 pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::DIRECTORY);
+
+/// A directory that is only passed through.
+const PASSAGE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The kernel asks to try again where somebody renames directories on the way; after that it is walked name by name.
 const TRIES: usize = 8;
@@ -179,6 +184,34 @@ impl Root {
             }
             Some(Err(errno)) => Err(OpenError::of(errno, path)),
             None => self.open_walking(path, flags, links),
+        }
+    }
+
+    /// Where a relative path ends: the directory that its file is in, or would be in.
+    pub(crate) fn end_of(&self, path: &Path, links: Links) -> Result<End, OpenError> {
+        match self.end_at_once(path) {
+            Some(end) => Ok(end),
+            None => walk(self.as_fd(), path, links),
+        }
+    }
+
+    /// The end of a path without `..` whose directories are all there and that leads through no link: one call for the
+    /// directory and one for the file's name.
+    fn end_at_once(&self, path: &Path) -> Option<End> {
+        let plain = |component| matches!(component, Component::Normal(_));
+        let (parent, name) = (path.parent()?, path.file_name()?);
+        if !path.components().all(plain) {
+            return None;
+        }
+        let dir = self.open_at_once(parent, PASSAGE)?.ok()?;
+        match readlinkat(&dir, name, Vec::new()) {
+            Err(Errno::INVAL | Errno::NOENT) => Some(End {
+                dir,
+                names: parent.iter().map(OsString::from).collect(),
+                left: vec![name.to_owned()],
+                by_link: false,
+            }),
+            _ => None,
         }
     }
 

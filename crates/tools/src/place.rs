@@ -20,12 +20,12 @@ use bonded_kernel::Invocation;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
-use crate::beneath::{DIRECTORY, Links, walk};
+use crate::beneath::{DIRECTORY, Links};
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
 use crate::file_tool::Job;
 use crate::mark::mark;
-use crate::protected::{Around, Protected, around};
+use crate::protected::{Around, Identity, Protected, around, identity};
 use crate::workdir::{load, shown, size_of};
 use temp::{Put, Temp};
 use turn::Turn;
@@ -44,6 +44,7 @@ pub(crate) struct Place<'a> {
     job: &'a Job<'a>,
     /// The deepest directory on the way that exists.
     base: OwnedFd,
+    base_identity: Identity,
     /// The directories below `base` that have to be made.
     missing: Vec<OsString>,
     name: OsString,
@@ -139,8 +140,9 @@ impl<'a> Place<'a> {
         guard.refuse_read_only()?;
         let relative = workdir.relative(path)?;
         refuse_named(&relative, path, call)?;
-        let root = workdir.root().as_fd();
-        let end = walk(root, &relative, Links::Inside)
+        let end = workdir
+            .root()
+            .end_of(&relative, Links::Inside)
             .map_err(|error| ToolFault::from_open(error, path))?;
         let mut missing = end.left;
         let name = missing.pop().ok_or_else(|| ToolFault::is_directory(path))?;
@@ -149,15 +151,17 @@ impl<'a> Place<'a> {
         guard.check_write(&real, call, path)?;
         refuse_named(&real, path, call)?;
         refuse_long(&missing, path)?;
+        let stat = fstat(&end.dir).map_err(|errno| ToolFault::from_io(&errno.into(), path))?;
         let found = Self {
             job,
             base: end.dir,
+            base_identity: identity(&stat),
             missing,
             name,
             path: shown(&real),
             real,
         };
-        found.refuse_repository(&found.base, found.first_made())?;
+        found.refuse_repository(&found.base, found.base_identity, found.first_made())?;
         if end.by_link && !found.exists()? {
             let message = format!("{path:?} is a link to a file that does not exist");
             return Err(ToolFault::new(fault::NOT_FOUND, message));
@@ -183,9 +187,14 @@ impl<'a> Place<'a> {
     }
 
     /// What git keeps is known by what it is, too: it may have another name, and a rename may have put it here.
-    fn refuse_repository(&self, dir: &OwnedFd, coming: &OsString) -> Result<(), ToolFault> {
+    fn refuse_repository(
+        &self,
+        dir: &OwnedFd,
+        dir_identity: Identity,
+        coming: &OsString,
+    ) -> Result<(), ToolFault> {
         let Job { workdir, call, .. } = self.job;
-        let found = around(workdir.root().as_fd(), dir.as_fd(), coming);
+        let found = around(workdir.identity(), dir.as_fd(), dir_identity, coming);
         match found.map_err(|errno| self.fail(errno))? {
             Around::Nothing => Ok(()),
             Around::Repository if call.approved() => Ok(()),
@@ -199,9 +208,8 @@ impl<'a> Place<'a> {
     }
 
     fn turn(&self) -> Result<Turn, ToolFault> {
-        let stat = fstat(&self.base).map_err(|errno| self.fail(errno))?;
         let below: PathBuf = self.missing.iter().chain([&self.name]).collect();
-        Turn::take((stat.st_dev, stat.st_ino, below), self.job.cancel)
+        Turn::take((self.base_identity, below), self.job.cancel)
     }
 
     /// The file as it is now, locked; `None` if there is none.
@@ -220,10 +228,10 @@ impl<'a> Place<'a> {
                 Err(Errno::NXIO) => return Err(ToolFault::not_a_file(&self.path)),
                 Err(errno) => return Err(self.fail(errno)),
             };
-            self.refuse_special(&fstat(&file).map_err(|errno| self.fail(errno))?)?;
             lock::take(&file, self.job.cancel)?;
             // Whoever had it before may have put another file in its place, or written to it.
             let stat = fstat(&file).map_err(|errno| self.fail(errno))?;
+            self.refuse_special(&stat)?;
             if temp::is_named(&self.base, &self.name, &stat).map_err(|errno| self.fail(errno))? {
                 return Ok(Some(Seen {
                     file,
@@ -263,13 +271,14 @@ impl<'a> Place<'a> {
             }
             None => vec![],
         };
-        let parent = self.make_parents()?;
-        let mut temp = Temp::create(&parent, &self.name, &call.key(), seen.is_none())
+        let made = self.make_parents()?;
+        let parent = made.as_ref().unwrap_or(&self.base);
+        let mut temp = Temp::create(parent, &self.name, &call.key(), seen.is_none())
             .map_err(|error| self.fail(error))?;
         let fill = || {
             (&temp.file).write_all(content)?;
             if let Some(seen) = seen {
-                attributes::keep(&seen.file, &seen.stat, &temp.file)?;
+                attributes::keep(&seen.file, &seen.stat, &temp.file, &temp.stat)?;
             }
             temp.file.sync_all()
         };
@@ -286,7 +295,7 @@ impl<'a> Place<'a> {
             temp.rename_too(&self.name, &other)
                 .map_err(|error| self.fail(error))?;
         }
-        sync_dir(&parent).map_err(|error| self.fail(error))?;
+        sync_dir(parent).map_err(|error| self.fail(error))?;
         Ok(Put::Done)
     }
 
@@ -335,25 +344,25 @@ impl<'a> Place<'a> {
         Ok(content)
     }
 
-    /// Makes the missing directories durable one by one, and opens the last.
-    fn make_parents(&self) -> Result<OwnedFd, ToolFault> {
-        let open = |dir: &OwnedFd, name: &Path| {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            openat(dir, name, flags, Mode::empty()).map_err(|errno| self.fail(errno))
-        };
-        let mut dir = open(&self.base, Path::new("."))?;
+    /// Makes the missing directories durable one by one, and opens the last; `None` where none is missing.
+    fn make_parents(&self) -> Result<Option<OwnedFd>, ToolFault> {
+        let mut made: Option<OwnedFd> = None;
         for name in &self.missing {
-            match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
+            let dir = made.as_ref().unwrap_or(&self.base);
+            match mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
                 Err(errno) if errno != Errno::EXIST => return Err(self.fail(errno)),
                 _ => {}
             }
-            sync_dir(&dir).map_err(|error| self.fail(error))?;
-            dir = open(&dir, Path::new(name))?;
+            sync_dir(dir).map_err(|error| self.fail(error))?;
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let below = openat(dir, name, flags, Mode::empty());
+            made = Some(below.map_err(|errno| self.fail(errno))?);
         }
-        if !self.missing.is_empty() {
-            self.refuse_repository(&dir, &self.name)?;
+        if let Some(dir) = &made {
+            let stat = fstat(dir).map_err(|errno| self.fail(errno))?;
+            self.refuse_repository(dir, identity(&stat), &self.name)?;
         }
-        Ok(dir)
+        Ok(made)
     }
 
     fn changed(&self) -> ToolFault {

@@ -18,7 +18,7 @@ use std::path::{Component, Path};
 
 pub use home::{homes, is_private};
 pub use layout::BareLayout;
-pub(crate) use repository::{Around, around};
+pub(crate) use repository::{Around, Identity, around, identity};
 
 use spelling::folded;
 

@@ -9,12 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use bonded_kernel::Invocation;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::fs::{FileType, Mode, OFlags, Stat, openat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 
 use crate::ToolsError;
 use crate::beneath::{DIRECTORY, Links, Root};
 use crate::fault::{self, ToolFault};
 use crate::guard::Guard;
+use crate::protected::{Identity, identity};
 use crate::sandbox::SandboxPolicy;
 
 /// An open directory. Paths are resolved beneath it by the operating system, so that neither a link nor
@@ -23,6 +24,7 @@ use crate::sandbox::SandboxPolicy;
 #[derive(Debug)]
 pub struct Workdir {
     root: Root,
+    identity: Identity,
     dir: Dir,
     /// The absolute spellings of the directory that a caller may put before a path; the last is the real one.
     spellings: [PathBuf; 2],
@@ -46,8 +48,13 @@ impl Workdir {
             path: dir.into(),
             source: io::Error::other(error),
         })?;
+        let stat = fstat(&root).map_err(|errno| ToolsError::OpenDirectory {
+            path: dir.into(),
+            source: errno.into(),
+        })?;
         Ok(Self {
             root,
+            identity: identity(&stat),
             dir: opened,
             spellings,
             guard: Guard::default(),
@@ -67,6 +74,11 @@ impl Workdir {
 
     pub(crate) fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// Which directory it is, whatever its path is by now.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
     }
 
     pub(crate) fn guard(&self) -> &Guard {
@@ -145,7 +157,7 @@ pub(crate) fn enter(dir: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
 pub(crate) fn open_entry(dir: &OwnedFd, name: &Path) -> io::Result<Option<(File, Stat)>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(dir, name, flags | OFlags::CLOEXEC, Mode::empty())?;
-    let stat = rustix::fs::fstat(&file)?;
+    let stat = fstat(&file)?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     Ok(is_file.then(|| (file.into(), stat)))
 }
@@ -154,17 +166,16 @@ pub(crate) fn size_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or_default()
 }
 
-/// The whole content, or nothing if there is more of it than `bytes_max`, also where the file has grown
-/// since it was looked at.
+/// The whole content as long as the file was when it was looked at, or nothing if that is more than `bytes_max`.
 pub(crate) fn load(file: &File, stat: &Stat, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let size = size_of(stat);
     if size > bytes_max {
         return Ok(None);
     }
-    // A little more than is needed, so that the end is found without growing.
-    let likely = usize::try_from(size).unwrap_or_default() + 64;
-    let mut bytes = Vec::with_capacity(likely);
-    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    // Some files say nothing of their length.
+    let wanted = if size == 0 { bytes_max + 1 } else { size };
+    file.take(wanted).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use rustix::fs::{
-    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat,
+    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr,
 };
 use rustix::io::Errno;
 
@@ -16,8 +16,7 @@ const BYTES_MAX: usize = 64 * 1024;
 const LENT_RIGHTS: u32 = 0o6000;
 
 /// Gives a new file the owner, the mode and the extended attributes, access lists among them, of the one before.
-pub(super) fn keep(from: &File, before: &Stat, to: &File) -> io::Result<()> {
-    let made = fstat(to)?;
+pub(super) fn keep(from: &File, before: &Stat, to: &File, made: &Stat) -> io::Result<()> {
     let owner = (made.st_uid != before.st_uid).then(|| Uid::from_raw(before.st_uid));
     let group = (made.st_gid != before.st_gid).then(|| Gid::from_raw(before.st_gid));
     if owner.is_some() || group.is_some() {

@@ -2,8 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bonded_kernel::Hash;
@@ -13,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::workdir::open_entry;
+use crate::workdir::{open_entry, size_of};
 
 const UNFINISHED_BEGIN: &str = ".bonded-";
 const UNFINISHED_END: &str = ".tmp";
@@ -53,6 +54,8 @@ pub(super) struct Temp<'a> {
     dir: &'a OwnedFd,
     name: String,
     pub(super) file: File,
+    /// As it was made.
+    pub(super) stat: Stat,
     is_left: bool,
 }
 
@@ -71,11 +74,12 @@ impl<'a> Temp<'a> {
             let name = name_of(target, key, number);
             // Twice, because what is in the way may be a leftover.
             for _ in 0..2 {
-                if let Some(file) = create_locked(dir, &name, mode)? {
+                if let Some((file, stat)) = create_locked(dir, &name, mode)? {
                     return Ok(Self {
                         dir,
                         name,
                         file,
+                        stat,
                         is_left: true,
                     });
                 }
@@ -143,7 +147,7 @@ impl<'a> Temp<'a> {
                 }
                 Err(errno) => return Err(errno.into()),
             }
-            if is_named(dir, OsStr::new(name), &fstat(&self.file)?)? {
+            if is_named(dir, OsStr::new(name), &self.stat)? {
                 return Ok(());
             }
             // Ours had been replaced by a newer one of theirs, which belongs there.
@@ -209,7 +213,7 @@ fn name_of(target: &OsStr, key: &str, number: u32) -> String {
 }
 
 /// Makes a file and locks it; `None` where there is one, or where it was taken for a leftover before it was locked.
-fn create_locked(dir: &OwnedFd, name: &str, mode: Mode) -> io::Result<Option<File>> {
+fn create_locked(dir: &OwnedFd, name: &str, mode: Mode) -> io::Result<Option<(File, Stat)>> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = match openat(dir, name, flags, mode) {
         Ok(file) => File::from(file),
@@ -217,8 +221,9 @@ fn create_locked(dir: &OwnedFd, name: &str, mode: Mode) -> io::Result<Option<Fil
         Err(errno) => return Err(errno.into()),
     };
     let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-    let is_ours = is_named(dir, OsStr::new(name), &fstat(&file)?)?;
-    Ok(is_ours.then_some(file))
+    let stat = fstat(&file)?;
+    let is_ours = is_named(dir, OsStr::new(name), &stat)?;
+    Ok(is_ours.then_some((file, stat)))
 }
 
 /// Removes a file that nobody holds: the process that made it has ended.
@@ -242,28 +247,31 @@ pub(super) fn is_named(dir: &OwnedFd, name: &OsStr, stat: &Stat) -> Result<bool,
     }
 }
 
-/// Whether a name has the content that was seen; where none was read, whether it is the file that was seen.
+/// Whether a name is the file that was seen and, where its content was read, whether it still has that.
 fn is_seen(dir: &OwnedFd, name: &OsStr, seen: &File, content: Option<&[u8]>) -> io::Result<bool> {
-    let Some(content) = content else {
-        return Ok(is_named(dir, name, &fstat(seen)?)?);
-    };
-    let Ok(Some((file, stat))) = open_entry(dir, Path::new(name)) else {
+    let stat = fstat(seen)?;
+    if !is_named(dir, name, &stat)? {
         return Ok(false);
+    }
+    let Some(content) = content else {
+        return Ok(true);
     };
-    Ok(crate::workdir::size_of(&stat) == content.len() as u64 && has_content(file, content)?)
+    Ok(size_of(&stat) == content.len() as u64 && begins_with(seen, content)?)
 }
 
-fn has_content(file: File, content: &[u8]) -> io::Result<bool> {
-    let mut rest = content;
+fn begins_with(file: &File, content: &[u8]) -> io::Result<bool> {
     let mut chunk = [0; 16 * 1024];
-    let mut file = file;
-    loop {
-        match file.read(&mut chunk)? {
-            0 => return Ok(rest.is_empty()),
-            count => match rest.strip_prefix(&chunk[..count]) {
-                Some(left) => rest = left,
-                None => return Ok(false),
-            },
+    let mut at = 0;
+    while at < content.len() {
+        let wanted = chunk.len().min(content.len() - at);
+        let count = match file.read_at(&mut chunk[..wanted], at as u64) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if count == 0 || chunk[..count] != content[at..at + count] {
+            return Ok(false);
         }
+        at += count;
     }
+    Ok(true)
 }

@@ -6,10 +6,11 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::fault::ToolFault;
+use crate::protected::Identity;
 use crate::task::Cancel;
 
-/// The directory that holds the file, by device and number, and the path from there.
-type Key = (u64, u64, PathBuf);
+/// The directory that holds the file, and the path from there.
+type Key = (Identity, PathBuf);
 
 /// How long it may take until a waiting call notices that nobody waits for it any more.
 const LOOK: Duration = Duration::from_millis(50);

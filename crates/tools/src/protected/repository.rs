@@ -24,22 +24,23 @@ pub(crate) enum Around {
     Elsewhere,
 }
 
-type Identity = (u64, u64);
+/// A file or directory by its device and number.
+pub(crate) type Identity = (u64, u64);
 
 /// Climbs from a directory to the root by descriptors, and says whether the directory, with one more entry, or one that
 /// it lies in is a repository: it has what git asks of one, or the `.git` of a directory on the way leads to it.
 pub(crate) fn around(
-    root: BorrowedFd<'_>,
+    top: Identity,
     dir: BorrowedFd<'_>,
+    dir_identity: Identity,
     coming: &OsStr,
 ) -> Result<Around, Errno> {
-    let top = identity(&fstat(root)?);
     let mut passed: Vec<Identity> = Vec::new();
     let mut at: Option<OwnedFd> = None;
+    let mut own = dir_identity;
     let mut coming = Some(coming);
     for _ in 0..LEVELS_MAX {
         let here = at.as_ref().map_or(dir, AsFd::as_fd);
-        let own = identity(&fstat(here)?);
         // Above the root of all there is nothing but itself.
         if passed.last() == Some(&own) {
             return Ok(Around::Elsewhere);
@@ -53,12 +54,14 @@ pub(crate) fn around(
             return Ok(Around::Nothing);
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        at = Some(openat(here, "..", flags, Mode::empty())?);
+        let above = openat(here, "..", flags, Mode::empty())?;
+        own = identity(&fstat(&above)?);
+        at = Some(above);
     }
     Ok(Around::Elsewhere)
 }
 
-fn identity(stat: &Stat) -> Identity {
+pub(crate) fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 
@@ -108,7 +111,9 @@ mod tests {
                 .expect("it is there")
         };
         let (root, dir) = (open(top), open(&top.join(dir)));
-        around(root.as_fd(), dir.as_fd(), OsStr::new(coming)).expect("it can be climbed")
+        let identity = |dir: &OwnedFd| identity(&fstat(dir).expect("it is there"));
+        let (top, own) = (identity(&root), identity(&dir));
+        around(top, dir.as_fd(), own, OsStr::new(coming)).expect("it can be climbed")
     }
 
     #[test]
