@@ -1,7 +1,9 @@
 //! What a run is given when it starts, resolved once by the host and then frozen in the log.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use crate::accepts::Accepts;
 use crate::agent::AgentConfig;
 use crate::hash::Hash;
 use crate::id::RunId;
@@ -161,6 +163,15 @@ pub struct Target {
     /// has none. The secrets themselves never enter a log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets_in: Vec<String>,
+    /// What model and service accept. Logs of older formats do not say; then it is what is known of them today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepts: Option<Box<Accepts>>,
+    /// The header that the key is shown in, where it is not the dialect's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_header: Option<String>,
+    /// What stands in the body of every request as it is.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub custom: Map<String, Value>,
 }
 
 impl Target {
@@ -188,6 +199,9 @@ impl Target {
             sampling: Sampling::default(),
             window: None,
             secrets_in: vec![],
+            accepts: None,
+            key_header: None,
+            custom: Map::new(),
         }
     }
 
@@ -235,6 +249,14 @@ pub struct Sampling {
     /// Whether the provider is asked to keep the beginning of the request for the next one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub caching: bool,
+    /// Whether several calls may stand in one reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    /// What requests that begin alike have in common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<String>,
 }
 
 /// How much a model thinks before it speaks.
@@ -246,6 +268,9 @@ pub enum Reasoning {
     Low,
     Medium,
     High,
+    #[serde(rename = "xhigh")]
+    XHigh,
+    Max,
     /// So many tokens of thought at most.
     Tokens(u32),
 }

@@ -12,6 +12,7 @@
 //!    next effect;
 //! 4. [`apply`] is the only way in which a run changes; `replay` and `step` both use it.
 
+mod accepts;
 mod agent;
 mod audit;
 mod batch;
@@ -49,6 +50,9 @@ mod tool;
 pub mod work;
 pub mod workspace;
 
+pub use accepts::{
+    Accepts, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm, ThoughtReturn,
+};
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{

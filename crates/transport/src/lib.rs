@@ -18,6 +18,7 @@ mod exchange;
 mod failure;
 mod http;
 mod live;
+pub mod models;
 mod money;
 mod probe;
 mod providers;

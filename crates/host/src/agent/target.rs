@@ -183,6 +183,7 @@ fn sampling(own: &ModelConfig, options: &Options) -> Sampling {
             Choice::Required => ToolChoice::Required,
         }),
         caching: options.caching == Caching::Full,
+        ..Sampling::default()
     }
 }
 

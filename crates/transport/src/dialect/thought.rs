@@ -1,21 +1,12 @@
 //! How much a model is asked to think, in tokens or in words.
 
-use bonded_kernel::Reasoning;
-
-const MINIMAL: u32 = 1024;
-const LOW: u32 = 2048;
-const MEDIUM: u32 = 8192;
-const HIGH: u32 = 16_384;
+use bonded_kernel::{Effort, Reasoning};
 
 /// The tokens of thought that a level stands for; 0 is none.
 pub(super) fn tokens_of(reasoning: Reasoning) -> u32 {
     match reasoning {
-        Reasoning::Off => 0,
-        Reasoning::Minimal => MINIMAL,
-        Reasoning::Low => LOW,
-        Reasoning::Medium => MEDIUM,
-        Reasoning::High => HIGH,
         Reasoning::Tokens(tokens) => tokens,
+        level => Effort::from(level).tokens(),
     }
 }
 
@@ -26,20 +17,7 @@ pub(super) fn budget_of(reasoning: Reasoning, output_tokens_max: u32) -> u32 {
 
 /// The word for a level, and for a number of tokens the word whose level is nearest.
 pub(super) fn effort_of(reasoning: Reasoning) -> &'static str {
-    let words = [
-        (0, "none"),
-        (MINIMAL, "minimal"),
-        (LOW, "low"),
-        (MEDIUM, "medium"),
-        (HIGH, "high"),
-    ];
-    let tokens = tokens_of(reasoning);
-    // Nobody who asks for a few tokens of thought asks for none.
-    let skipped = usize::from(tokens > 0);
-    let nearest = words[skipped..]
-        .iter()
-        .min_by_key(|(level, _)| level.abs_diff(tokens));
-    nearest.map_or("high", |(_, word)| word)
+    Effort::from(reasoning).as_str()
 }
 
 /// Whether this is a model of OpenAI that always thinks. Such models refuse to be told a temperature.
@@ -75,7 +53,7 @@ mod tests {
             (Tokens(8000), "medium"),
             (Medium, "medium"),
             (High, "high"),
-            (Tokens(u32::MAX), "high"),
+            (Tokens(u32::MAX), "max"),
         ];
         for (reasoning, word) in cases {
             assert_eq!(effort_of(reasoning), word, "{reasoning:?}");
@@ -86,7 +64,7 @@ mod tests {
     fn thought_leaves_room_for_words() {
         for output_tokens_max in [0, 1, 3, 4, 100, 4096, 65_536, u32::MAX] {
             let budget = budget_of(High, output_tokens_max);
-            assert!(budget < output_tokens_max.max(1) && budget <= HIGH);
+            assert!(budget < output_tokens_max.max(1) && budget <= Effort::High.tokens());
         }
         assert_eq!(budget_of(High, 4096), 3072);
     }

@@ -1,0 +1,260 @@
+//! What a model, and the service that runs it, accept of what can be said to them.
+//!
+//! Resolved when a run starts, from a table of families and from the configuration, and kept in the log: a run that is
+//! taken up by a later build speaks as it did. What a service refuses meanwhile is learned.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Reasoning;
+
+/// What most services take at most.
+const TEMPERATURE_MAX: f64 = 2.0;
+const USUAL_EFFORTS: [Effort; 3] = [Effort::Low, Effort::Medium, Effort::High];
+
+/// What is accepted. The default is what most servers that speak chat completions take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Accepts {
+    /// The highest temperature; none where it must not be said.
+    #[serde(skip_serializing_if = "is_highest")]
+    pub temperature_max: Option<f64>,
+    #[serde(skip_serializing_if = "is_true")]
+    pub top_p: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub top_k: bool,
+    /// Whether a temperature and a `top_p` may stand in one request. Where not, the temperature stands.
+    #[serde(skip_serializing_if = "is_true")]
+    pub temperature_with_top_p: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub penalty: PenaltyField,
+    #[serde(skip_serializing_if = "is_default")]
+    pub output_limit: OutputLimitField,
+    #[serde(skip_serializing_if = "is_default")]
+    pub thinking: ThinkingForm,
+    /// The efforts that can be asked for, from the least to the most; empty where none can be named.
+    #[serde(skip_serializing_if = "are_usual")]
+    pub efforts: Vec<Effort>,
+    /// Whether a call can be demanded.
+    #[serde(skip_serializing_if = "is_true")]
+    pub tool_choice_required: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub system_role: SystemRole,
+    /// Whether messages of one side must be one message.
+    #[serde(skip_serializing_if = "is_false")]
+    pub alternates: bool,
+    /// Whether a person may speak right after the answers of tools.
+    #[serde(skip_serializing_if = "is_true")]
+    pub user_after_tool: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub thought_return: ThoughtReturn,
+    /// Whether a conversation with calls in it must name tools, even where none is offered any more.
+    #[serde(skip_serializing_if = "is_false")]
+    pub calls_need_tools: bool,
+    /// Whether the tokens of thoughts lie beside those of the reply instead of among them.
+    #[serde(skip_serializing_if = "is_false")]
+    pub thoughts_counted_apart: bool,
+    /// Whether a stream can be asked to tell its usage.
+    #[serde(skip_serializing_if = "is_true")]
+    pub stream_usage: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub parallel_tool_calls: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub prompt_cache_key: bool,
+    #[serde(skip_serializing_if = "is_true")]
+    pub service_tier: bool,
+    /// Fields of `custom` that were refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_custom: Vec<String>,
+}
+
+impl Default for Accepts {
+    fn default() -> Self {
+        Self {
+            temperature_max: Some(TEMPERATURE_MAX),
+            top_p: true,
+            top_k: true,
+            temperature_with_top_p: true,
+            penalty: PenaltyField::default(),
+            output_limit: OutputLimitField::default(),
+            thinking: ThinkingForm::default(),
+            efforts: USUAL_EFFORTS.to_vec(),
+            tool_choice_required: true,
+            system_role: SystemRole::default(),
+            alternates: false,
+            user_after_tool: true,
+            thought_return: ThoughtReturn::default(),
+            calls_need_tools: false,
+            thoughts_counted_apart: false,
+            stream_usage: true,
+            parallel_tool_calls: true,
+            prompt_cache_key: true,
+            service_tier: true,
+            refused_custom: vec![],
+        }
+    }
+}
+
+impl Accepts {
+    /// The effort that is nearest to what was asked for: the same, else the next less, else the least.
+    pub fn effort(&self, wanted: Effort) -> Option<Effort> {
+        let less = self.efforts.iter().rev().find(|it| **it <= wanted);
+        // Nobody who asks for thoughts asks for none.
+        let less = less.filter(|it| **it != Effort::None || wanted == Effort::None);
+        let least = self.efforts.iter().find(|it| **it > Effort::None);
+        less.or(least).copied()
+    }
+}
+
+/// How much a model is asked to think, in the words that services have for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    XHigh,
+    Max,
+}
+
+impl Effort {
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::XHigh,
+        Self::Max,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// The tokens of thought that an effort stands for where a number is wanted.
+    pub fn tokens(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Minimal => 1024,
+            Self::Low => 2048,
+            Self::Medium => 8192,
+            Self::High => 16_384,
+            Self::XHigh => 32_768,
+            Self::Max => 65_536,
+        }
+    }
+}
+
+impl From<Reasoning> for Effort {
+    /// For a number of tokens, the effort that stands for the nearest number.
+    fn from(reasoning: Reasoning) -> Self {
+        match reasoning {
+            Reasoning::Off => Self::None,
+            Reasoning::Minimal => Self::Minimal,
+            Reasoning::Low => Self::Low,
+            Reasoning::Medium => Self::Medium,
+            Reasoning::High => Self::High,
+            Reasoning::XHigh => Self::XHigh,
+            Reasoning::Max => Self::Max,
+            Reasoning::Tokens(0) => Self::None,
+            // Nobody who asks for a few tokens of thought asks for none.
+            Reasoning::Tokens(tokens) => Self::ALL[1..]
+                .iter()
+                .copied()
+                .min_by_key(|effort| effort.tokens().abs_diff(tokens))
+                .unwrap_or(Self::High),
+        }
+    }
+}
+
+/// How thoughts are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkingForm {
+    /// By an effort: `reasoning_effort`, or `reasoning.effort` of the responses.
+    #[default]
+    Effort,
+    /// By an effort beside `thinking: adaptive`.
+    Adaptive,
+    /// By a number of tokens.
+    Budget,
+    /// By a level: `thinkingLevel`.
+    Level,
+    /// As a router takes it: `reasoning`, with an effort or a number.
+    Routed,
+    /// `thinking` is switched on or off.
+    Switch,
+    /// Not at all.
+    None,
+}
+
+/// The field that bounds a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputLimitField {
+    #[default]
+    MaxTokens,
+    MaxCompletionTokens,
+}
+
+/// The field that a penalty for repetitions stands in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PenaltyField {
+    #[default]
+    RepetitionPenalty,
+    RepeatPenalty,
+    None,
+}
+
+/// Who says the system text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemRole {
+    #[default]
+    System,
+    Developer,
+}
+
+/// How a thought that came in a message of its own field goes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThoughtReturn {
+    /// It is left out.
+    #[default]
+    None,
+    /// As `reasoning_content`.
+    Content,
+    /// As `reasoning_details`.
+    Details,
+}
+
+fn is_highest(value: &Option<f64>) -> bool {
+    *value == Some(TEMPERATURE_MAX)
+}
+
+fn are_usual(efforts: &[Effort]) -> bool {
+    efforts == USUAL_EFFORTS
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
