@@ -356,7 +356,9 @@ impl From<AgentError> for CliError {
             AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,
             AgentError::Sandbox(_) => Code::Sandbox,
-            AgentError::UnknownTokenizer { .. } | AgentError::NoKey { .. } => Code::Config,
+            AgentError::UnknownTokenizer { .. }
+            | AgentError::NoKey { .. }
+            | AgentError::Accepts { .. } => Code::Config,
             AgentError::File(_)
             | AgentError::Unreadable { .. }
             | AgentError::Cycle { .. }

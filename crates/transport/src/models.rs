@@ -1,8 +1,17 @@
-//! What is known of models and of the services that run them: a table, by the model's name and the service's.
+//! What is known of models and of the services that run them: two tables, one by the model's name and one by where the
+//! service is. A configuration counts more than they do, and what a service refuses is learned; see
+//! [`Lesson`](bonded_kernel::Lesson).
+
+mod family;
+mod glob;
+mod service;
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Accepts, Target};
+use bonded_kernel::{Accepts, Dialect, OutputLimitField, Target, ThinkingForm};
+
+pub use family::{AS_OF, FAMILIES, Family};
+pub use service::{SERVICES, Service};
 
 /// What the model of a target and its service accept: as the run has it, else as it is known here.
 pub fn accepted_by(target: &Target) -> Cow<'_, Accepts> {
@@ -13,6 +22,46 @@ pub fn accepted_by(target: &Target) -> Cow<'_, Accepts> {
 }
 
 /// What is known here of a target's model and service.
-pub fn known(_target: &Target) -> Accepts {
-    Accepts::default()
+pub fn known(target: &Target) -> Accepts {
+    known_as(target, &target.model)
 }
+
+/// What is known here of a target whose model goes by another name there.
+pub fn known_as(target: &Target, model: &str) -> Accepts {
+    let mut accepts = Accepts::default();
+    if let Some(family) = family(model) {
+        family.describe(&mut accepts);
+    }
+    if let Some(service) = Service::of(target) {
+        service.describe(&mut accepts);
+    }
+    if target.dialect != Dialect::Chat {
+        accepts.output_limit = OutputLimitField::default();
+    }
+    accepts.thinking = spoken(accepts.thinking, target.dialect);
+    accepts
+}
+
+/// The family of a model by its name.
+pub fn family(model: &str) -> Option<&'static Family> {
+    Family::of(model)
+}
+
+/// A form that a dialect has no words for is not spoken there, but for what its gateways put in its place.
+fn spoken(form: ThinkingForm, dialect: Dialect) -> ThinkingForm {
+    use ThinkingForm::{Adaptive, Budget, Effort, Level, None, Routed, Switch};
+    match (dialect, form) {
+        (_, None) => None,
+        (Dialect::Messages, Adaptive | Budget) => form,
+        (Dialect::Messages, _) => Budget,
+        (Dialect::Gemini, Level | Budget) => form,
+        (Dialect::Gemini, _) => Level,
+        (Dialect::Responses, _) => Effort,
+        (Dialect::Chat, Routed | Switch | Effort) => form,
+        // Gateways take an effort for models whose makers take something else.
+        (Dialect::Chat, Adaptive | Budget | Level) => Effort,
+    }
+}
+
+#[cfg(test)]
+mod tests;

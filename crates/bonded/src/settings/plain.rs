@@ -95,9 +95,6 @@ fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
     if unsaid("toolResponseMaxBytes") {
         options.tool_response_bytes_max = 32_768;
     }
-    if unsaid("temperature") {
-        options.temperature = None;
-    }
 }
 
 fn plain_config(

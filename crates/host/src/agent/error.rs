@@ -32,6 +32,14 @@ pub enum AgentError {
         "provider {provider:?} needs a key; set the variable {variable}, or write apiKey into the configuration"
     )]
     NoKey { provider: String, variable: String },
+    #[error(
+        "what providers.{provider} says of {model:?} contradicts itself: {why}; mend its `accepts`"
+    )]
+    Accepts {
+        provider: String,
+        model: String,
+        why: String,
+    },
     #[error(transparent)]
     Untrusted(Box<Untrusted>),
     #[error(
