@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::args::WorkArgs;
 use crate::commands::work::Ground;
 use crate::error::{CliError, Code};
-use crate::render::work as render;
+use crate::render::{text, work as render};
 use crate::{agents, output, settings, signals};
 use plan::{LOOK_AFTER, check};
 use staff::CommandLineStaff;
@@ -113,8 +113,8 @@ impl Site<'_> {
         output::stderr(&format!(
             "plan {}: {} in {} on {} ({})",
             order.id,
-            render::counted(order.plan.items().len(), "item"),
-            render::counted(order.plan.levels().len(), "level"),
+            text::counted(order.plan.items().len(), "item"),
+            text::counted(order.plan.levels().len(), "level"),
             order.root.display(),
             order.isolation,
         ));

@@ -128,8 +128,11 @@ fn check_layers() -> Vec<Finding> {
             "set HOME".into(),
         ),
         Some((Ok(trusted), record)) => Finding::Good(format!(
-            "{} files are trusted, as {} says",
-            trusted.len(),
+            "{} trusted, as {} says",
+            match trusted.len() {
+                1 => "1 file is".to_owned(),
+                count => format!("{count} files are"),
+            },
             record.file().display()
         )),
         Some((Err(error), _)) => Finding::Bad(error.into()),
