@@ -5,5 +5,6 @@ mod house;
 mod imports;
 mod people;
 mod roles;
+mod reviews;
 mod rule_fields;
 mod rules;
