@@ -117,6 +117,10 @@ pub enum ProviderError {
     SecretInUrl,
     #[error("the script {path:?} cannot be found from here")]
     NoScript { path: String },
+    #[error(
+        "the key of {provider} is for another place than {endpoint:?}; whoever holds it lists where it may go"
+    )]
+    Misdirected { provider: String, endpoint: String },
 }
 
 /// Finds the endpoint of a model. `env` looks a variable up.
