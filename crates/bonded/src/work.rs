@@ -49,7 +49,8 @@ impl Site<'_> {
         record.missing = checked.missing.iter().map(ToString::to_string).collect();
         let store = settings::open_store(self.store)?;
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
-        let staff = CommandLineStaff::new(args, &record.root, store.clone(), asked)?;
+        let staff = CommandLineStaff::new(args, &record, store.clone(), asked)?;
+        record.held = staff.held();
         let _lock = lock(&record.root, &self.locks_dir(), args.wait_ms).await?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();

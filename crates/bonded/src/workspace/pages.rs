@@ -10,7 +10,7 @@ macro_rules! page {
 }
 
 /// Codes with their pages, which `bonded explain CODE` prints.
-pub(crate) const PAGES: [(&str, &str); 64] = [
+pub(crate) const PAGES: [(&str, &str); 65] = [
     page!("BAD_REQUEST"),
     page!("INVALID_PATCH"),
     page!("AUTH_REQUIRED"),
@@ -65,6 +65,7 @@ pub(crate) const PAGES: [(&str, &str); 64] = [
     page!("RULE_DISABLED"),
     page!("ACTION_UNAVAILABLE"),
     page!("RUN_NOT_STARTED"),
+    page!("UNTRUSTED"),
     page!("WORK_NOT_STARTED"),
     page!("WORK_FAILED"),
     page!("BLOCKED"),
