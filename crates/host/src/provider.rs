@@ -152,7 +152,9 @@ pub fn resolve_target(
             provider: provider.name.into(),
         });
     }
+    // Empty means unset.
     let named = provider.endpoint_env.and_then(&env);
+    let named = named.filter(|url| !url.trim().is_empty());
     let endpoint = checked_url(named.as_deref().unwrap_or(provider.endpoint))?;
     let key_env = asked
         .key_env

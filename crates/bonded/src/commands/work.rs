@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use bonded_host::work::tree::enter_namespace;
 use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
 use bonded_host::{Clock as _, SystemClock};
-use clap::Parser as _;
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
@@ -70,8 +69,8 @@ pub(crate) async fn work(
             .collect(),
         plan: read_plan(args.plan.as_deref().unwrap_or(Path::new("-")))?,
         started_at: SystemClock::new().now(),
-        held: vec![],
         missing: vec![],
+        held: vec![],
         root,
     };
     site.work(args, record).await
@@ -148,7 +147,7 @@ fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliErr
     std::env::set_current_dir(&record.dir)
         .map_err(|error| gone(format!("{}: {error}", record.dir.display())))?;
     let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
+    match Cli::read(words).map(|cli| cli.command) {
         Ok(Command::Work(mut args)) => {
             args.agent.trust = said.agent.trust;
             args.agent.no_trust |= said.agent.no_trust;
