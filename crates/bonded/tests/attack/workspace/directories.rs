@@ -1,5 +1,7 @@
 //! Rules that work in a directory which the operator allows and somebody else writes.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::house::{House, text};
@@ -69,11 +71,16 @@ fn untrusted(house: &House, file: &str) {
     }
 }
 
+/// A command that leaves a mark where the sandbox lets it, and where it does not.
+fn marks(outside: &Path) -> String {
+    format!("echo x > started; echo x > '{}'", outside.display())
+}
+
 #[test]
 fn a_server_of_an_allowed_directory_is_not_started() {
     let own = Listener::new();
     let house = with_project(&own, |person| {
-        let text = format!("echo started > '{}'", person.path("started").display());
+        let text = marks(&person.path("started"));
         let server = json!({ "command": "sh", "args": ["-c", text], "sandbox": "full" });
         Project {
             config: json!({ "mcpServers": { "helper": server } }),
@@ -83,6 +90,7 @@ fn a_server_of_an_allowed_directory_is_not_started() {
     });
     untrusted(&house, ".ai-agent.json");
     absent(house.person.path("started"));
+    absent(house.person.path("projects/started"));
 }
 
 #[test]
@@ -133,7 +141,7 @@ fn an_allowed_directory_does_not_widen_the_sandbox() {
 fn an_agent_of_an_allowed_directory_does_not_use_the_operators_servers() {
     let own = Listener::new();
     let house = with_project(&own, |person| {
-        let text = format!("echo started > '{}'", person.path("started").display());
+        let text = marks(&person.path("started"));
         let server = json!({ "command": "sh", "args": ["-c", text], "sandbox": "full" });
         let config = json!({ "mcpServers": { "mail": server } });
         let file = person.home().join(".ai-agent/ai-agent.json");
@@ -146,6 +154,7 @@ fn an_agent_of_an_allowed_directory_does_not_use_the_operators_servers() {
     });
     untrusted(&house, "tidy.ai");
     absent(house.person.path("started"));
+    absent(house.person.path("projects/started"));
 }
 
 #[test]
