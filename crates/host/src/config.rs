@@ -47,6 +47,7 @@ pub use capabilities::Capabilities;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
+pub(crate) use keeper::Whose;
 pub use key_path::KeyPath;
 pub(crate) use layer::real;
 pub use mcp::{HealthProbe, McpEndpoint, McpServer, McpTransport};

@@ -154,6 +154,10 @@ pub enum ProviderError {
     NoAzureEndpoint,
     #[error("the script {path:?} cannot be found from here")]
     NoScript { path: String },
+    #[error(
+        "the key of {provider} is for another place than {endpoint:?}; whoever holds it lists where it may go"
+    )]
+    Misdirected { provider: String, endpoint: String },
 }
 
 /// Finds the endpoint of a model. `env` looks a variable up.
@@ -188,7 +192,9 @@ pub fn resolve_target(
             provider: provider.name.into(),
         });
     }
+    // Empty means unset.
     let named = provider.endpoint_env.and_then(&env);
+    let named = named.filter(|url| !url.trim().is_empty());
     let endpoint = checked_url(named.as_deref().unwrap_or(provider.endpoint))?;
     let key_env = asked
         .key_env

@@ -109,3 +109,14 @@ pub enum AgentError {
     #[error("{} is called {name:?}, which is reserved; give it another toolName", file.display())]
     ReservedName { file: PathBuf, name: String },
 }
+
+impl AgentError {
+    /// Whether nobody trusts what was found, and that is why.
+    pub(crate) fn is_untrusted(&self) -> bool {
+        match self {
+            Self::Untrusted(_) | Self::NotWithout { .. } => true,
+            Self::Config(problems) => problems.are_untrusted(),
+            _ => false,
+        }
+    }
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{in_hostile, marking, own, untrusted};
 use crate::person::{Person, call, done, finish, sh, start};
-use crate::witness::{Canary, absent, holds_no};
+use crate::witness::{Canary, Listener, absent, holds_no};
 
 #[test]
 fn a_found_configuration_frees_no_command() {
@@ -196,7 +196,7 @@ fn a_default_for_everything_is_the_weakest() {
     )]);
     let agent = format!("---\nmodels: {script}\n---\nhelp");
     person.write(person.work().join("a.ai"), agent);
-    let other = crate::witness::Listener::new();
+    let other = Listener::new();
     let words = [
         "run",
         "--agent",
@@ -219,6 +219,82 @@ fn a_default_for_everything_is_the_weakest() {
     command.env("BONDED_MODEL", &script);
     let plain = finish(start(&mut command));
     assert!(!plain.stderr.contains("no-model"), "{plain:?}");
+}
+
+#[test]
+fn a_server_of_a_variable_gets_no_model_and_no_key_that_somebody_names_another_provider_for() {
+    const KEY: &str = "sk-attack-1234567890abcdef";
+    const OTHER: &str = "sk-other-abcdef1234567890";
+    let person = Person::new();
+    let script = person.script(&[done()]);
+    let agent = format!("---\nmodels: {script}\n---\nhelp");
+    person.write(person.work().join("a.ai"), agent);
+    let (own, usual) = (Listener::new(), Listener::new());
+    let run = |words: &[&str]| {
+        let mut command =
+            person.command(&[&["run", "--max-retries", "1"], words, &["goal"]].concat());
+        command
+            .env("BONDED_BASE_URL", usual.url())
+            .env("BONDED_KEY_ENV", "OTHER_KEY")
+            .env("OTHER_KEY", OTHER)
+            .env("OPENAI_BASE_URL", own.url())
+            .env("OPENAI_API_KEY", KEY);
+        finish(start(&mut command))
+    };
+    let ended = run(&["--model", &script]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = run(&["--agent", "a.ai"]);
+    assert!(!ended.stderr.contains("error[usage]"), "{ended:?}");
+    run(&["--model", "openai/gpt-5-mini"]);
+    run(&["--override", "models=openai/gpt-5-mini"]);
+    assert_eq!(usual.heard(), "");
+    assert!(own.heard().contains(KEY));
+    holds_no(OTHER, &[&own.heard()]);
+    // Another server that a flag names does not get the key of the usual one.
+    run(&["--model", "llama3", "--base-url", &own.url()]);
+    holds_no(OTHER, &[&own.heard()]);
+    // The variable is there for models that nobody names a provider for.
+    run(&["--model", "llama3"]);
+    let heard = usual.heard();
+    assert!(heard.contains("llama3") && heard.contains(OTHER), "{heard}");
+    holds_no(KEY, &[&heard]);
+}
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let person = Person::new();
+    let script = person.script(&[done()]);
+    let own = Listener::new();
+    let empty = [
+        "BONDED_MODEL",
+        "BONDED_BASE_URL",
+        "BONDED_KEY_ENV",
+        "BONDED_STORE",
+        "BONDED_DATA",
+        "BONDED_TOKENS",
+        "ANTHROPIC_BASE_URL",
+    ];
+    for words in [
+        &["run", "--model", &script, "the goal"][..],
+        &["runs"],
+        &["init", "data"],
+        &["note", "list", "--data", "data"],
+    ] {
+        let mut command = person.command(words);
+        command.envs(empty.map(|name| (name, "")));
+        let ended = finish(start(&mut command));
+        assert_eq!(ended.code, Some(0), "{words:?}: {ended:?}");
+    }
+    // A model of a known provider is still looked for where that is.
+    let words = ["run", "--model", "openai/m", "--max-retries", "1", "goal"];
+    let mut command = person.command(&words);
+    command
+        .envs(empty.map(|name| (name, "")))
+        .env("OPENAI_API_KEY", "sk-attack-1234567890abcdef")
+        .env("OPENAI_BASE_URL", own.url());
+    finish(start(&mut command));
+    assert!(own.heard().contains("POST /"));
+    assert!(person.home().join(".local/share/bonded/store.db").is_file());
 }
 
 #[test]
