@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_host::agent::{UnknownWindow, Workplace, targets};
+use bonded_host::agent::{UnknownWindow, Workplace, targets, unsent};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
 use bonded_host::{Goal, Host, policy};
@@ -50,6 +50,7 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     let system = system_text(args.system)?;
+    let warnings = config.targets.iter().flat_map(unsent).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -59,7 +60,7 @@ pub(super) fn prepare_plain(
         agent: None,
         workplace,
         options,
-        warnings: vec![],
+        warnings,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bonded_host::agent::unconfigured;
 use bonded_host::config::Config;
 use bonded_host::config::options::{Given, Options};
 use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
@@ -70,7 +71,7 @@ pub(super) fn custom_targets(
         .filter(|name| !name.is_empty());
     let targets: Result<Vec<Target>, CliError> = names
         .map(|name| {
-            let mut target = target(&TargetRequest {
+            let target = target(&TargetRequest {
                 model: name.to_owned(),
                 base_url: Some(server.base_url.clone()),
                 key_env: server.key_env.clone(),
@@ -78,8 +79,7 @@ pub(super) fn custom_targets(
                 timeout_ms: options.llm_timeout_ms,
                 price: None,
             })?;
-            target.sampling.temperature = options.temperature;
-            Ok(target)
+            Ok(unconfigured(target, options))
         })
         .collect();
     let targets = targets?;

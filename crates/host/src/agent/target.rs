@@ -1,6 +1,8 @@
 //! From a model's name to a target: what the configuration says of its provider, else what everybody knows.
 
-use bonded_kernel::{Dialect, Price, Reasoning, Sampling, Target, ToolChoice, Window};
+use bonded_kernel::{
+    Dialect, PenaltyField, Price, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
+};
 use bonded_transport::models::{self, Service};
 use bonded_transport::tokens;
 use serde_json::Value;
@@ -78,6 +80,70 @@ fn target(
     })?));
     target.custom = provider.map(|provider| provider.custom).unwrap_or_default();
     Ok(target)
+}
+
+/// A target that no configuration knows, as the options want it asked.
+#[must_use]
+pub fn unconfigured(mut target: Target, options: &Options) -> Target {
+    target.dialect = provider::dialect_at(target.dialect, &target.endpoint, options.openai_mode);
+    target.sampling = sampling(&ModelConfig::default(), options);
+    target.accepts = Some(Box::new(models::known(&target)));
+    target
+}
+
+/// What was asked for and is not sent, because the model does not take it.
+pub fn unsent(target: &Target) -> Vec<String> {
+    let Some(accepts) = target.accepts.as_deref() else {
+        return vec![];
+    };
+    let Target {
+        sampling,
+        provider,
+        model,
+        ..
+    } = target;
+    let excluded = sampling.temperature.is_some() && !accepts.temperature_with_top_p;
+    let left_out = [
+        (
+            "temperature",
+            sampling.temperature.is_some() && accepts.temperature_max.is_none(),
+        ),
+        (
+            "topP",
+            sampling.top_p.is_some() && (!accepts.top_p || excluded),
+        ),
+        ("topK", sampling.top_k.is_some() && !accepts.top_k),
+        (
+            "repeatPenalty",
+            sampling.repeat_penalty.is_some() && accepts.penalty == PenaltyField::None,
+        ),
+        (
+            "reasoning",
+            thinks(sampling) && accepts.thinking == ThinkingForm::None,
+        ),
+        (
+            "parallelToolCalls",
+            sampling.parallel_tool_calls.is_some() && !accepts.parallel_tool_calls,
+        ),
+        (
+            "promptCacheKey",
+            sampling.prompt_cache_key.is_some() && !accepts.prompt_cache_key,
+        ),
+        (
+            "serviceTier",
+            sampling.service_tier.is_some() && !accepts.service_tier,
+        ),
+    ];
+    let names = left_out.iter().filter(|(_, is)| *is).map(|(name, _)| name);
+    names
+        .map(|name| format!("{provider}/{model} takes no {name}: it is not sent"))
+        .collect()
+}
+
+fn thinks(sampling: &Sampling) -> bool {
+    sampling
+        .reasoning
+        .is_some_and(|it| !matches!(it, Reasoning::Off | Reasoning::Tokens(0)))
 }
 
 /// What the maker of a model asks for it, where the maker itself is asked.
