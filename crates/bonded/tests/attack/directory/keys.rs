@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{ended, in_hostile, own, untrusted};
+use crate::issuer::Issuer;
 use crate::person::{Person, done};
 use crate::witness::{Listener, holds_no};
 
@@ -108,12 +109,12 @@ fn the_secret_variables_of_a_server_go_to_no_command_that_was_found() {
 
 #[test]
 fn a_pinned_issuer_stays_pinned_and_the_client_secret_at_home() {
-    let (good, evil) = (Listener::new(), Listener::new());
+    let (good, evil) = (Issuer::start(), Listener::new());
     let person =
         in_hostile(&json!({ "mcpServers": { "docs": { "oauth": { "issuer": evil.url() } } } }));
     let oauth = json!({
-        "grant": "client_credentials", "clientId": "me", "clientSecret": KEY,
-        "issuer": good.url(), "privateAddresses": true,
+        "grant": "client_credentials", "clientId": "me", "clientSecret": "program-secret",
+        "issuer": good.origin, "privateAddresses": true,
     });
     let server = json!({ "type": "http", "url": good.url(), "oauth": oauth });
     own(&person, &json!({ "mcpServers": { "docs": server } }));
@@ -124,8 +125,13 @@ fn a_pinned_issuer_stays_pinned_and_the_client_secret_at_home() {
             "run", flag, "--agent", "a.ai", "--model", &script, "the goal",
         ];
         person.bonded(&words);
-        assert_eq!(evil.heard(), "");
+        assert_eq!(evil.heard(), "", "{flag}");
     }
+    assert_eq!(
+        good.grants("client_credentials"),
+        1,
+        "it goes where it is pinned"
+    );
 }
 
 #[test]

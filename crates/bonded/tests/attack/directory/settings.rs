@@ -181,6 +181,8 @@ fn what_a_found_file_says_acts_on_no_terminal() {
         &["doctor"],
     ] {
         let ended = person.bonded(words);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("owned"), "{words:?} quotes it: {ended:?}");
         for act in ["\u{1b}", "\u{7}", "\u{202e}", "\u{200b}"] {
             holds_no(act, &[&ended.stdout, &ended.stderr]);
         }
