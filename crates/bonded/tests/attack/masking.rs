@@ -291,6 +291,7 @@ fn a_value_is_hidden_as_a_whole_token_and_left_inside_of_a_longer_word() {
     )];
     let ran = run(&person, &[], "go", &lines);
     assert!(!ran.stdout.contains(secret), "{ran:?}");
+    assert_eq!(ran.stdout.matches("[secret STRONG_19_TOKEN]").count(), 2);
     let person = Person::new();
     let script = person.script(&[call(
         "done",
@@ -316,6 +317,7 @@ fn a_key_that_a_command_encodes_is_not_kept_either() {
     let ran = run(&person, &[], "go", &lines);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let log = bonded(&person, &["show", "run", "--json"]).stdout;
+    assert!(log.contains("[secret STRONG_0_TOKEN]"), "{log}");
     holds_no("OWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTU", &[&log]);
     // The same after five letters that stand before it.
     holds_no("ZjODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1", &[&log]);

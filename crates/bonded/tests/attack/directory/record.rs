@@ -342,7 +342,8 @@ fn no_agent_writes_the_record() {
     let script = person.script(&lines);
     let home = person.home().display().to_string();
     for dir in [".", &home] {
-        person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
+        let ended = person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
         canary.lives();
     }
 }
