@@ -43,15 +43,21 @@ fn what_only_tightens_counts_without_a_question() {
     let person = in_hostile(
         &json!({ "defaults": { "sandbox": "read-only", "maxTurns": 2, "approvals": ["deny:write"] } }),
     );
-    let ended = person.run(
-        &[],
-        &[
-            sh("echo x > made"),
-            call("write", json!({ "path": "written", "content": "x" })),
-            done(),
-        ],
-    );
+    let lines = [
+        sh("echo x > made"),
+        call("write", json!({ "path": "written", "content": "x" })),
+        done(),
+    ];
+    // Without it both are made.
+    let free = Person::new();
+    free.run(&[], &lines);
+    assert!(free.work().join("made").exists() && free.work().join("written").exists());
+    let ended = person.run(&[], &lines);
     assert!(!ended.stderr.contains("untrusted"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("write refused: denied by policy"),
+        "{ended:?}"
+    );
     absent(person.work().join("made"));
     absent(person.work().join("written"));
 }
@@ -74,7 +80,8 @@ fn a_found_server_does_not_start() {
     assert!(refused.stderr.contains("start `sh -c"), "{refused:?}");
     absent(&mark);
     // Trusted, it starts inside what the flags allow.
-    person.bonded(&[&words[..], &["--trust", "the goal"]].concat());
+    let trusted = person.bonded(&[&words[..], &["--trust", "the goal"]].concat());
+    assert!(trusted.stderr.contains("error[tool-server]"), "{trusted:?}");
     absent(&mark);
 }
 
@@ -123,6 +130,7 @@ fn the_persons_sandbox_bounds_a_trusted_configuration_and_no_null_takes_it_back(
         let script = person.script(&[sh("echo x > made"), done()]);
         let ended = person.bonded(&["run", "--trust", "--model", &script, "the goal"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stderr.contains("run: ok"), "it was tried: {ended:?}");
         absent(person.work().join("made"));
     }
 }
@@ -181,6 +189,8 @@ fn what_a_found_file_says_acts_on_no_terminal() {
         &["doctor"],
     ] {
         let ended = person.bonded(words);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("owned"), "{words:?} quotes it: {ended:?}");
         for act in ["\u{1b}", "\u{7}", "\u{202e}", "\u{200b}"] {
             holds_no(act, &[&ended.stdout, &ended.stderr]);
         }

@@ -18,11 +18,13 @@ fn what_an_agent_writes_does_not_free_the_next_run() {
         ),
     ] {
         let person = Person::new();
-        person.run(&[], &[line, done()]);
+        let wrote = person.run(&[], &[line, done()]);
+        assert_eq!(wrote.code, Some(0), "{wrote:?}");
         let outside = person.path("made");
         let attempt = format!("echo evil > {}", outside.display());
         let script = person.script(&[sh(&attempt), done()]);
-        person.bonded(&["run", "--id", "next", "--model", &script, "the goal"]);
+        let next = person.bonded(&["run", "--id", "next", "--model", &script, "the goal"]);
+        assert_eq!(next.code, Some(0), "{next:?}");
         absent(&outside);
     }
 }
