@@ -7,6 +7,7 @@
 //!
 //! Everything here depends on the catalogue and the dialect alone, so that a restarted process says the same names.
 
+mod batch;
 mod cycles;
 mod forms;
 mod keys;

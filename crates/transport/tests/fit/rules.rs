@@ -232,6 +232,37 @@ fn a_circle_has_a_property_that_may_be_absent() {
 }
 
 #[test]
+fn definitions_that_need_each_other_let_go_of_each_other() {
+    let schema = |a: &[&str], b: &[&str]| {
+        json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/A" } }, "$defs": {
+            "A": { "type": "object", "required": a, "properties": { "b": { "$ref": "#/$defs/B" }, "end": { "$ref": "#/$defs/End" } } },
+            "B": { "type": "object", "required": b, "properties": { "a": { "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "null" }] } } },
+            "End": { "type": "string" } } })
+    };
+    check(
+        &[Gemini],
+        &schema(&["b", "end"], &["a"]),
+        &schema(&["end"], &[]),
+    );
+    check_same(&schema(&["b", "end"], &[]));
+}
+
+#[test]
+fn what_allows_more_forbids_no_more() {
+    check(
+        OPENAI,
+        &with(
+            &json!({ "oneOf": [{ "type": "string", "pattern": "\\p{L}" }, { "type": "string", "maxLength": 3 }],
+            "not": { "const": "x" }, "allOf": [{ "not": {} }] }),
+        ),
+        &with(
+            &json!({ "anyOf": [{ "type": "string", "description": "Pattern: \\p{L}" }, { "type": "string", "maxLength": 3 }],
+            "allOf": [{ "not": {} }] }),
+        ),
+    );
+}
+
+#[test]
 fn a_union_at_the_top_becomes_one_object() {
     for (schema, expected, told) in [
         (

@@ -118,6 +118,35 @@ fn changed_keys_lead_there_and_back_and_all_else_stays_as_written() {
 }
 
 #[test]
+fn the_members_of_a_batch_are_calls_too() {
+    let catalog = catalog();
+    for (dialect, name, key) in [
+        (Dialect::Messages, "1st", "a_b"),
+        (Dialect::Gemini, "", "a b"),
+    ] {
+        let own = r#"{"calls":[{"id":1,"tool":"1st","parameters":{"a b":1}},{"name":"1st","arguments":"{\"a b\":2}"},{"tool":"plain"}]}"#;
+        let (body, tools) = sent(&catalog, dialect, vec![call("agent__batch", own)]);
+        let input = match dialect {
+            Dialect::Messages => &body["messages"][0]["content"][0]["input"],
+            _ => &body["contents"][0]["parts"][0]["functionCall"]["args"],
+        };
+        let calls = &input["calls"];
+        let made = calls[0]["tool"].as_str().expect("a name").to_owned();
+        assert!(made == name || made.starts_with("_1st_"), "{made}");
+        assert_eq!(calls[1]["name"], made);
+        assert_eq!(calls[0]["parameters"], json!({ key: 1 }));
+        assert_eq!(calls[1]["arguments"], json!(json!({ key: 2 }).to_string()));
+        assert_eq!(calls[2], json!({ "tool": "plain" }));
+        let back = taken_back(&tools, "agent__batch", &input.to_string()).1;
+        let own: Value = serde_json::from_str(own).expect("JSON");
+        assert_eq!(serde_json::from_str::<Value>(&back).expect("JSON"), own);
+        for unread in ["{\"calls\":", "{\"calls\":3}", "{\"calls\":[3]}", "{}"] {
+            assert_eq!(taken_back(&tools, "agent__batch", unread).1, unread);
+        }
+    }
+}
+
+#[test]
 fn a_call_of_what_is_no_tool_is_sent_with_a_name_that_is_taken() {
     for (dialect, pointer) in [
         (Dialect::Chat, "/messages/0/tool_calls/0/function/name"),

@@ -18,21 +18,18 @@ pub(super) fn soften(schema: &mut Value) -> bool {
     let Some(Value::Object(definitions)) = schema.get_mut("$defs") else {
         return false;
     };
-    let mut needs: Needs = definitions
+    let needs: Needs = definitions
         .iter()
         .map(|(name, definition)| (name.clone(), needed(definition)))
         .collect();
-    close(&mut needs);
-    let has_circle = needs.iter().any(|(name, needed)| needed.contains(name));
-    for (name, definition) in definitions.iter_mut().filter(|_| has_circle) {
-        let leads_back = |other: &str| {
-            other == name || needs.get(other).is_some_and(|needed| needed.contains(name))
-        };
-        if soften_part(definition, &leads_back) {
+    let circles = circles(&needs);
+    let leads_back = |name: &str| circles.contains(name);
+    for (name, definition) in definitions.iter_mut() {
+        if circles.contains(name) && soften_part(definition, &leads_back) {
             open(definition, &leads_back);
         }
     }
-    has_circle
+    !circles.is_empty()
 }
 
 fn needed(schema: &Value) -> BTreeSet<String> {
@@ -68,24 +65,42 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     named.into_iter().flatten()
 }
 
-/// Adds what is needed by way of others.
-fn close(needs: &mut Needs) {
-    loop {
-        let mut grown = false;
-        let names: Vec<String> = needs.keys().cloned().collect();
-        for name in &names {
-            let direct = needs[name].clone();
-            let mut all = direct.clone();
-            for other in &direct {
-                all.extend(needs.get(other).into_iter().flatten().cloned());
-            }
-            grown |= all.len() > direct.len();
-            needs.insert(name.clone(), all);
-        }
-        if !grown {
-            return;
+/// The definitions that lie in circles, and those between two of them.
+fn circles(needs: &Needs) -> BTreeSet<String> {
+    let mut needed_by = Needs::new();
+    for (name, needed) in needs {
+        for other in needed {
+            let by = needed_by.entry(other.clone()).or_default();
+            by.insert(name.clone());
         }
     }
+    let lead_in = without_ends(needs, &needed_by);
+    let lead_out = without_ends(&needed_by, needs);
+    &lead_in & &lead_out
+}
+
+/// The names whose ways go on for ever. Whatever leads only to an end is taken away, one after the other.
+fn without_ends(ways: &Needs, back: &Needs) -> BTreeSet<String> {
+    let mut left: BTreeMap<&String, usize> =
+        ways.iter().map(|(name, to)| (name, to.len())).collect();
+    let names = ways.keys().chain(back.keys());
+    let mut ends: Vec<&String> = names
+        .filter(|name| ways.get(*name).is_none_or(BTreeSet::is_empty))
+        .collect();
+    ends.sort();
+    ends.dedup();
+    while let Some(end) = ends.pop() {
+        left.remove(end);
+        for name in back.get(end).into_iter().flatten() {
+            if let Some(ways) = left.get_mut(name) {
+                *ways -= 1;
+                if *ways == 0 {
+                    ends.push(name);
+                }
+            }
+        }
+    }
+    left.into_keys().cloned().collect()
 }
 
 /// Lets go of the innermost demanded property around each reference that leads back; says whether one is left that no

@@ -100,7 +100,7 @@ impl Gathering<'_> {
     /// Lets the references in a part of the schema point to definitions.
     fn point(&mut self, schema: &mut Value) -> Result<(), String> {
         let name = match local(schema) {
-            Some(reference) => Some(self.name(&reference.to_owned())?),
+            Some(reference) => Some(self.name(reference)?),
             None => None,
         };
         if let (Some(name), Some(reference)) = (name, schema.get_mut("$ref")) {

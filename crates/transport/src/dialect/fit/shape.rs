@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::refs::definition;
 
 /// How many schemas are looked at: references may multiply. What lies beyond counts as open.
-const STEPS_MAX: u32 = 2_000;
+const STEPS_MAX: u32 = 1_000;
 
 /// Keywords whose meaning depends on others beside them, so that they are not put together with any.
 const ENTANGLED: [&str; 7] = [
@@ -84,7 +84,7 @@ impl<'s> Look<'s> {
             let alternatives = list(keywords, keyword);
             let shapes: Vec<Shape> = alternatives.filter_map(|it| self.shape(it)).collect();
             if !shapes.is_empty() {
-                shape = shape.and(Shape::any(shapes));
+                shape = shape.and(Shape::any(&shapes));
             }
         }
         Some(shape)
@@ -143,11 +143,11 @@ impl Shape {
     }
 
     /// What fits any of several.
-    fn any(shapes: Vec<Self>) -> Self {
+    fn any(shapes: &[Self]) -> Self {
         let closed = shapes.iter().all(|shape| shape.closed);
         let mut required: Option<BTreeSet<String>> = None;
         let mut properties: BTreeMap<String, Choice> = BTreeMap::new();
-        for shape in &shapes {
+        for shape in shapes {
             required = Some(match required {
                 Some(common) => &common & &shape.required,
                 None => shape.required.clone(),
@@ -194,7 +194,7 @@ impl Choice {
                 self
             }
             (true, true) => Self {
-                schemas: both(self.schemas, other.schemas),
+                schemas: both(self.schemas, &other.schemas),
                 everywhere: true,
             },
         }
@@ -213,8 +213,8 @@ impl Choice {
 }
 
 /// Schemas for what fits one of these and one of those: exact where that is simple, else looser.
-fn both(these: Vec<Value>, those: Vec<Value>) -> Vec<Value> {
-    match (&these[..], &those[..]) {
+fn both(these: Vec<Value>, those: &[Value]) -> Vec<Value> {
+    match (&these[..], those) {
         (one, other) if one == other => these,
         ([one], [other]) if is_simple(one) && is_simple(other) => merged(one, other),
         ([one], alternatives) | (alternatives, [one]) => narrowed(one, alternatives),

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use bonded_kernel::{Catalog, Dialect, Message, MessageCall, Reply};
+use bonded_kernel::{BATCH, Catalog, Dialect, Message, MessageCall, Reply};
 
 use super::keys::Keys;
 use super::rules::Rules;
-use super::{Fitted, fit, names};
+use super::{Fitted, batch, fit, names};
 
 /// What was changed in the tools of a catalogue.
 #[derive(Debug)]
@@ -80,36 +80,80 @@ impl Way {
     /// A call as it is sent; `None` where it stays what it is. A model may have called what never was a tool: such a
     /// name is made to fit as well, because services read the names in a conversation with the same eyes.
     fn sent(&self, call: &MessageCall) -> Option<MessageCall> {
-        let known = self.sent_names.get(&*call.tool).map(String::as_str);
-        let name = match known {
-            Some(name) => Cow::Borrowed(name),
-            None => names::fitted(&call.tool, self.rules, |_| false),
-        };
-        let keys = self.keys.get(&*call.tool);
-        let arguments = keys.and_then(|keys| keys.swap(&call.arguments));
-        if *name == *call.tool && arguments.is_none() {
-            return None;
+        if let Some((tool, arguments)) = self.there(&call.tool, &call.arguments) {
+            return Some(MessageCall {
+                id: call.id.clone(),
+                tool: tool.into(),
+                arguments: arguments.into(),
+            });
         }
-        Some(MessageCall {
-            id: call.id.clone(),
+        let name = names::fitted(&call.tool, self.rules, |_| false);
+        (*name != *call.tool).then(|| MessageCall {
             tool: name.into(),
-            arguments: arguments.map_or_else(|| call.arguments.clone(), Into::into),
+            ..call.clone()
         })
     }
 
     /// Gives the calls of a reply the names and keys that the tools have.
     pub(in crate::dialect) fn take_back(&self, reply: &mut Reply) {
-        if self.own_names.is_empty() && self.keys.is_empty() {
-            return;
-        }
         for call in &mut reply.calls {
-            if let Some(own) = self.own_names.get(&call.tool) {
-                call.tool.clone_from(own);
-            }
-            let keys = self.keys.get(&call.tool);
-            if let Some(arguments) = keys.and_then(|keys| keys.swap(&call.arguments)) {
+            if let Some((tool, arguments)) = self.back(&call.tool, &call.arguments) {
+                call.tool = tool;
                 call.arguments = arguments;
             }
         }
     }
+
+    fn is_short(&self) -> bool {
+        self.own_names.is_empty() && self.keys.is_empty()
+    }
+
+    /// A call in the words that the service was told; `None` where they are the same.
+    fn there(&self, tool: &str, arguments: &str) -> Option<(String, String)> {
+        if self.is_short() {
+            return None;
+        }
+        let name = self.sent_names.get(tool);
+        let swapped = self.swapped(tool, arguments, |tool, arguments| {
+            self.there(tool, arguments)
+        });
+        changed(tool, name, arguments, swapped)
+    }
+
+    /// A call in the tool's own words; `None` where they are the same.
+    fn back(&self, tool: &str, arguments: &str) -> Option<(String, String)> {
+        if self.is_short() {
+            return None;
+        }
+        let name = self.own_names.get(tool);
+        let own = name.map_or(tool, String::as_str);
+        let swapped = self.swapped(own, arguments, |tool, arguments| self.back(tool, arguments));
+        changed(tool, name, arguments, swapped)
+    }
+
+    /// The arguments of a tool with its keys changed, or those of a batch with its members changed.
+    fn swapped(
+        &self,
+        own: &str,
+        arguments: &str,
+        change: impl Fn(&str, &str) -> Option<(String, String)>,
+    ) -> Option<String> {
+        if own == BATCH {
+            return batch::change(arguments, change);
+        }
+        self.keys.get(own)?.swap(arguments)
+    }
+}
+
+fn changed(
+    tool: &str,
+    name: Option<&String>,
+    arguments: &str,
+    swapped: Option<String>,
+) -> Option<(String, String)> {
+    if name.is_none() && swapped.is_none() {
+        return None;
+    }
+    let name = name.map_or(tool, String::as_str).to_owned();
+    Some((name, swapped.unwrap_or_else(|| arguments.to_owned())))
 }
