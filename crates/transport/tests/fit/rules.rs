@@ -188,6 +188,36 @@ fn references_point_to_definitions_at_the_top() {
 }
 
 #[test]
+fn a_copy_says_nothing_of_the_whole_document() {
+    let next = |to: &str| json!({ "next": { "$ref": to }, "a": { "$ref": "#/$defs/A" } });
+    check(
+        ALL,
+        &json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:tool", "type": "object",
+            "properties": next("#"), "$defs": { "A": { "type": "string" } } }),
+        &json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:tool", "type": "object",
+            "properties": next("#/$defs/whole"), "$defs": {
+                "A": { "type": "string" },
+                "whole": { "type": "object", "properties": next("#/$defs/whole") } } }),
+    );
+}
+
+#[test]
+fn what_only_an_alternative_allows_is_not_forbidden_with_it_gone() {
+    check(
+        ALL,
+        &json!({ "type": "object", "unevaluatedProperties": false,
+            "anyOf": [{ "additionalProperties": true, "required": ["a"] }] }),
+        &json!({ "type": "object", "properties": {}, "required": ["a"] }),
+    );
+    check(
+        &[Messages],
+        &json!({ "type": "object", "properties": { "a b": {} }, "additionalProperties": false,
+            "patternProperties": { "^x": {} } }),
+        &json!({ "type": "object", "properties": { "a_b": {} } }),
+    );
+}
+
+#[test]
 fn beside_a_reference_there_are_only_words_for_the_reader() {
     let defs = json!({ "A": { "type": "object", "properties": {} } });
     let schema = |part: &Value| {
