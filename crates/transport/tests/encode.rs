@@ -296,7 +296,7 @@ fn cached_tools_give_the_same_bytes() {
                     conversation.target.sampling.caching = caching;
                     let request = conversation.request();
                     let tools = cache.tools(&request);
-                    let bytes = dialect::encode_with_tools(&request, tools.as_deref());
+                    let bytes = dialect::encode_with_tools(&request, &tools);
                     assert_eq!(
                         bytes,
                         dialect::encode(&request),

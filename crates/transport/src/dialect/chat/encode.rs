@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::NAME;
 use super::knobs::Knobs;
-use crate::dialect::signed;
+use crate::dialect::{Fitted, signed};
 
 /// The body of a request, with its tools as they were rendered.
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
@@ -43,15 +43,15 @@ fn size_hint(request: &Request<'_>) -> usize {
     512 + texts + texts / 8 + 96 * request.messages.len()
 }
 
-pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = request
-        .tools()
-        .map(|spec| ToolOut {
+pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+    let tools: Vec<ToolOut<'_>> = tools
+        .iter()
+        .map(|tool| ToolOut {
             kind: "function",
             function: FunctionOut {
-                name: &spec.name,
-                description: &spec.description,
-                parameters: &spec.schema,
+                name: &tool.name,
+                description: &tool.description,
+                parameters: &tool.schema,
             },
         })
         .collect();
