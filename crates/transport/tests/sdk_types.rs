@@ -144,9 +144,9 @@ fn from_settings() -> Vec<String> {
     lines
 }
 
-/// What the checker prints, and whether it found nothing to refuse; `None` where the SDKs are not here and nobody
-/// promised them.
-fn check(lines: &[String]) -> Option<(bool, String)> {
+/// The interpreter that has the SDKs, among the programs that use them; `None` where it is not here and nobody promised
+/// it.
+fn python() -> Option<Command> {
     let Some(python) = std::env::var_os("BONDED_SDK_PYTHON") else {
         assert!(
             std::env::var_os("BONDED_XTASK").is_none(),
@@ -160,9 +160,17 @@ fn check(lines: &[String]) -> Option<(bool, String)> {
         }
         return None;
     };
-    let mut child = Command::new(python)
-        .arg(Path::new(HERE).join("../../xtask/wires/check.py"))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+    let mut command = Command::new(python);
+    command
+        .arg("-B")
+        .current_dir(Path::new(HERE).join("../../xtask/wires"));
+    Some(command)
+}
+
+/// What the checker prints, and whether it found nothing to refuse.
+fn check(lines: &[String]) -> Option<(bool, String)> {
+    let mut child = python()?
+        .arg("check.py")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -223,4 +231,15 @@ fn a_field_that_a_type_does_not_have_is_found_wherever_it_is() {
     for at in 0..cases.len() {
         assert!(said.contains(&format!("case {at}: ")), "{at} in {said}");
     }
+}
+
+#[test]
+fn the_judge_of_the_strict_provider_refuses_what_its_table_says_and_nothing_else() {
+    let Some(mut python) = python() else {
+        return;
+    };
+    let tests = ["-m", "unittest", "-q", "test_judge"];
+    let output = python.args(tests).output().expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
