@@ -3,7 +3,7 @@ plays, and else says what the script says. It ends when its stdin does.
 
 It plays the service that the first part of a request's path names, and the second part says what is tried: requests to
 `http://127.0.0.1:PORT/SERVICE/TRIED/...`. The first line of stdout is the port; then one line for every request that was
-judged: what it was, and each reason to refuse it. With GO_ON set it says those, and answers all the same.
+judged: what it was, and each reason to refuse it. With BONDED_WIRES_GO_ON set it says those, and answers all the same.
 """
 
 import json
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import judge
 import replies
 
-GO_ON = "GO_ON" in os.environ
+GO_ON = "BONDED_WIRES_GO_ON" in os.environ
 ROUTES = {"/chat/completions": "chat", "/responses": "responses", "/messages": "messages"}
 SAYING = threading.Lock()
 

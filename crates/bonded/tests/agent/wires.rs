@@ -118,7 +118,7 @@ fn listed(refused: &Refused) -> String {
 }
 
 #[test]
-#[ignore = "the program does not know these families yet; `cargo xtask wires` lists what is refused"]
+#[ignore = "the program does not know these families yet; `cargo xtask wires --models` lists what is refused"]
 fn no_request_is_refused_by_the_service_that_it_is_for() {
     let Some(strict) = Strict::start() else {
         return;
