@@ -22,6 +22,7 @@ use futures_util::stream::Stream;
 
 pub use events::Accumulate;
 pub use fit::{Fitted, Unfit, fit, unfit};
+pub(crate) use signed::stamp;
 pub use tools::{Tools, ToolsCache};
 
 use crate::Live;
