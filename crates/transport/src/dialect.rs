@@ -12,6 +12,7 @@ pub mod gemini;
 mod loose;
 pub mod messages;
 pub mod responses;
+mod sampling;
 mod signed;
 mod thought;
 mod tools;
