@@ -12,6 +12,7 @@ pub mod gemini;
 mod loose;
 pub mod messages;
 pub mod responses;
+mod sampling;
 mod signed;
 mod thought;
 mod tools;
@@ -22,6 +23,7 @@ use futures_util::stream::Stream;
 
 pub use events::Accumulate;
 pub use fit::{Fitted, Unfit, fit, unfit};
+pub(crate) use signed::stamp;
 pub use tools::{Tools, ToolsCache};
 
 use crate::Live;

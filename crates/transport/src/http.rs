@@ -89,6 +89,7 @@ impl Http {
             timeout_ms: target.timeout_ms,
         };
         let ask = Ask {
+            model: target.model.clone(),
             url: self.url(target),
             body,
             streams: target.stream,
@@ -108,6 +109,7 @@ impl Http {
 
 /// A request that is ready to be sent.
 struct Ask {
+    model: String,
     url: Result<Url, Failure>,
     body: Vec<u8>,
     /// Whether the reply is asked for as a stream of events.
@@ -122,6 +124,7 @@ async fn complete(
     clock: &Clock,
 ) -> Result<Reply, Failure> {
     let Ask {
+        model,
         url,
         body,
         streams,
@@ -155,6 +158,13 @@ async fn complete(
         Ok(outcome) => outcome,
         Err(_) => Err(peer.too_late(clock)),
     };
+    if let Ok(Reply {
+        signed: Some(signed),
+        ..
+    }) = &mut outcome
+    {
+        dialect::stamp(signed, &peer.provider, &model);
+    }
     if let Some(header) = request_id {
         match &mut outcome {
             Ok(reply) => reply.request_id = Some(header),

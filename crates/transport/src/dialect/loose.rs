@@ -12,7 +12,7 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_u64())
+    Ok(count(&Value::deserialize(deserializer)?))
 }
 
 pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
@@ -31,5 +31,15 @@ pub(super) fn real_error(error: Option<Value>) -> Option<Value> {
 /// The first of these places of a value that holds a count.
 pub(super) fn first_count(value: &Value, pointers: &[&str]) -> Option<u64> {
     let mut found = pointers.iter().filter_map(|at| value.pointer(at));
-    found.find_map(Value::as_u64)
+    found.find_map(count)
+}
+
+/// A count, which some servers write as a fraction.
+fn count(value: &Value) -> Option<u64> {
+    let fraction = || {
+        let number = value.as_f64().filter(|number| *number >= 0.0)?;
+        // Too large a number becomes the largest.
+        Some(number as u64)
+    };
+    value.as_u64().or_else(fraction)
 }
