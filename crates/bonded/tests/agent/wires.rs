@@ -65,12 +65,14 @@ fn try_one(strict: &Strict, model: &Model, mode: &Mode) -> Vec<String> {
         .front(&format!("models: {}/{}", model.provider, model.name))
         .config(&json!({ "providers": { model.provider: provider } }));
     let outcome = world.run(flags, "do it");
-    let mut said = strict.refusals(model, tried);
-    if said.is_empty() && outcome.code != Some(0) {
-        said.push(format!("the run failed: {}", outcome.stderr.trim()));
+    let said = strict.refusals(model, tried);
+    match (said.is_empty(), outcome.code) {
+        (true, Some(0)) => vec![],
+        (true, _) => vec![format!("the run failed: {}", outcome.stderr.trim())],
+        // A refusal that the program learned from has cost a request all the same.
+        (false, Some(0)) => said.iter().map(|it| format!("{it} (overcome)")).collect(),
+        (false, _) => said,
     }
-    said.dedup();
-    said
 }
 
 /// Every model in every mode, some at a time.
