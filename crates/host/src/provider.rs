@@ -212,7 +212,9 @@ pub(crate) fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMo
     let speaks_openai = matches!(dialect, Dialect::Chat | Dialect::Responses);
     let is_openai = || {
         let target = Target::new("", endpoint, "");
-        Service::of(&target).is_some_and(|service| service.name == "openai")
+        let name = Service::of(&target).map(|service| service.name);
+        // Azure has them under the address that needs no version.
+        name == Some("openai") || name == Some("azure") && endpoint.ends_with("/openai/v1")
     };
     match mode {
         _ if !speaks_openai => dialect,

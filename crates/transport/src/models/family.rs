@@ -20,6 +20,10 @@ pub struct Family {
     efforts: &'static [Effort],
     output_limit: OutputLimitField,
     thought_return: ThoughtReturn,
+    /// Whether a call can be demanded.
+    tool_choice_required: bool,
+    /// Whether its templates take messages in any order of sides.
+    any_order: bool,
     /// How much it takes in.
     pub window: Option<u64>,
     /// Microdollars a million tokens: what goes in, what comes out, what comes from the cache, what is written to it.
@@ -59,6 +63,9 @@ impl Family {
         accepts.efforts = self.efforts.to_vec();
         accepts.output_limit = self.output_limit;
         accepts.thought_return = self.thought_return;
+        accepts.tool_choice_required = self.tool_choice_required;
+        accepts.alternates = !self.any_order;
+        accepts.user_after_tool = self.any_order;
     }
 
     /// What its maker asks for it.
@@ -94,6 +101,8 @@ const USUAL: Family = Family {
     efforts: &[Low, Medium, High],
     output_limit: OutputLimitField::MaxTokens,
     thought_return: ThoughtReturn::None,
+    tool_choice_required: true,
+    any_order: true,
     window: None,
     price: None,
 };
@@ -146,9 +155,12 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["claude-opus-4", "claude-opus-4-20*", "claude-opus-4@*", "claude-opus-4-0*", "claude-opus-4?1*", "claude-4-opus*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(1500, 7500, 150, 1875), ..CLAUDE },
     Family { names: &["claude-sonnet-4", "claude-sonnet-4-20*", "claude-sonnet-4@*", "claude-sonnet-4-0*", "claude-sonnet-4?5*", "claude-4-sonnet*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(300, 1500, 30, 375), ..CLAUDE },
     Family { names: &["claude-opus-4?5*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(500, 2500, 50, 625), ..CLAUDE },
-    Family { names: &["claude-opus-4?6*"], sampling: Samples::OneOfTwo, efforts: &[Low, Medium, High, Max], price: dollars(500, 2500, 50, 625), ..CLAUDE },
-    Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[Low, Medium, High], price: dollars(300, 1500, 30, 375), ..CLAUDE },
-    Family { names: &["claude-*"], ..CLAUDE },
+    Family { names: &["claude-opus-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], price: dollars(500, 2500, 50, 625), ..CLAUDE },
+    Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-opus-4?7*", "claude-opus-4?8*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], ..CLAUDE },
+    Family { names: &["claude-opus-5", "claude-opus-5-20*", "claude-opus-5@*", "claude-sonnet-5", "claude-sonnet-5-20*", "claude-sonnet-5@*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], window: Some(1_000_000), ..CLAUDE },
+    Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], tool_choice_required: false, window: Some(1_000_000), ..CLAUDE },
+    Family { names: &["claude-*"], tool_choice_required: false, ..CLAUDE },
     // OpenAI
     Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
     Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },
@@ -176,12 +188,15 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["gpt-4-32k*"], window: Some(32_768), ..SILENT },
     Family { names: &["gpt-4*"], window: Some(8_192), ..SILENT },
     Family { names: &["gpt-3.5*"], window: Some(16_385), ..SILENT },
+    Family { names: &["gpt-6-astra*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-*"], efforts: &[NoEffort, Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
     // Google
-    Family { names: &["gemini-1*", "gemini-2.0*", "gemma*"], thinking: ThinkingForm::None, efforts: &[], ..GEMINI },
+    Family { names: &["gemma*"], any_order: false, ..SILENT },
+    Family { names: &["gemini-1*", "gemini-2.0*"], thinking: ThinkingForm::None, efforts: &[], ..GEMINI },
     Family { names: &["gemini-2.5-pro*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(125, 1000, 13, 0), ..GEMINI },
     Family { names: &["gemini-2.5-flash-lite*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(10, 40, 1, 0), ..GEMINI },
     Family { names: &["gemini-2.5*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(30, 250, 3, 0), ..GEMINI },
+    Family { names: &["gemini-3.7*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-3-pro*"], efforts: &[Low, High], ..GEMINI },
     Family { names: &["gemini-*pro*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-*"], ..GEMINI },
@@ -192,10 +207,14 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
     Family { names: &["kimi-*"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
     // Mistral
-    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*"], window: Some(131_072), ..SILENT },
+    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*", "voxtral*"], any_order: false, window: Some(131_072), ..SILENT },
     // xAI
+    Family { names: &["grok-4.3*"], efforts: &[NoEffort, Low, Medium, High], window: Some(256_000), ..USUAL },
+    Family { names: &["grok-4.6*"], efforts: &[Low, Medium, High], window: Some(256_000), ..USUAL },
     Family { names: &["grok-3-mini*"], efforts: &[Low, High], window: Some(131_072), ..USUAL },
     Family { names: &["grok-4-fast*", "grok-4-1-fast*", "grok-4.1-fast*"], window: Some(2_000_000), ..SILENT },
     Family { names: &["grok-3*", "grok-2*"], window: Some(131_072), ..SILENT },
     Family { names: &["grok-*"], window: Some(256_000), ..SILENT },
+    // Meta and Alibaba, as servers of one's own and services that run open models take them
+    Family { names: &["llama*", "meta-llama*", "qwen2*", "qwen-2*"], ..SILENT },
 ];

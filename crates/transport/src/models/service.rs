@@ -101,6 +101,8 @@ pub static SERVICES: &[Service] = &[
                 thinking: ThinkingForm::Routed,
                 efforts: bonded_kernel::Effort::ALL.to_vec(),
                 thought_return: ThoughtReturn::Details,
+                alternates: accepts.alternates,
+                user_after_tool: accepts.user_after_tool,
                 ..Accepts::default()
             };
         },
@@ -146,6 +148,9 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.thought_return = ThoughtReturn::None;
+            accepts
+                .efforts
+                .retain(|it| *it != bonded_kernel::Effort::Minimal);
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.prompt_cache_key = false;
@@ -180,11 +185,13 @@ pub static SERVICES: &[Service] = &[
         name: "vllm",
         hosts: &[],
         is_maker: false,
-        describe: |_| {},
+        describe: |accepts| accepts.alternates = true,
     },
 ];
 
 fn of_ones_own(accepts: &mut Accepts) {
     accepts.penalty = PenaltyField::RepeatPenalty;
     accepts.output_limit = OutputLimitField::MaxTokens;
+    // Templates of many models raise an error otherwise, and no model needs it otherwise.
+    accepts.alternates = true;
 }
