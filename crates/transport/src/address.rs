@@ -69,6 +69,27 @@ mod tests {
                 true,
                 "http://h/v1/chat/completions?a=b",
             ),
+            (
+                Chat,
+                "https://x.openai.azure.com/openai/deployments/D?api-version=2025-04-01-preview",
+                "m",
+                false,
+                "https://x.openai.azure.com/openai/deployments/D/chat/completions?api-version=2025-04-01-preview",
+            ),
+            (
+                Responses,
+                "https://x.openai.azure.com/openai/v1",
+                "m",
+                false,
+                "https://x.openai.azure.com/openai/v1/responses",
+            ),
+            (
+                Responses,
+                "https://x.openai.azure.com/openai/v1/?api-version=preview",
+                "m",
+                true,
+                "https://x.openai.azure.com/openai/v1/responses?api-version=preview",
+            ),
             (Responses, "http://h/v1", "m", true, "http://h/v1/responses"),
             (Messages, "http://h/v1/", "m", false, "http://h/v1/messages"),
             (
