@@ -6,11 +6,13 @@
 
 mod arguments;
 pub mod chat;
+mod custom;
 mod events;
 pub mod gemini;
 mod loose;
 pub mod messages;
 pub mod responses;
+mod settings;
 mod signed;
 mod thought;
 mod tools;
@@ -43,17 +45,23 @@ pub fn encode(request: &Request<'_>) -> Vec<u8> {
 
 /// The body of a request, with its tools as [`ToolsCache::tools`] gave them.
 pub fn encode_with_tools(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
-    match request.target.dialect {
+    let mut body = match request.target.dialect {
         Dialect::Chat => chat::encode(request, tools),
         Dialect::Responses => responses::encode(request, tools),
         Dialect::Messages => messages::encode(request, tools),
         Dialect::Gemini => gemini::encode(request, tools),
-    }
+    };
+    custom::add(request.target, &mut body);
+    body
 }
 
 /// The tools of a request as they stand in its body, or `None` where there is none: an empty list is
 /// refused by some servers.
 fn render_tools(request: &Request<'_>) -> Option<Box<RawValue>> {
+    let request = &Request {
+        offer: tools::named(request),
+        ..request.clone()
+    };
     request.tools().next()?;
     Some(match request.target.dialect {
         Dialect::Chat => chat::render_tools(request),

@@ -173,7 +173,7 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
         (
             "openrouter",
             json!({"max_tokens": 256, "temperature": 0.42, "top_p": 0.85, "top_k": 40,
-                "repetition_penalty": 1.1, "tool_choice": "required", "usage": {"include": true}}),
+                "repetition_penalty": 1.1, "tool_choice": "required"}),
         ),
         (
             "vllm",
@@ -218,7 +218,7 @@ fn chat_reasoning_has_the_form_that_the_provider_takes() {
         conversation.target.sampling.reasoning = Some(reasoning);
         let mut body = settings(&conversation);
         let fields = body.as_object_mut().expect("an object");
-        for common in ["max_tokens", "max_completion_tokens", "usage"] {
+        for common in ["max_tokens", "max_completion_tokens"] {
             fields.remove(common);
         }
         assert_eq!(body, expected, "{provider} {reasoning:?}");

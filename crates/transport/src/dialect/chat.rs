@@ -5,6 +5,7 @@ mod decode;
 mod details;
 mod encode;
 mod knobs;
+mod messages;
 mod stream;
 mod think;
 mod wire;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::{Hash, Offer, Request};
+use bonded_kernel::{Hash, Message, Offer, Request};
 use serde_json::value::RawValue;
+
+use crate::models::accepted_by;
 
 /// So many sets are kept; a process drives few kinds of runs at a time.
 const SETS_MAX: usize = 64;
@@ -22,7 +24,7 @@ impl ToolsCache {
         let target = request.target;
         let key = (
             request.catalog.hash(),
-            request.offer,
+            named(request),
             target.dialect as u8,
             target.sampling.caching,
         );
@@ -38,4 +40,14 @@ impl ToolsCache {
         kept.insert(key, tools.clone());
         tools
     }
+}
+
+/// Which tools a request names. A service that wants tools to be named wherever calls were made is told of all of
+/// them, though none is offered any more; that none be called cannot be said there.
+pub(super) fn named(request: &Request<'_>) -> Offer {
+    let called = |message: &Message| matches!(message, Message::Assistant { calls, .. } if !calls.is_empty());
+    let unnamed = request.tools().next().is_none()
+        && accepted_by(request.target).calls_need_tools
+        && request.messages.iter().any(called);
+    if unnamed { Offer::All } else { request.offer }
 }
