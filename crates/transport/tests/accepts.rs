@@ -54,7 +54,7 @@ fn settings(conversation: &Conversation) -> Value {
 }
 
 /// What most servers take of [`asked`], changed by `difference`; `null` stands for a field that is not sent.
-fn usual(dialect: Dialect, difference: Value) -> Value {
+fn usual(dialect: Dialect, difference: &Value) -> Value {
     let mut usual = match dialect {
         Dialect::Chat => json!({
             "max_tokens": 256, "temperature": 1.5, "top_p": 0.9, "top_k": 40, "repetition_penalty": 1.1,
@@ -119,7 +119,7 @@ fn a_setting_is_sent_only_where_it_is_accepted() {
             let mut accepts = Accepts::default();
             change(&mut accepts);
             let got = settings(&asked(dialect, accepts));
-            assert_eq!(got, usual(dialect, difference.clone()), "{dialect:?}");
+            assert_eq!(got, usual(dialect, difference), "{dialect:?}");
         }
     }
     let chat: [(Change, Value); 6] = [
@@ -146,7 +146,7 @@ fn a_setting_is_sent_only_where_it_is_accepted() {
         let mut accepts = Accepts::default();
         change(&mut accepts);
         let got = settings(&asked(Dialect::Chat, accepts));
-        assert_eq!(got, usual(Dialect::Chat, difference));
+        assert_eq!(got, usual(Dialect::Chat, &difference));
     }
 }
 
@@ -156,7 +156,7 @@ fn a_choice_between_tools_is_not_sent_where_there_are_none() {
         let mut it = asked(dialect, Accepts::default());
         it.offer = Offer::None;
         let difference = json!({"tool_choice": null, "parallel_tool_calls": null});
-        assert_eq!(settings(&it), usual(dialect, difference), "{dialect:?}");
+        assert_eq!(settings(&it), usual(dialect, &difference), "{dialect:?}");
     }
 }
 
