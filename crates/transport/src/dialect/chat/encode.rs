@@ -117,7 +117,8 @@ impl Serialize for Messages<'_> {
                     let silent = text.is_empty() && !calls.is_empty();
                     // Only a router knows what to do with them.
                     let wanted = request.target.family() == "openrouter";
-                    let details = signed::items(NAME, signed.as_ref().filter(|_| wanted));
+                    let details =
+                        signed::items(NAME, request.target, signed.as_ref().filter(|_| wanted));
                     list.serialize_element(&Said {
                         content: (!silent).then_some(text),
                         tool_calls: Calls(calls),
