@@ -23,6 +23,7 @@ use futures_util::stream::Stream;
 use serde_json::value::RawValue;
 
 pub use events::Accumulate;
+pub(crate) use signed::stamp;
 pub use tools::ToolsCache;
 
 use crate::Live;

@@ -153,6 +153,13 @@ async fn complete(
         Ok(outcome) => outcome,
         Err(_) => Err(peer.too_late(clock)),
     };
+    if let Ok(Reply {
+        signed: Some(signed),
+        ..
+    }) = &mut outcome
+    {
+        dialect::stamp(signed, &peer.provider);
+    }
     if let Some(header) = request_id {
         match &mut outcome {
             Ok(reply) => reply.request_id = Some(header),

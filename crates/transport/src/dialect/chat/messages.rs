@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Accepts, Message, MessageCall, Request, SystemRole, Text, ThoughtReturn};
+use bonded_kernel::{
+    Accepts, Message, MessageCall, Request, SystemRole, Target, Text, ThoughtReturn,
+};
 use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::value::RawValue;
@@ -54,6 +56,7 @@ pub(super) fn messages<'a>(request: &Request<'a>, accepts: &'a Accepts) -> Vec<S
 
 /// Messages as they are put into order.
 struct List<'a> {
+    target: &'a Target,
     accepts: &'a Accepts,
     said: Vec<Said<'a>>,
     /// How many calls of the last message that has some are not answered yet.
@@ -65,6 +68,7 @@ struct List<'a> {
 impl<'a> List<'a> {
     fn new(request: &Request<'a>, accepts: &'a Accepts) -> Self {
         Self {
+            target: request.target,
             accepts,
             said: Vec::with_capacity(request.messages.len() + 2),
             open: 0,
@@ -127,9 +131,10 @@ impl<'a> List<'a> {
     ) -> (Option<&'a str>, Vec<&'a RawValue>) {
         match self.accepts.thought_return {
             ThoughtReturn::None => (None, vec![]),
-            ThoughtReturn::Details => (None, signed::items(NAME, signed)),
+            ThoughtReturn::Details => (None, signed::items(NAME, self.target, signed)),
             ThoughtReturn::Content => {
-                let foreign = signed.is_some() && signed::items(NAME, signed).is_empty();
+                let foreign =
+                    signed.is_some() && signed::items(NAME, self.target, signed).is_empty();
                 // The field itself is demanded of every message, whoever wrote it.
                 (Some(if foreign { "" } else { reasoning }), vec![])
             }

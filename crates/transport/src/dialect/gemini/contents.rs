@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Message, MessageCall, Request, Text};
+use bonded_kernel::{Message, MessageCall, Request, Target, Text};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -96,7 +96,7 @@ pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
                 ..
             } => {
                 add(&mut contents, "model", said(text.as_str().into()));
-                let marks = marks_of(calls, signed.as_ref(), &request.target.model);
+                let marks = marks_of(calls, signed.as_ref(), request.target);
                 for (call, mark) in calls.iter().zip(marks) {
                     let id = mark.id.clone();
                     made.insert(
@@ -152,8 +152,8 @@ impl PartOut<'_> {
 
 /// What comes back with each call. A run may have dropped some of the calls that a reply held, so marks
 /// are found by the tool's name, in order.
-fn marks_of(calls: &[MessageCall], signed: Option<&Text>, model: &str) -> Vec<Mark> {
-    let items = signed::items(NAME, signed);
+fn marks_of(calls: &[MessageCall], signed: Option<&Text>, target: &Target) -> Vec<Mark> {
+    let items = signed::items(NAME, target, signed);
     let read = items.iter().map(|item| serde_json::from_str(item.get()));
     let mut left: Vec<Mark> = read.filter_map(Result::ok).collect();
     let taken = calls.iter().map(|call| {
@@ -162,7 +162,7 @@ fn marks_of(calls: &[MessageCall], signed: Option<&Text>, model: &str) -> Vec<Ma
     });
     let mut marks: Vec<Mark> = taken.collect();
     if let Some(first) = marks.first_mut()
-        && wants_signatures(model)
+        && wants_signatures(&target.model)
     {
         let signature = first.thought_signature.take();
         first.thought_signature = signature.or_else(|| Some(FOREIGN_SIGNATURE.into()));

@@ -27,7 +27,7 @@ impl Thinking {
             tokens => Reasoning::Tokens(tokens.max(BUDGET_MIN)),
         };
         let budget_tokens = budget_of(wanted, request.output_tokens_max);
-        let allowed = budget_tokens >= BUDGET_MIN && calls_follow_signed_thoughts(request.messages);
+        let allowed = budget_tokens >= BUDGET_MIN && calls_follow_signed_thoughts(request);
         Some(if allowed {
             Self::Enabled { budget_tokens }
         } else {
@@ -38,9 +38,9 @@ impl Thinking {
 
 /// Looks at the calls that the end of the conversation answers. The first must follow a signed thought;
 /// a later one must not follow one that was not signed.
-fn calls_follow_signed_thoughts(messages: &[Message]) -> bool {
+fn calls_follow_signed_thoughts(request: &Request<'_>) -> bool {
     let is_user = |message: &&Message| matches!(message, Message::User { .. });
-    let answered = messages.iter().rev().skip_while(is_user);
+    let answered = request.messages.iter().rev().skip_while(is_user);
     let calling = answered
         .take_while(|message| !is_user(message))
         .filter_map(|message| match message {
@@ -50,7 +50,7 @@ fn calls_follow_signed_thoughts(messages: &[Message]) -> bool {
                 calls,
                 ..
             } if !calls.is_empty() => {
-                let is_signed = !signed::items(NAME, signed.as_ref()).is_empty();
+                let is_signed = !signed::items(NAME, request.target, signed.as_ref()).is_empty();
                 Some((is_signed, reasoning.is_empty()))
             }
             _ => None,

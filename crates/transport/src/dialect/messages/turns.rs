@@ -78,7 +78,7 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<
                 calls,
                 ..
             } => {
-                let thoughts = signed::items(NAME, signed.as_ref());
+                let thoughts = signed::items(NAME, request.target, signed.as_ref());
                 let thoughts = thoughts.into_iter().filter(|_| with_thoughts);
                 // A thought that nothing follows is refused.
                 let speaks = !text.trim().is_empty() || !calls.is_empty();

@@ -52,7 +52,7 @@ pub(super) fn items<'a>(request: &Request<'a>) -> Vec<ItemOut<'a>> {
             } => {
                 // Reasoning that nothing follows is refused.
                 if !text.is_empty() || !calls.is_empty() {
-                    let kept = signed::items(NAME, signed.as_ref());
+                    let kept = signed::items(NAME, request.target, signed.as_ref());
                     items.extend(kept.into_iter().map(ItemOut::Kept));
                 }
                 if !text.is_empty() {
