@@ -4,6 +4,7 @@ mod calls;
 mod decode;
 mod details;
 mod encode;
+mod harmony;
 mod knobs;
 mod messages;
 mod stream;
