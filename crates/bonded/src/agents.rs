@@ -15,7 +15,7 @@ use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
 
-use crate::args::AgentArgs;
+use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::traced::Traced;
 use crate::{options, output, settings, trust};
@@ -33,7 +33,7 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
         home: own.home.clone(),
         etc: own.etc.clone(),
         trust: Arc::new(Trust::new(own, trust_record(), trust::stance(args))),
-        usual: options::usual(|name| std::env::var(name).ok()),
+        usual: options::usual(variable),
         overrides: options::overrides(&args.overrides)?,
         command_line: args.options.given.clone(),
         includes: match args.includes_anywhere {

@@ -11,9 +11,11 @@ mod stored;
 mod work;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use check::{ReplayArgs, VerifyArgs};
@@ -62,6 +64,38 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
+    pub(crate) fn read<T: Into<OsString> + Clone>(
+        words: impl IntoIterator<Item = T>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = without_empty_variables(Self::command());
+        let mut found = command.try_get_matches_from_mut(words)?;
+        let read = Self::from_arg_matches_mut(&mut found);
+        read.map_err(|error| error.format(&mut command))
+    }
+}
+
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let set = |arg: Arg| {
+        let is_empty =
+            |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|it| it.is_empty());
+        match arg.get_env().is_some_and(is_empty) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
+        }
+    };
+    command
+        .mut_args(set)
+        .mut_subcommands(without_empty_variables)
+}
+
+/// A variable that is set once for everything. Empty means unset.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok()?;
+    Some(value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,8 +35,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use self::work::Ground;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Code};
@@ -44,7 +42,7 @@ use crate::output;
 
 /// Parses the command line and runs the command.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
-    let cli = match Cli::try_parse_from(with_agent_file(std::env::args_os())) {
+    let cli = match Cli::read(with_agent_file(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return Ok(usage(&error)),
     };

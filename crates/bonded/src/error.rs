@@ -4,7 +4,8 @@ use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
 use bonded_host::config::options::OptionError;
 use bonded_host::config::{ConfigError, Problems};
-use bonded_host::trust::{TrustError, Untrusted, visible};
+use bonded_host::letters::written_out;
+use bonded_host::trust::{TrustError, Untrusted};
 use bonded_host::work::WorkError;
 use bonded_host::work::lock::LockError;
 use bonded_host::work::tree::TreeError;
@@ -356,7 +357,9 @@ impl From<AgentError> for CliError {
             AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,
             AgentError::Sandbox(_) => Code::Sandbox,
-            AgentError::UnknownTokenizer { .. } | AgentError::NoKey { .. } => Code::Config,
+            AgentError::UnknownTokenizer { .. }
+            | AgentError::NoKey { .. }
+            | AgentError::Accepts { .. } => Code::Config,
             AgentError::File(_)
             | AgentError::Unreadable { .. }
             | AgentError::Cycle { .. }
@@ -400,7 +403,7 @@ fn shell_word(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%".contains(c);
     match path.chars().all(plain) {
         true => path.to_owned(),
-        false => format!("'{}'", visible(&path.replace('\'', "'\\''"))),
+        false => format!("'{}'", written_out(&path.replace('\'', "'\\''"))),
     }
 }
 

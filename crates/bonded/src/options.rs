@@ -142,13 +142,13 @@ fn is_live(matches: &ArgMatches) -> bool {
     matches!(matches.try_get_one("live"), Ok(Some(true)))
 }
 
-/// What is set once for everything, and so is the weakest: any file or flag says otherwise. Empty means unset.
+/// What is set once for everything, and so is the weakest: any file or flag says otherwise.
 const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
 
 /// What variables say about options.
 pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Given> {
     let set = VARIABLES.iter().filter_map(|(key, name)| {
-        let value = variable(name).filter(|value| !value.trim().is_empty())?;
+        let value = variable(name)?;
         let given = Given {
             value: value.into(),
             place: (*name).to_owned(),

@@ -4,16 +4,14 @@
 //! Whatever is shown may hold what others wrote: a model, a tool, a server, a file's name. So nothing that drives a
 //! terminal gets through to one, whoever wrote it: this program itself uses none.
 
-mod letters;
-
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
 
 use bonded_host::Secrets;
+use bonded_host::letters::harmless;
 
 use crate::stderr_writer;
-pub(crate) use letters::{harmless, written_out};
 
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();

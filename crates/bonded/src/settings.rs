@@ -12,7 +12,7 @@ use std::path::Path;
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::options::Options;
 use bonded_host::{Goal, Host};
-use bonded_kernel::Kept;
+use bonded_kernel::{HeldFile, Kept};
 
 pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
@@ -84,6 +84,8 @@ pub(crate) fn kept(options: &Options) -> Option<Box<Kept>> {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) dir: Option<&'a Path>,
+    /// What counted of files that were found, where this goes on with something that was begun.
+    pub(crate) held: &'a [HeldFile],
     pub(crate) agent_file: Option<&'a Path>,
     pub(crate) system: Option<&'a Path>,
     pub(crate) agent: &'a AgentArgs,
@@ -95,6 +97,7 @@ impl<'a> From<&'a RunArgs> for Wanted<'a> {
     fn from(args: &'a RunArgs) -> Self {
         Self {
             dir: args.dir.as_deref(),
+            held: &[],
             agent_file: args.agent_file.as_deref(),
             system: args.system.as_deref(),
             agent: &args.agent,
@@ -108,6 +111,7 @@ impl<'a> From<&'a RunArgs> for Wanted<'a> {
 pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
     let dir = working_directory(args.dir)?;
     let workplace = agents::workplace(args.agent, Path::new(&dir))?;
+    workplace.trust.remember(args.held);
     match args.agent_file {
         Some(file) => agent::prepare_agent(args, file, workplace),
         None => plain::prepare_plain(args, dir, workplace),

@@ -3,7 +3,8 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use bonded_host::config::{LayerShown, Origin};
-use bonded_host::trust::{Answer, Held, Question, Stance, visible};
+use bonded_host::letters::written_out;
+use bonded_host::trust::{Answer, Held, Question, Stance};
 use serde_json::{Value, json};
 
 use crate::args::AgentArgs;
@@ -42,10 +43,10 @@ fn ask(question: &Question) -> Answer {
 
 /// What a person must know before he answers.
 pub(crate) fn told(question: &Question) -> Vec<String> {
-    let file = visible(&question.file.to_string_lossy());
+    let file = written_out(&question.file.to_string_lossy());
     let mut lines = vec![match &question.changed {
         Some(changed) if !changed.is_empty() => {
-            let changed = visible(&changed.join(", "));
+            let changed = written_out(&changed.join(", "));
             format!("{file} is not what you trusted: {changed} changed. It would")
         }
         _ => format!("{file} was found there and is not trusted. It would"),
@@ -64,7 +65,7 @@ pub(crate) fn line() -> Option<String> {
 
 /// A layer as a line, and what does not count of it.
 pub(crate) fn layer_line(layer: &LayerShown) -> String {
-    let file = visible(&layer.file.to_string_lossy());
+    let file = written_out(&layer.file.to_string_lossy());
     let what = match (layer.origin, layer.held) {
         (Origin::Own, _) => "your own",
         (Origin::Named, _) => "named by you",
@@ -85,7 +86,7 @@ pub(crate) fn is_left_out(layer: &LayerShown) -> Option<String> {
         Held::Whole => Some("your own files or what everybody knows bound it".into()),
         Held::Tightening => Some(format!(
             "if you trust it: bonded trust {}",
-            visible(&place.to_string_lossy())
+            written_out(&place.to_string_lossy())
         )),
     }
 }
@@ -101,5 +102,5 @@ pub(crate) fn layer_value(layer: &LayerShown) -> Value {
 
 fn left_out(layer: &LayerShown) -> Vec<String> {
     let paths = layer.left_out.iter();
-    paths.map(|path| visible(&path.to_string())).collect()
+    paths.map(|path| written_out(&path.to_string())).collect()
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use crate::args::WorkArgs;
 use crate::commands::work::Ground;
 use crate::error::{CliError, Code};
-use crate::render::work as render;
+use crate::render::{text, work as render};
 use crate::{agents, output, settings, signals};
 use plan::{LOOK_AFTER, check};
 use staff::CommandLineStaff;
@@ -49,7 +49,8 @@ impl Site<'_> {
         record.missing = checked.missing.iter().map(ToString::to_string).collect();
         let store = settings::open_store(self.store)?;
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
-        let staff = CommandLineStaff::new(args, &record.root, store.clone(), asked)?;
+        let staff = CommandLineStaff::new(args, &record, store.clone(), asked)?;
+        record.held = staff.held();
         let _lock = lock(&record.root, &self.locks_dir(), args.wait_ms).await?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
@@ -113,8 +114,8 @@ impl Site<'_> {
         output::stderr(&format!(
             "plan {}: {} in {} on {} ({})",
             order.id,
-            render::counted(order.plan.items().len(), "item"),
-            render::counted(order.plan.levels().len(), "level"),
+            text::counted(order.plan.items().len(), "item"),
+            text::counted(order.plan.levels().len(), "level"),
             order.root.display(),
             order.isolation,
         ));

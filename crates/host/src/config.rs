@@ -3,6 +3,7 @@
 //! Variables are put in when an entry is asked for, not before: a provider that nothing uses may name a
 //! key that is not set. Files and the environment come in through [`Places`] and [`Environment`].
 
+mod accepts;
 mod capabilities;
 mod check;
 mod entry;
@@ -41,10 +42,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use accepts::AcceptsConfig;
 pub use capabilities::Capabilities;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
+pub(crate) use keeper::Whose;
 pub use key_path::KeyPath;
 pub(crate) use layer::real;
 pub use mcp::{HealthProbe, McpEndpoint, McpServer, McpTransport};

@@ -15,6 +15,7 @@ mod counter;
 mod driver;
 mod error;
 mod host;
+pub mod letters;
 mod live;
 mod load;
 mod long_work;

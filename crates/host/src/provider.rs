@@ -1,6 +1,9 @@
 //! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
 
 use bonded_kernel::{Dialect, Price, Target};
+use bonded_transport::models::Service;
+
+use crate::config::OpenaiMode;
 
 /// A provider that needs no more than its name.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +14,7 @@ pub struct KnownProvider {
     pub key_env: Option<&'static str>,
     /// Set, this variable replaces the endpoint.
     pub endpoint_env: Option<&'static str>,
+    /// How it is spoken to where it is itself, and not a server that speaks like it.
     pub dialect: Dialect,
 }
 
@@ -20,7 +24,7 @@ pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
         endpoint: "https://api.openai.com/v1",
         key_env: Some("OPENAI_API_KEY"),
         endpoint_env: Some("OPENAI_BASE_URL"),
-        dialect: Dialect::Chat,
+        dialect: Dialect::Responses,
     },
     KnownProvider {
         name: "anthropic",
@@ -40,6 +44,34 @@ pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
         name: "openrouter",
         endpoint: "https://openrouter.ai/api/v1",
         key_env: Some("OPENROUTER_API_KEY"),
+        endpoint_env: None,
+        dialect: Dialect::Chat,
+    },
+    KnownProvider {
+        name: "mistral",
+        endpoint: "https://api.mistral.ai/v1",
+        key_env: Some("MISTRAL_API_KEY"),
+        endpoint_env: None,
+        dialect: Dialect::Chat,
+    },
+    KnownProvider {
+        name: "deepseek",
+        endpoint: "https://api.deepseek.com/v1",
+        key_env: Some("DEEPSEEK_API_KEY"),
+        endpoint_env: None,
+        dialect: Dialect::Chat,
+    },
+    KnownProvider {
+        name: "xai",
+        endpoint: "https://api.x.ai/v1",
+        key_env: Some("XAI_API_KEY"),
+        endpoint_env: None,
+        dialect: Dialect::Chat,
+    },
+    KnownProvider {
+        name: "groq",
+        endpoint: "https://api.groq.com/openai/v1",
+        key_env: Some("GROQ_API_KEY"),
         endpoint_env: None,
         dialect: Dialect::Chat,
     },
@@ -115,8 +147,17 @@ pub enum ProviderError {
         "the base URL holds a user name or password; put the key into a variable and name it with --key-env"
     )]
     SecretInUrl,
+    #[error(
+        "nobody says where Azure is; set AZURE_OPENAI_ENDPOINT to your resource's address, or write its baseUrl into \
+         the configuration"
+    )]
+    NoAzureEndpoint,
     #[error("the script {path:?} cannot be found from here")]
     NoScript { path: String },
+    #[error(
+        "the key of {provider} is for another place than {endpoint:?}; whoever holds it lists where it may go"
+    )]
+    Misdirected { provider: String, endpoint: String },
 }
 
 /// Finds the endpoint of a model. `env` looks a variable up.
@@ -137,6 +178,9 @@ pub fn resolve_target(
             asked.key_env.clone(),
         ));
     }
+    if let Some(deployment) = asked.model.strip_prefix("azure/") {
+        return azure_target(asked, deployment, env);
+    }
     let split = asked.model.split_once('/');
     let known = split.and_then(|(name, model)| Some((by_name(name)?, model)));
     let Some((provider, model)) = known else {
@@ -148,16 +192,78 @@ pub fn resolve_target(
             provider: provider.name.into(),
         });
     }
+    // Empty means unset.
     let named = provider.endpoint_env.and_then(&env);
+    let named = named.filter(|url| !url.trim().is_empty());
     let endpoint = checked_url(named.as_deref().unwrap_or(provider.endpoint))?;
     let key_env = asked
         .key_env
         .clone()
         .or(provider.key_env.map(str::to_owned));
+    let dialect = dialect_at(provider.dialect, &endpoint, None);
     Ok(Target {
-        dialect: provider.dialect,
+        dialect,
         ..target(asked, provider.name, endpoint, model, key_env)
     })
+}
+
+/// Responses are spoken where OpenAI itself is; servers that speak its language speak chat completions.
+pub(crate) fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) -> Dialect {
+    let speaks_openai = matches!(dialect, Dialect::Chat | Dialect::Responses);
+    let is_openai = || {
+        let target = Target::new("", endpoint, "");
+        Service::of(&target).is_some_and(|service| service.name == "openai")
+    };
+    match mode {
+        _ if !speaks_openai => dialect,
+        Some(OpenaiMode::Responses) => Dialect::Responses,
+        Some(OpenaiMode::Chat) => Dialect::Chat,
+        None if is_openai() => Dialect::Responses,
+        None => Dialect::Chat,
+    }
+}
+
+/// The variable that holds the key of a resource at Azure, as OpenAI's own clients name it.
+pub(crate) const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
+
+/// The header that Azure wants a key in.
+pub(crate) const AZURE_KEY_HEADER: &str = "api-key";
+
+/// A deployment at Azure, from the variables that OpenAI's own clients read.
+fn azure_target(
+    asked: &TargetRequest,
+    deployment: &str,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Target, ProviderError> {
+    if deployment.is_empty() {
+        return Err(ProviderError::NoModel {
+            model: asked.model.clone(),
+            provider: "azure".into(),
+        });
+    }
+    let resource = env("AZURE_OPENAI_ENDPOINT").filter(|url| !url.is_empty());
+    let resource = resource.ok_or(ProviderError::NoAzureEndpoint)?;
+    let version = env("OPENAI_API_VERSION").filter(|version| !version.is_empty());
+    let endpoint = checked_url(&azure_endpoint(&resource, version.as_deref(), deployment))?;
+    let key_env = asked.key_env.clone().or(Some(AZURE_KEY.to_owned()));
+    Ok(Target {
+        key_header: Some(AZURE_KEY_HEADER.into()),
+        ..target(asked, "azure", endpoint, deployment, key_env)
+    })
+}
+
+/// Where a deployment is: with a version of the API as every client knows it, else under the address that needs none.
+/// An address that names more than the resource is taken as it is.
+pub(crate) fn azure_endpoint(url: &str, version: Option<&str>, deployment: &str) -> String {
+    let bare = url.trim_end_matches('/');
+    match version {
+        _ if bare.contains("/openai/") => bare.to_owned(),
+        Some(version) => {
+            let bare = bare.trim_end_matches("/openai");
+            format!("{bare}/openai/deployments/{deployment}?api-version={version}")
+        }
+        None => format!("{}/openai/v1", bare.trim_end_matches("/openai")),
+    }
 }
 
 fn script_target(asked: &TargetRequest, path: &str) -> Result<Target, ProviderError> {

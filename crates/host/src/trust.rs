@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bonded_kernel::HeldFile;
 
 pub use contents::Contents;
-pub use question::{Question, Untrusted, Wants, visible};
+pub use question::{Question, Untrusted, Wants};
 pub use record::{TrustError, TrustRecord, Trusted};
 
 /// How much of a file counts.

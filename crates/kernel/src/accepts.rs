@@ -99,6 +99,27 @@ impl Default for Accepts {
 }
 
 impl Accepts {
+    /// Whether what is said hangs together; the error says what does not.
+    pub fn check(&self) -> Result<(), String> {
+        if self
+            .temperature_max
+            .is_some_and(|max| !max.is_finite() || max < 0.0)
+        {
+            return Err("the highest temperature is not a number from 0".into());
+        }
+        if !self.efforts.is_sorted_by(|a, b| a < b) {
+            return Err("the efforts do not go from the least to the most, each once".into());
+        }
+        let by_effort = matches!(self.thinking, ThinkingForm::Adaptive | ThinkingForm::Level);
+        if by_effort && self.efforts.is_empty() {
+            return Err("thoughts are asked for by an effort, and there is none".into());
+        }
+        if self.thinking == ThinkingForm::None && !self.efforts.is_empty() {
+            return Err("there are efforts, and thoughts cannot be asked for".into());
+        }
+        Ok(())
+    }
+
     /// The effort that is nearest to what was asked for: the same, else the next less, else the least.
     pub fn effort(&self, wanted: Effort) -> Option<Effort> {
         let less = self.efforts.iter().rev().find(|it| **it <= wanted);

@@ -186,6 +186,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::DecisionMade(_)
         | Event::ReplyRejected { .. }
         | Event::AttemptStarted { .. }
+        | Event::TargetLearned { .. }
         | Event::TurnFailed { .. }
         | Event::CallRepaired { .. }
         | Event::ContextGuarded(_)

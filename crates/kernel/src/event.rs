@@ -24,6 +24,7 @@ pub use output::{Dropped, Outcome, Spent, ToolFinished};
 pub use start::{Origin, RunStarted, SeedTokens};
 
 use crate::decode::RepairStep;
+use crate::lesson::Lesson;
 use crate::memory::MemoryEdit;
 use crate::sandbox::SandboxLevel;
 use crate::text::Text;
@@ -31,7 +32,7 @@ use crate::tool::ToolEffect;
 use usual::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 4;
+pub const FORMAT: u16 = 5;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,12 @@ pub enum Event {
         context: Option<Counters>,
     },
     AttemptFailed(Box<AttemptFailed>),
+    /// What the failure before said of a request taught how its target is spoken to from now on.
+    TargetLearned {
+        #[serde(default, skip_serializing_if = "is_zero")]
+        target: u32,
+        lesson: Box<Lesson>,
+    },
     /// The reply held nothing that could be acted upon or kept.
     ReplyRejected {
         reason: RejectReason,
@@ -127,6 +134,7 @@ impl Event {
             Self::RunResumed {} => "run_resumed",
             Self::AttemptStarted { .. } => "attempt_started",
             Self::AttemptFailed(_) => "attempt_failed",
+            Self::TargetLearned { .. } => "target_learned",
             Self::ReplyRejected { .. } => "reply_rejected",
             Self::DecisionMade(_) => "decision_made",
             Self::CallRepaired { .. } => "call_repaired",
@@ -162,6 +170,7 @@ impl Event {
             Self::RunResumed {}
             | Self::ContextGuarded(_)
             | Self::AttemptStarted { .. }
+            | Self::TargetLearned { .. }
             | Self::ToolInvoked { .. }
             | Self::MemoryEdited(_)
             | Self::CallSkipped { .. } => vec![],

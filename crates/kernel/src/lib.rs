@@ -25,6 +25,7 @@ mod entry;
 mod event;
 mod hash;
 mod id;
+mod lesson;
 mod looping;
 mod mask;
 mod memory;
@@ -78,6 +79,7 @@ pub use event::{
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
+pub use lesson::{Lesson, Parameter};
 pub use looping::{LoopAudit, LoopConfig, PAGING_BYTES};
 pub use mask::{Found, Mask};
 pub use memory::{

@@ -277,7 +277,7 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
         return None;
     };
     let config = run.config();
-    let target = config.targets.get(target as usize)?;
+    let target = run.target(target)?;
     let Brief { notices, offer } = brief(run, run.turn);
     Some(Request {
         target,

@@ -145,6 +145,14 @@ impl Attempts {
         self.pass_on();
     }
 
+    /// The failure before taught how to ask; the same target is asked again, and it does not count.
+    pub(crate) fn learned(&mut self) {
+        self.counted = self.counted.saturating_sub(1);
+        self.failures = self.failures.saturating_sub(1);
+        self.cursor = self.current;
+        self.fault = None;
+    }
+
     fn pass_on(&mut self) {
         self.counted += 1;
         self.cursor = self.current + 1;

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use crate::agent::SubAgent;
 use crate::batch::Gathered;
 use crate::budget::Ledger;
-use crate::config::RunConfig;
+use crate::config::{RunConfig, Target};
 use crate::context::{self, Context};
 use crate::entry::{Entry, Head};
 use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
+use crate::lesson::Lessons;
 use crate::looping::Looping;
 use crate::model::{Message, Offer};
 use crate::money::Money;
@@ -49,6 +50,7 @@ pub struct Run {
     pub(crate) conversation: Conversation,
     pub(crate) notices: Vec<Arc<str>>,
     pub(crate) attempts: Attempts,
+    pub(crate) lessons: Lessons,
     pub(crate) ledger: Ledger,
     pub(crate) progress: Progress,
     pub(crate) watch: Stopwatch,
@@ -287,6 +289,7 @@ impl Run {
             head: entry.head(),
             turn: entry.turn,
             ledger: Ledger::new(fixed_bytes as u64, &conversation),
+            lessons: Lessons::default(),
             attempts: Attempts::new(&started.config.targets, started.config.agent.is_some()),
             started: Arc::new(RunStarted::clone(started)),
             catalog,
@@ -298,6 +301,12 @@ impl Run {
         };
         run.compose();
         Some(run)
+    }
+
+    /// A target as it is spoken to by now.
+    pub(crate) fn target(&self, index: u32) -> Option<&Target> {
+        let taught = self.lessons.taught(index);
+        taught.or_else(|| self.config().targets.get(index as usize))
     }
 
     /// Whether a turn must end the run with its terminal call.

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::ToolFault;
+use crate::sandbox::Approval;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::Workdir;
@@ -39,6 +40,8 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             let arguments: A = parse(arguments)?;
             let (workdir, call, work) = (Arc::clone(&self.workdir), call.clone(), self.work);
             let job = move |cancel: &Cancel| {
+                let is_approved = call.approved();
+                let _approval = is_approved.then(|| Approval::begin(workdir.real()));
                 let job = Job {
                     workdir: &workdir,
                     call: &call,

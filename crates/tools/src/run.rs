@@ -98,7 +98,11 @@ impl Run {
         let gate = Arc::clone(self.sandbox.gate());
         let _turn = match manner {
             Manner::Approved => Turn::alone(gate).await,
-            Manner::Watched | Manner::Lasting => Turn::among_others(gate).await,
+            _ => Turn::among_others(gate).await,
+        };
+        let approval = match manner {
+            Manner::Approved => self.sandbox.approval().await,
+            _ => None,
         };
         let mut confined = self.confined(&arguments, &cwd, manner).await?;
         confined.set("BONDED_CALL", call.key());
@@ -111,7 +115,12 @@ impl Run {
             .map_err(|error| not_started(&arguments, &error))?;
         let fault = confined.fault();
         // A tree may be large.
-        let settled = tokio::task::spawn_blocking(move || confined.settle()).await;
+        let settled = tokio::task::spawn_blocking(move || {
+            let put_aside = confined.settle();
+            drop(approval);
+            put_aside
+        });
+        let settled = settled.await;
         let put_aside = settled.unwrap_or_default();
         let status = finished.status.ok_or_else(ToolFault::timeout)?;
         match fault {

@@ -25,6 +25,7 @@ mod inventory;
 mod launch;
 mod light;
 mod limits;
+mod long_watch;
 mod mounts;
 mod namespaces;
 mod order;
@@ -54,6 +55,7 @@ pub use probe::Means;
 pub use trial::{Trial, attempt};
 
 use inventory::Inventory;
+pub(crate) use long_watch::{Approval, LongWatch};
 
 /// What commands may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

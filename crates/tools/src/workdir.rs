@@ -72,6 +72,11 @@ impl Workdir {
         &self.dir
     }
 
+    /// Without links, absolute.
+    pub(crate) fn real(&self) -> &Path {
+        &self.spellings[1]
+    }
+
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }

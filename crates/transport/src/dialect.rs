@@ -8,6 +8,7 @@ mod arguments;
 pub mod chat;
 mod custom;
 mod events;
+mod fit;
 pub mod gemini;
 mod loose;
 pub mod messages;
@@ -20,11 +21,11 @@ mod tools;
 use bonded_kernel::{Dialect, Failure, Reply, Request};
 use bytes::Bytes;
 use futures_util::stream::Stream;
-use serde_json::value::RawValue;
 
 pub use events::Accumulate;
+pub use fit::{Fitted, Unfit, fit, unfit};
 pub(crate) use signed::stamp;
-pub use tools::ToolsCache;
+pub use tools::{Tools, ToolsCache};
 
 use crate::Live;
 use crate::body::Cut;
@@ -41,11 +42,17 @@ const DONE_MARK: &str = "[DONE]";
 /// The body of a request in its target's dialect. Its tools are rendered anew; a sender of many requests
 /// keeps a [`ToolsCache`].
 pub fn encode(request: &Request<'_>) -> Vec<u8> {
-    encode_with_tools(request, render_tools(request).as_deref())
+    encode_with_tools(request, &Tools::of(request))
 }
 
 /// The body of a request, with its tools as [`ToolsCache::tools`] gave them.
-pub fn encode_with_tools(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+pub fn encode_with_tools(request: &Request<'_>, tools: &Tools) -> Vec<u8> {
+    let messages = tools.send(request.messages);
+    let request = &Request {
+        messages: &messages,
+        ..request.clone()
+    };
+    let tools = tools.rendered();
     let mut body = match request.target.dialect {
         Dialect::Chat => chat::encode(request, tools),
         Dialect::Responses => responses::encode(request, tools),
@@ -56,23 +63,8 @@ pub fn encode_with_tools(request: &Request<'_>, tools: Option<&RawValue>) -> Vec
     body
 }
 
-/// The tools of a request as they stand in its body, or `None` where there is none: an empty list is
-/// refused by some servers.
-fn render_tools(request: &Request<'_>) -> Option<Box<RawValue>> {
-    let request = &Request {
-        offer: tools::named(request),
-        ..request.clone()
-    };
-    request.tools().next()?;
-    Some(match request.target.dialect {
-        Dialect::Chat => chat::render_tools(request),
-        Dialect::Responses => responses::render_tools(request),
-        Dialect::Messages => messages::render_tools(request),
-        Dialect::Gemini => gemini::render_tools(request),
-    })
-}
-
-/// Reads a whole reply. An error that came with a good status is a failure too.
+/// Reads a whole reply. An error that came with a good status is a failure too. Its calls are in the words that the
+/// service was told; [`Tools::take_back`] leads to the tools' own.
 pub fn decode(dialect: Dialect, body: &[u8]) -> Result<Reply, Failure> {
     match dialect {
         Dialect::Chat => chat::decode(body),

@@ -81,7 +81,7 @@ impl Http {
     ) -> BoxFuture<'static, Result<Reply, Failure>> {
         let target = request.target;
         let tools = self.tools.tools(request);
-        let body = dialect::encode_with_tools(request, tools.as_deref());
+        let body = dialect::encode_with_tools(request, &tools);
         let peer = Peer {
             provider: target.provider.clone(),
             dialect: target.dialect,
@@ -98,7 +98,10 @@ impl Http {
         let clients = Arc::clone(&self.clients);
         Box::pin(async move {
             let clock = Clock::start(peer.timeout_ms);
-            let outcome = complete(&clients, &peer, ask, &clock).await;
+            let mut outcome = complete(&clients, &peer, ask, &clock).await;
+            if let Ok(reply) = &mut outcome {
+                tools.take_back(reply);
+            }
             peer.finish(outcome, &clock)
         })
     }

@@ -371,7 +371,7 @@ fn calls_that_were_made_name_tools_where_that_is_wanted() {
     let request = it.request();
     let tools = cache.tools(&request);
     assert_eq!(
-        dialect::encode_with_tools(&request, tools.as_deref()),
+        dialect::encode_with_tools(&request, &tools),
         dialect::encode(&request)
     );
     it.offer = Offer::TerminalOnly;

@@ -146,6 +146,15 @@ fn numbers_that_are_none_are_not_sent() {
     }
 }
 
+/// Services are known by where they are.
+fn endpoint_of(provider: &str) -> &'static str {
+    match provider {
+        "openai" => "https://api.openai.com/v1",
+        "openrouter" => "https://openrouter.ai/api/v1",
+        _ => "http://localhost/v1",
+    }
+}
+
 /// The body without what is the same for every provider.
 fn settings(conversation: &Conversation) -> Value {
     let mut body = encoded(conversation);
@@ -187,7 +196,7 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
         ),
     ];
     for (provider, expected) in cases {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         sampling(&mut conversation);
         assert_eq!(settings(&conversation), expected, "{provider}");
     }
@@ -197,8 +206,8 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
 fn chat_reasoning_has_the_form_that_the_provider_takes() {
     use Reasoning::*;
     let cases = [
-        ("openai", Off, json!({"reasoning_effort": "none"})),
-        ("openai", Minimal, json!({"reasoning_effort": "minimal"})),
+        ("openai", Off, json!({})),
+        ("openai", Minimal, json!({"reasoning_effort": "low"})),
         (
             "openai",
             Tokens(9000),
@@ -214,7 +223,7 @@ fn chat_reasoning_has_the_form_that_the_provider_takes() {
         ),
     ];
     for (provider, reasoning, expected) in cases {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         conversation.target.sampling.reasoning = Some(reasoning);
         let mut body = settings(&conversation);
         let fields = body.as_object_mut().expect("an object");
@@ -269,7 +278,7 @@ fn only_a_router_gets_the_details_of_reasoning_back() {
         ),
         ("vllm", Value::Null),
     ] {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         called_after(&mut conversation, own_signature(Dialect::Chat));
         let body = encoded(&conversation);
         assert_eq!(
@@ -296,7 +305,7 @@ fn cached_tools_give_the_same_bytes() {
                     conversation.target.sampling.caching = caching;
                     let request = conversation.request();
                     let tools = cache.tools(&request);
-                    let bytes = dialect::encode_with_tools(&request, tools.as_deref());
+                    let bytes = dialect::encode_with_tools(&request, &tools);
                     assert_eq!(
                         bytes,
                         dialect::encode(&request),

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::{Failure, FailureClass, Reply};
+use bonded_kernel::{Catalog, Dialect, Failure, FailureClass, Reply, ToolEffect, ToolSpec};
 use bonded_transport::{Providers, Transport};
 use common::{Connection, Conversation, GOOD, answer, serve, serve_once};
 use tokio::io::AsyncReadExt;
@@ -70,6 +70,34 @@ async fn a_request_carries_the_key_and_the_body_and_the_reply_carries_the_reques
     assert!(head.contains(concat!("user-agent: bonded/", env!("CARGO_PKG_VERSION"))));
     assert!(head.contains("content-type: application/json"));
     assert!(request.contains(r#""model":"m-1""#));
+}
+
+#[tokio::test]
+async fn the_calls_of_a_reply_have_the_keys_of_the_tool() {
+    let streamed = concat!(
+        "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{}}}\n\n",
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":",
+        "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"odd\",\"input\":{}}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":",
+        "{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"_top\\\": 1}\"}}\n\n",
+        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\n",
+        "data: {\"type\":\"message_stop\"}\n\n",
+    );
+    let whole = r#"{"type":"message","content":[{"type":"tool_use","id":"c","name":"odd","input":{"_top":1}}],"stop_reason":"tool_use"}"#;
+    for (kind, body) in [("text/event-stream", streamed), ("application/json", whole)] {
+        let bytes = answer("200 OK", &format!("content-type: {kind}\r\n"), body);
+        let (endpoint, server) = serve_once(bytes).await;
+        let mut conversation = conversation(&endpoint);
+        conversation.target.dialect = Dialect::Messages;
+        let properties = serde_json::json!({ "$top": { "type": "integer" } });
+        let odd = ToolSpec::closed("odd", ToolEffect::Read, "", &properties, &["$top"]);
+        conversation.catalog = Catalog::new([odd]).expect("a catalogue");
+        let reply = providers().send(&conversation.request()).await;
+        let reply = reply.expect("a reply");
+        assert_eq!(reply.calls[0].arguments, r#"{"$top":1}"#, "{kind}");
+        let request = server.await.expect("the request");
+        assert!(request.contains(r#""required":["_top"]"#), "{request}");
+    }
 }
 
 #[tokio::test]

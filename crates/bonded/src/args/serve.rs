@@ -50,13 +50,8 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: Option<String>,
 
     /// A token that clients must send; several may be given. Others on this machine may see it here
-    #[arg(
-        long = "token",
-        env = "BONDED_TOKENS",
-        hide_env_values = true,
-        value_name = "TOKEN",
-        value_delimiter = ','
-    )]
+    /// [BONDED_TOKENS: where no flag speaks of tokens]
+    #[arg(long = "token", value_name = "TOKEN", value_delimiter = ',')]
     pub(crate) tokens: Vec<String>,
 
     /// A file with one token a line

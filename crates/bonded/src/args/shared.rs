@@ -9,12 +9,12 @@ use crate::options::OptionArgs;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The base URL of an OpenAI-compatible server
-    #[arg(long, env = "BONDED_BASE_URL", value_name = "URL")]
+    /// The base URL of an OpenAI-compatible server [BONDED_BASE_URL: that of models whose provider nobody names]
+    #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
 
-    /// The variable that holds the key
-    #[arg(long, env = "BONDED_KEY_ENV", value_name = "NAME")]
+    /// The variable that holds the key [BONDED_KEY_ENV: of the server at BONDED_BASE_URL]
+    #[arg(long, value_name = "NAME")]
     pub(crate) key_env: Option<String>,
 
     /// Dollars a million tokens: INPUT,OUTPUT[,CACHED]

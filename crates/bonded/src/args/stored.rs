@@ -63,7 +63,7 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Trust what has changed in the configuration since the run began, for this once
+    /// Trust what has changed in the configuration since the run began, for this once; for one run, not with --all
     #[arg(long)]
     pub(crate) trust: bool,
 }

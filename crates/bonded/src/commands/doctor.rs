@@ -14,7 +14,7 @@ use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, probe};
 
-use crate::args::{ConfigPlaceArgs, DoctorArgs};
+use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
 use crate::error::{CliError, Code};
 use crate::workspace::config_file;
@@ -82,21 +82,20 @@ async fn check_store(said: Option<&Path>) -> Finding {
 }
 
 async fn check_models() -> Vec<Finding> {
-    let usual = std::env::var("BONDED_MODEL").unwrap_or_default();
-    let mut findings = vec![match usual.trim() {
-        "" => Finding::Missing(
+    let mut findings = vec![match variable("BONDED_MODEL") {
+        None => Finding::Missing(
             "BONDED_MODEL is not set".into(),
             "name a model with --model or in an agent file, or set it once for where neither does: \
              export BONDED_MODEL=PROVIDER/MODEL"
                 .into(),
         ),
-        model => Finding::Good(format!(
+        Some(model) => Finding::Good(format!(
             "BONDED_MODEL is {model}: it is asked where neither --model nor an agent file names one"
         )),
     }];
     for known in KNOWN_PROVIDERS {
         findings.push(match known.key_env {
-            Some(key) if std::env::var_os(key).is_some() => {
+            Some(key) if variable(key).is_some() => {
                 Finding::Good(format!("{}: {key} is set", known.name))
             }
             Some(key) => Finding::Missing(
@@ -128,8 +127,11 @@ fn check_layers() -> Vec<Finding> {
             "set HOME".into(),
         ),
         Some((Ok(trusted), record)) => Finding::Good(format!(
-            "{} files are trusted, as {} says",
-            trusted.len(),
+            "{} trusted, as {} says",
+            match trusted.len() {
+                1 => "1 file is".to_owned(),
+                count => format!("{count} files are"),
+            },
             record.file().display()
         )),
         Some((Err(error), _)) => Finding::Bad(error.into()),

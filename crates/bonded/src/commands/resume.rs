@@ -16,6 +16,9 @@ use crate::render::progress::{Sink, Watcher};
 use crate::{output, settings, signals};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    if args.all && args.trust {
+        return Err(trust_for_all());
+    }
     let store = settings::open_existing_store(store)?;
     let stance = match args.trust {
         true => Stance::Once,
@@ -34,12 +37,19 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     let is_one = runs.len() == 1;
     let mut all_succeeded = true;
     for id in runs {
-        let run = one(args, &mut host, &keeper, id, cancel.clone()).await?;
+        let run = one(args, &mut host, &keeper, id, cancel.clone()).await;
         if is_one {
             tools.stop().await;
-            return Ok(run);
+            return run;
         }
-        all_succeeded &= run == ExitCode::SUCCESS;
+        // What stops one run is no reason to leave the others.
+        all_succeeded &= match run {
+            Ok(code) => code == ExitCode::SUCCESS,
+            Err(error) => {
+                output::stderr(&error.render());
+                false
+            }
+        };
     }
     tools.stop().await;
     if all_succeeded {
@@ -47,6 +57,15 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     } else {
         Ok(ExitCode::from(Code::RunFailed.exit_code()))
     }
+}
+
+/// A word of trust is for what is there before agents work. With several runs, those of the first would have worked
+/// when the next is looked at.
+fn trust_for_all() -> CliError {
+    let message = "--trust is for one run: with --all, agents of the first would have worked before the next is trusted";
+    CliError::new(Code::Usage, message)
+        .hint("name the run: bonded resume RUN --trust")
+        .hint("or look at what changed, and trust it: bonded trust DIR")
 }
 
 /// Goes on with one run and prints what came of it.

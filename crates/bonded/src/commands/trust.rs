@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use bonded_host::agent::Agent;
 use bonded_host::config::Config;
-use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants, visible};
+use bonded_host::letters::written_out;
+use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants};
 use serde_json::json;
 
 use crate::args::{AgentArgs, TrustArgs};
 use crate::error::{CliError, Code};
+use crate::render::text::counted;
 use crate::trust::{line, somebody_is_here, told};
 use crate::{agents, output};
 
@@ -39,11 +41,11 @@ fn list(record: &TrustRecord, as_json: bool) -> Result<ExitCode, CliError> {
     }
     for (file, trusted) in trusted {
         let pulled = match trusted.files.len() {
-            1 => String::new(),
-            more => format!(" and {} files that it pulls in", more - 1),
+            0 | 1 => String::new(),
+            more => format!(" and {} that it pulls in", counted(more - 1, "file")),
         };
-        let at = visible(&trusted.at);
-        output::stdout(&format!("{}{pulled}, since {at}", visible(&file)));
+        let at = written_out(&trusted.at);
+        output::stdout(&format!("{}{pulled}, since {at}", written_out(&file)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -64,7 +66,7 @@ fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<Exi
         output::stderr("nothing was trusted there");
     }
     for file in &revoked {
-        output::stdout(&format!("{} is not trusted any more", visible(file)));
+        output::stdout(&format!("{} is not trusted any more", written_out(file)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -105,7 +107,7 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     for file in &files {
-        output::stdout(&format!("{} is trusted", visible(file)));
+        output::stdout(&format!("{} is trusted", written_out(file)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -129,7 +131,7 @@ fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
     let bad = |why: String| {
         let message = format!(
             "{} cannot be looked at: {why}",
-            visible(&place.to_string_lossy())
+            written_out(&place.to_string_lossy())
         );
         CliError::new(Code::Workdir, message)
     };

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use bonded_host::work::tree::enter_namespace;
 use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
 use bonded_host::{Clock as _, SystemClock};
-use clap::Parser as _;
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
@@ -53,12 +52,12 @@ pub(crate) async fn work(
     };
     if let Some(named) = &args.resume {
         let record = interrupted(&site.workshop, named, &root)?;
-        let args = arguments_of(&record)?;
+        let args = arguments_of(&record, args)?;
         return site.work(&args, record).await;
     }
     let id = args.plan_id.as_deref().map(plan_id).transpose()?;
     if let Some(record) = begun(&site.workshop, id.as_ref())? {
-        let args = arguments_of(&record)?;
+        let args = arguments_of(&record, args)?;
         return site.work(&args, record).await;
     }
     let record = PlanRecord {
@@ -71,6 +70,7 @@ pub(crate) async fn work(
         plan: read_plan(args.plan.as_deref().unwrap_or(Path::new("-")))?,
         started_at: SystemClock::new().now(),
         missing: vec![],
+        held: vec![],
         root,
     };
     site.work(args, record).await
@@ -137,8 +137,9 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
     }
 }
 
-/// What the plan was started with. Names of files are meant from where it was started.
-fn arguments_of(record: &PlanRecord) -> Result<WorkArgs, CliError> {
+/// What the plan was started with. Names of files are meant from where it was started. A word of trust was for that
+/// once: what counted then is in the record, and what has changed since needs another word.
+fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliError> {
     let gone = |why: String| {
         let message = format!("plan {} cannot be resumed: {why}", record.id);
         CliError::new(Code::UnknownPlan, message)
@@ -146,8 +147,12 @@ fn arguments_of(record: &PlanRecord) -> Result<WorkArgs, CliError> {
     std::env::set_current_dir(&record.dir)
         .map_err(|error| gone(format!("{}: {error}", record.dir.display())))?;
     let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
-    match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(Command::Work(args)) => Ok(*args),
+    match Cli::read(words).map(|cli| cli.command) {
+        Ok(Command::Work(mut args)) => {
+            args.agent.trust = said.agent.trust;
+            args.agent.no_trust |= said.agent.no_trust;
+            Ok(*args)
+        }
         _ => Err(gone("its arguments are not understood any more".into())),
     }
 }

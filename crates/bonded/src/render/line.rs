@@ -41,6 +41,9 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             failed.class.as_str(),
             brief(&failed.message, DETAIL_CHARS)
         ),
+        Event::TargetLearned { target, lesson } => {
+            format!("learned  target {target} from now on: {lesson}")
+        }
         Event::ReplyRejected { reason, .. } => {
             format!("rejected the reply: {}", reason.as_str())
         }

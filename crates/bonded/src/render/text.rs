@@ -35,6 +35,12 @@ pub(crate) fn tokens(usage: &Usage) -> String {
     format!("{} tokens", grouped(usage.total()))
 }
 
+/// A number of things: `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

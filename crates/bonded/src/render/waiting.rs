@@ -2,12 +2,12 @@
 
 mod twice;
 
+use bonded_host::letters::written_out;
 use bonded_host::{Status, Waiting};
 use bonded_kernel::{Run, WaitingCall};
 use serde_json::{Value, json};
 
 use super::text;
-use crate::output::written_out;
 
 /// More than this nobody reads unasked.
 const SHOWN_CHARS_MAX: usize = 4_000;

@@ -97,7 +97,7 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
             let before = before.to_string();
             format!(
                 "level {level}: {} from state {}",
-                counted(*items, "item"),
+                text::counted(*items, "item"),
                 &before[..12]
             )
         }
@@ -122,18 +122,13 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
                 "" => String::new(),
                 why => format!(": {}", text::brief(why, 200)),
             };
-            let files = counted(
+            let files = text::counted(
                 result.artifact_hashes.len() + result.deleted_files.len(),
                 "file",
             );
             format!("  {}  {} ({files}){why}", item.id, result.status.as_str())
         }
     })
-}
-
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 fn or_dash(text: String) -> String {

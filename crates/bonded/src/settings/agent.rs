@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use bonded_host::Host;
-use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
+use bonded_host::agent::{Agent, AgentError, Assignment, Workplace, unsent};
 use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{no_price, own_limits};
@@ -37,9 +37,11 @@ pub(super) fn prepare_agent(
             "put the models' prices into `pricing` of the configuration",
         ));
     }
+    let mut warnings: Vec<String> = agent.warnings().iter().map(ToString::to_string).collect();
+    warnings.extend(sample.config.targets.iter().flat_map(unsent));
     Ok(Prepared {
         sample,
-        warnings: agent.warnings().iter().map(ToString::to_string).collect(),
+        warnings,
         options: agent.options.clone(),
         agent: Some(Box::new(agent)),
         workplace,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_host::agent::{UnknownWindow, Workplace, targets};
-use bonded_host::config::options::{self, Options, Source, Sources};
+use bonded_host::agent::{UnknownWindow, Workplace, targets, unsent};
+use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
 use bonded_host::{Goal, Host, policy};
 use bonded_kernel::{
@@ -12,10 +12,10 @@ use bonded_kernel::{
 };
 
 use super::limits::{no_price, own_limits, parse_price};
-use super::targets::{check_scripts, custom_targets, no_model};
+use super::targets::{Server, check_scripts, custom_targets, names_provider, no_model};
 use super::{Prepared, Wanted, kept, working_directory};
 use crate::agents;
-use crate::args::AgentArgs;
+use crate::args::{AgentArgs, variable};
 use crate::error::{CliError, Code};
 
 pub(super) fn prepare_plain(
@@ -25,22 +25,19 @@ pub(super) fn prepare_plain(
 ) -> Result<Prepared, CliError> {
     refuse_options_of_agents(&workplace)?;
     let config = configuration(&workplace)?;
-    let mut said = workplace.command_line.clone();
-    let mut usual = workplace.usual.clone();
-    // Such a server has models of any name.
-    let named = (args.model.base_url.is_some())
-        .then(|| [said.remove("models"), usual.remove("models")])
-        .and_then(|said| said.into_iter().flatten().next());
-    let resolved = options::resolve(&Sources {
+    let mut sources = Sources {
         overrides: workplace.overrides.clone(),
-        command_line: said,
-        usual,
+        command_line: workplace.command_line.clone(),
+        usual: workplace.usual.clone(),
         ..config.sources()?
-    })?;
+    };
+    let of_server = Server::of(args.model, variable)
+        .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
+    let resolved = options::resolve(&sources)?;
     let mut options = resolved.options;
     as_plain(&mut options, &resolved.sources);
-    let targets = match named {
-        Some(named) => custom_targets(args.model, &options, &named)?,
+    let targets = match of_server {
+        Some((named, server)) => custom_targets(&server, &options, &named)?,
         None if options.models.is_empty() => return Err(no_model()),
         None => targets(
             &config,
@@ -53,6 +50,7 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     let system = system_text(args.system)?;
+    let warnings = config.targets.iter().flat_map(unsent).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -62,8 +60,23 @@ pub(super) fn prepare_plain(
         agent: None,
         workplace,
         options,
-        warnings: vec![],
+        warnings,
     })
+}
+
+/// Takes out of the sources what a server that only its base URL names is to be asked for: it has models of any name.
+/// One that is set once for everything takes no model away from the provider that somebody names for it.
+fn models_of(server: &Server, config: &Config, sources: &mut Sources) -> Option<Given> {
+    let key = "models";
+    let said = sources.overrides.get(key);
+    let said = said.or_else(|| sources.command_line.get(key)).cloned();
+    let is_elsewhere = |models: &Given| !server.is_said && names_provider(models, config);
+    if said.as_ref().is_some_and(is_elsewhere) {
+        return None;
+    }
+    sources.overrides.remove(key);
+    sources.command_line.remove(key);
+    said.or(sources.usual.remove(key))
 }
 
 /// What only an agent has is refused where there is none, not passed over.
@@ -94,9 +107,6 @@ fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
     }
     if unsaid("toolResponseMaxBytes") {
         options.tool_response_bytes_max = 32_768;
-    }
-    if unsaid("temperature") {
-        options.temperature = None;
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use bonded_host::agent::unconfigured;
+use bonded_host::config::Config;
 use bonded_host::config::options::{Given, Options};
 use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
 use bonded_kernel::Target;
 use bonded_transport::Script;
 
-use crate::args::ModelArgs;
+use crate::args::{ModelArgs, variable};
 use crate::error::{CliError, Code, with_causes};
 
 /// Resolves a target and checks what can be checked before anything runs.
@@ -19,9 +21,46 @@ pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {
     Ok(target)
 }
 
-/// Models of a server that only its base URL names.
+/// A server that only its base URL names, with models of any name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    base_url: String,
+    key_env: Option<String>,
+    /// Whether a flag names it; a variable is set once for everything.
+    pub(super) is_said: bool,
+}
+
+impl Server {
+    /// What the flags name, else the variables. The key of a variable is not for another server than that of the other.
+    pub(super) fn of(args: &ModelArgs, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let usual = variable("BONDED_BASE_URL");
+        let base_url = args.base_url.clone().or_else(|| usual.clone())?;
+        let is_its = usual.is_none_or(|usual| usual == base_url);
+        let usual_key = variable("BONDED_KEY_ENV").filter(|_| is_its);
+        Some(Self {
+            base_url,
+            key_env: args.key_env.clone().or(usual_key),
+            is_said: args.base_url.is_some(),
+        })
+    }
+}
+
+/// Whether one of the models is named with its provider.
+pub(super) fn names_provider(models: &Given, config: &Config) -> bool {
+    let names = models.value.as_str().unwrap_or_default().split(',');
+    let is_known = |provider: &str| {
+        let known = KNOWN_PROVIDERS.iter().any(|known| known.name == provider);
+        known || !matches!(config.provider(provider), Ok(None))
+    };
+    names.map(str::trim).any(|name| {
+        let provider = name.split_once('/').map(|(provider, _)| provider);
+        name.starts_with("script:") || provider.is_some_and(is_known)
+    })
+}
+
+/// Models of such a server.
 pub(super) fn custom_targets(
-    args: &ModelArgs,
+    server: &Server,
     options: &Options,
     named: &Given,
 ) -> Result<Vec<Target>, CliError> {
@@ -32,16 +71,15 @@ pub(super) fn custom_targets(
         .filter(|name| !name.is_empty());
     let targets: Result<Vec<Target>, CliError> = names
         .map(|name| {
-            let mut target = target(&TargetRequest {
+            let target = target(&TargetRequest {
                 model: name.to_owned(),
-                base_url: args.base_url.clone(),
-                key_env: args.key_env.clone(),
+                base_url: Some(server.base_url.clone()),
+                key_env: server.key_env.clone(),
                 stream: options.stream,
                 timeout_ms: options.llm_timeout_ms,
                 price: None,
             })?;
-            target.sampling.temperature = options.temperature;
-            Ok(target)
+            Ok(unconfigured(target, options))
         })
         .collect();
     let targets = targets?;
@@ -57,7 +95,7 @@ pub(super) fn no_model() -> CliError {
         .iter()
         .filter_map(|known| {
             let name = known.key_env?;
-            let state = if std::env::var_os(name).is_some() {
+            let state = if variable(name).is_some() {
                 "set"
             } else {
                 "not set"
@@ -94,5 +132,53 @@ fn check_script(path: &Path) -> Result<(), CliError> {
     match Script::load(path) {
         Ok(_) => Ok(()),
         Err(error) => Err(CliError::new(Code::BadScript, with_causes(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_variables_is_the_weakest_and_its_key_goes_to_no_other() {
+        let flags = |base_url: Option<&str>, key_env: Option<&str>| ModelArgs {
+            base_url: base_url.map(str::to_owned),
+            key_env: key_env.map(str::to_owned),
+            price: None,
+        };
+        let server = |base_url: &str, key_env: Option<&str>, is_said| {
+            Some(Server {
+                base_url: base_url.into(),
+                key_env: key_env.map(str::to_owned),
+                is_said,
+            })
+        };
+        let variables = |name: &str| {
+            let set = match name {
+                "BONDED_BASE_URL" => "http://usual/v1",
+                _ => "USUAL_KEY",
+            };
+            Some(set.to_owned())
+        };
+        let only_key = |name: &str| variables(name).filter(|_| name == "BONDED_KEY_ENV");
+        let none = |_: &str| None;
+        assert_eq!(Server::of(&flags(None, None), none), None);
+        assert_eq!(Server::of(&flags(None, Some("KEY")), none), None);
+        assert_eq!(
+            Server::of(&flags(None, None), variables),
+            server("http://usual/v1", Some("USUAL_KEY"), false)
+        );
+        assert_eq!(
+            Server::of(&flags(Some("http://other/v1"), None), variables),
+            server("http://other/v1", None, true)
+        );
+        assert_eq!(
+            Server::of(&flags(Some("http://other/v1"), Some("KEY")), variables),
+            server("http://other/v1", Some("KEY"), true)
+        );
+        assert_eq!(
+            Server::of(&flags(Some("http://other/v1"), None), only_key),
+            server("http://other/v1", Some("USUAL_KEY"), true)
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Who works on the items of a plan: the agents and models that the command line names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use bonded_host::work::{Assigned, Staff, goal_text};
-use bonded_kernel::SandboxLevel;
+use bonded_host::work::{Assigned, PlanRecord, Staff, goal_text};
 use bonded_kernel::work::{AgentId, WorkItem};
+use bonded_kernel::{HeldFile, SandboxLevel};
 use bonded_state::Store;
 
 use crate::agents::{self, Shown};
@@ -25,7 +25,7 @@ impl CommandLineStaff {
     /// Every agent and model is looked at before anything runs.
     pub(crate) fn new(
         args: &WorkArgs,
-        root: &Path,
+        record: &PlanRecord,
         store: Arc<dyn Store>,
         asked: impl Iterator<Item = AgentId>,
     ) -> Result<Self, CliError> {
@@ -36,7 +36,7 @@ impl CommandLineStaff {
                 Some((id, file)) => {
                     let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
                     if of_one
-                        .insert(id, prepare(args, root, Some(file))?)
+                        .insert(id, prepare(args, record, Some(file))?)
                         .is_some()
                     {
                         return Err(usage(&format!("{id} is given two agents")));
@@ -45,11 +45,11 @@ impl CommandLineStaff {
                 None if of_all.is_some() => {
                     return Err(usage("two agents are given for all items"));
                 }
-                None => of_all = Some(prepare(args, root, Some(said))?),
+                None => of_all = Some(prepare(args, record, Some(said))?),
             }
         }
         if args.agent_files.is_empty() {
-            of_all = Some(prepare(args, root, None)?);
+            of_all = Some(prepare(args, record, None)?);
         }
         let staff = Self {
             store,
@@ -73,6 +73,14 @@ impl CommandLineStaff {
     pub(crate) fn is_quiet(&self) -> bool {
         let mut all = self.of_all.iter().chain(self.of_one.values());
         all.any(|prepared| prepared.options.quiet)
+    }
+
+    /// What counts of files that were found, for when the plan is resumed. What a person named is named again then.
+    pub(crate) fn held(&self) -> Vec<HeldFile> {
+        let all = self.of_all.iter().chain(self.of_one.values());
+        let held = all.flat_map(|prepared| prepared.workplace.trust.held());
+        let found: BTreeSet<HeldFile> = held.filter(|file| !file.named).collect();
+        found.into_iter().collect()
     }
 
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
@@ -100,9 +108,14 @@ impl Staff for CommandLineStaff {
     }
 }
 
-fn prepare(args: &WorkArgs, root: &Path, agent: Option<&str>) -> Result<Prepared, CliError> {
+fn prepare(
+    args: &WorkArgs,
+    record: &PlanRecord,
+    agent: Option<&str>,
+) -> Result<Prepared, CliError> {
     let prepared = settings::prepare(&Wanted {
-        dir: Some(root),
+        dir: Some(&record.root),
+        held: &record.held,
         agent_file: agent.map(Path::new),
         system: args.system.as_deref(),
         agent: &args.agent,

@@ -1,7 +1,12 @@
-//! What a proposal would change, as a person reads it: the lines that go and the lines that come.
+//! What a proposal would change, as a person reads it: the lines that go and the lines that come, with every letter to
+//! be seen. Whatever would be written is shown.
 
-use bonded_kernel::workspace::{MARKDOWN_BYTES_MAX, NoteWrite, Operation, Proposal, patched};
+use bonded_host::letters::written_out;
+use bonded_kernel::workspace::{
+    MARKDOWN_BYTES_MAX, Metadata, NewNote, NoteWrite, Operation, Proposal, patched,
+};
 use bonded_state::workspace::WorkspaceStore;
+use serde_json::Value;
 
 use super::refusal::Refusal;
 
@@ -14,15 +19,33 @@ pub(super) async fn of_operation(
     operation: &Operation,
 ) -> Result<String, Refusal> {
     match &operation.proposal {
-        Proposal::CreateNote(new) => {
-            let title = new.title.as_deref().unwrap_or("(the date and time)");
-            Ok(format!("+++ {title}\n{}", lines("", &new.markdown)))
-        }
+        Proposal::CreateNote(new) => Ok(of_new(new)),
         Proposal::UpdateNote(write) => of_write(store, write).await,
-        Proposal::RecordIssue { key, value, .. } => {
-            Ok(format!("issue {key}\n{}", lines("", value)))
+        Proposal::RecordIssue {
+            key,
+            value,
+            metadata,
+        } => {
+            let mut text = format!("issue {}\n{}", written_out(key), lines("", value));
+            if !metadata.is_null() {
+                text.push_str(&field("metadata", &written_value(metadata)));
+            }
+            Ok(text)
         }
     }
+}
+
+fn of_new(new: &NewNote) -> String {
+    let title = new.title.as_deref().unwrap_or("(the date and time)");
+    let mut text = format!("+++ {}\n{}", written_out(title), lines("", &new.markdown));
+    if let Some(kind) = &new.note_kind {
+        text.push_str(&field("kind", &written_out(kind)));
+    }
+    if !new.keywords.is_empty() {
+        text.push_str(&field("keywords", &listed(&new.keywords)));
+    }
+    text.push_str(&metadata_lines(&new.metadata));
+    text
 }
 
 async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, Refusal> {
@@ -31,9 +54,10 @@ async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, R
         return Ok(String::new());
     };
     let edit = &write.edit;
-    let mut text = format!("--- {} (version {})\n", base.title, base.version);
+    let (title, version) = (written_out(&base.title), base.version);
+    let mut text = format!("--- {title} (version {version})\n");
     if let Some(title) = edit.title.as_ref().filter(|title| **title != base.title) {
-        text.push_str(&format!("+++ {title}\n"));
+        text.push_str(&format!("+++ {}\n", written_out(title)));
     }
     let new = match (&edit.markdown, &edit.patch) {
         (Some(markdown), _) => Some(markdown.clone()),
@@ -43,20 +67,48 @@ async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, R
     if let Some(new) = new {
         text.push_str(&lines(&base.markdown, &new));
     }
-    if let Some(keywords) = &edit.keywords {
-        text.push_str(&format!(
-            "keywords: {} -> {}\n",
-            base.keywords.join(", "),
-            keywords.join(", ")
-        ));
+    if let Some(kind) = &edit.note_kind {
+        let change = format!("{} -> {}", written_out(&base.note_kind), written_out(kind));
+        text.push_str(&field("kind", &change));
     }
+    if let Some(keywords) = &edit.keywords {
+        let change = format!("{} -> {}", listed(&base.keywords), listed(keywords));
+        text.push_str(&field("keywords", &change));
+    }
+    text.push_str(&metadata_lines(&edit.metadata));
     Ok(text)
+}
+
+fn field(name: &str, value: &str) -> String {
+    format!("{name}: {value}\n")
+}
+
+fn listed(words: &[String]) -> String {
+    written_out(&words.join(", "))
+}
+
+fn written_value(value: &Value) -> String {
+    written_out(&value.to_string())
+}
+
+fn metadata_lines(metadata: &Metadata) -> String {
+    let lines = metadata.iter();
+    lines
+        .map(|(key, value)| {
+            field(
+                &format!("metadata {}", written_out(key)),
+                &written_value(value),
+            )
+        })
+        .collect()
 }
 
 /// The lines between the first and the last that differ, with a few around them. It is not the shortest that could be
 /// said, but it is quick whatever the texts are.
 fn lines(old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let end = last_end(old, new);
+    let old: Vec<&str> = old.split_terminator('\n').collect();
+    let new: Vec<&str> = new.split_terminator('\n').collect();
     let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
     let before = old.iter().zip(&new).take_while(same).count();
     let (old_rest, new_rest) = (&old[before..], &new[before..]);
@@ -68,19 +120,31 @@ fn lines(old: &str, new: &str) -> String {
         .count();
     let (gone, come) = (old_rest.len() - after, new_rest.len() - after);
     if gone == 0 && come == 0 {
-        return String::new();
+        return end.to_owned();
     }
     let first = before.saturating_sub(CONTEXT_LINES);
     let tail = &old_rest[gone..];
     let marked = |mark: char, lines: &[&str]| -> String {
-        lines.iter().map(|line| format!("{mark}{line}\n")).collect()
+        let lines = lines.iter().map(|line| written_out(line));
+        lines.map(|line| format!("{mark}{line}\n")).collect()
     };
     let mut text = format!("@@ line {} @@\n", before + 1);
     text.push_str(&marked(' ', &old[first..before]));
     text.push_str(&marked('-', &old_rest[..gone]));
     text.push_str(&marked('+', &new_rest[..come]));
     text.push_str(&marked(' ', &tail[..tail.len().min(CONTEXT_LINES)]));
+    text.push_str(end);
     text
+}
+
+/// What becomes of the break after the last line, which no line shows.
+fn last_end(old: &str, new: &str) -> &'static str {
+    match (old.ends_with('\n'), new.ends_with('\n')) {
+        _ if old.is_empty() || new.is_empty() => "",
+        (false, true) => "\\ the last line gets a line break\n",
+        (true, false) => "\\ the last line loses its line break\n",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +159,10 @@ mod tests {
             ("a", "", "@@ line 1 @@\n-a\n"),
             ("a\nb\nc", "a\nx\nc", "@@ line 2 @@\n a\n-b\n+x\n c\n"),
             ("a\na", "a\na\na", "@@ line 3 @@\n a\n a\n+a\n"),
+            ("", "a\n", "@@ line 1 @@\n+a\n"),
+            ("a", "a\n", "\\ the last line gets a line break\n"),
+            ("a\n", "a\r\n", "@@ line 1 @@\n-a\n+a\\u{d}\n"),
+            ("a", "a\u{200b}", "@@ line 1 @@\n-a\n+a\\u{200b}\n"),
             (
                 "1\n2\n3\n4\n5",
                 "1\n2\n3\n4\n6",

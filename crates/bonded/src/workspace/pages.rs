@@ -10,7 +10,7 @@ macro_rules! page {
 }
 
 /// Codes with their pages, which `bonded explain CODE` prints.
-pub(crate) const PAGES: [(&str, &str); 63] = [
+pub(crate) const PAGES: [(&str, &str); 65] = [
     page!("BAD_REQUEST"),
     page!("INVALID_PATCH"),
     page!("AUTH_REQUIRED"),
@@ -32,6 +32,7 @@ pub(crate) const PAGES: [(&str, &str); 63] = [
     page!("METHOD_NOT_ALLOWED"),
     page!("REQUEST_TIMEOUT"),
     page!("VERSION_CONFLICT"),
+    page!("OTHER_OPERATION"),
     page!("CONFLICT"),
     page!("SETUP_ALREADY_COMPLETED"),
     page!("PAYLOAD_TOO_LARGE"),
@@ -64,6 +65,7 @@ pub(crate) const PAGES: [(&str, &str); 63] = [
     page!("RULE_DISABLED"),
     page!("ACTION_UNAVAILABLE"),
     page!("RUN_NOT_STARTED"),
+    page!("UNTRUSTED"),
     page!("WORK_NOT_STARTED"),
     page!("WORK_FAILED"),
     page!("BLOCKED"),

@@ -17,7 +17,7 @@ pub(crate) struct Refusal {
 }
 
 /// Every code that a client can meet over HTTP, with the status that it comes with.
-pub(super) const CODES: [(&str, StatusCode); 38] = [
+pub(super) const CODES: [(&str, StatusCode); 39] = [
     ("BAD_REQUEST", StatusCode::BAD_REQUEST),
     ("INVALID_PATCH", StatusCode::BAD_REQUEST),
     ("WS_BAD_PAYLOAD", StatusCode::BAD_REQUEST),
@@ -40,6 +40,7 @@ pub(super) const CODES: [(&str, StatusCode); 38] = [
     ("METHOD_NOT_ALLOWED", StatusCode::METHOD_NOT_ALLOWED),
     ("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT),
     ("VERSION_CONFLICT", StatusCode::CONFLICT),
+    ("OTHER_OPERATION", StatusCode::CONFLICT),
     ("CONFLICT", StatusCode::CONFLICT),
     ("SETUP_ALREADY_COMPLETED", StatusCode::CONFLICT),
     ("PAYLOAD_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE),

@@ -198,6 +198,7 @@ pub(super) fn operation(operation: &Operation) -> Value {
         "kind": kind,
         "note_id": note_id,
         "base_version": base_version,
+        "digest": operation.digest(),
         "status": operation.status,
         "reject_reason": operation.reject_reason,
         "proposed_at": rfc3339(operation.proposed_at),

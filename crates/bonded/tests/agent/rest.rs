@@ -107,6 +107,39 @@ fn the_operations_of_a_document_are_called_and_what_is_left_out_is_said() {
 }
 
 #[test]
+fn a_tool_that_the_service_cannot_be_told_of_is_left_out_and_the_run_goes_on() {
+    let server = json_server();
+    let tool = |schema: Value| json!({ "url": server.url("/"), "parametersSchema": schema });
+    let union = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "string" } },
+        "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
+    // Its reference leads nowhere once the union is gone, and a part with a name of its own keeps it from being moved.
+    let knot = json!({ "type": "object", "properties": {
+            "a": { "$id": "urn:a", "type": "string" }, "b": { "$ref": "#/anyOf/0/properties/c" } },
+        "anyOf": [{ "properties": { "c": { "type": "integer" } } }] });
+    let world = World::new()
+        .front("tools: [union, knot]")
+        .config(&json!({ "restTools": { "union": tool(union), "knot": tool(knot) } }))
+        .says([
+            call("rest__union", json!({})),
+            call("rest__union", json!({ "b": "x" })),
+            call("rest__knot", json!({ "b": 1 })),
+            report("seen"),
+        ]);
+    let outcome = world.run(&[], "look").good();
+    let asked = &outcome.requests[0];
+    assert!(asked.tools().contains(&"rest__union"));
+    assert!(!asked.tools().contains(&"rest__knot"));
+    assert!(!asked.body["tools"].to_string().contains("\"anyOf\":"));
+    let texts = outcome.tool_texts();
+    assert!(texts[0].contains("anyOf"), "{}", texts[0]);
+    assert_eq!(texts[1..], [r#"{"t":21}"#, r#"{"t":21}"#]);
+    let warned =
+        "the tool \"rest__knot\" is left out: what the service would take of it is unusable";
+    let times = outcome.stderr.matches(warned).count();
+    assert_eq!(times, 1, "{}", outcome.stderr);
+}
+
+#[test]
 fn settings_that_cannot_work_are_refused_before_anything_runs() {
     let rest = |tool: Value| json!({ "restTools": { "x": tool } });
     let openapi = |document: Value| json!({ "openapiSpecs": { "x": document } });

@@ -72,9 +72,3 @@ fn all_ok(outcomes: &[String]) {
 fn text(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).expect("it is there")
 }
-
-/// How many times a race is run.
-fn rounds(usual: usize) -> usize {
-    let said = std::env::var("BONDED_ATTACK_ROUNDS").ok();
-    said.and_then(|said| said.parse().ok()).unwrap_or(usual)
-}

@@ -7,6 +7,9 @@
 mod denial;
 mod directory;
 mod files;
+#[expect(dead_code, reason = "the tests of logins use more of it")]
+#[path = "../../../testkit/tests/mcp/issuer.rs"]
+mod issuer;
 mod masking;
 mod people;
 mod person;

@@ -1,6 +1,8 @@
 //! Secrets, and what is put in their place: nothing that is executed, written or asked is changed by it, and nothing
 //! that is kept or shown holds one.
 
+mod given;
+
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
@@ -289,6 +291,7 @@ fn a_value_is_hidden_as_a_whole_token_and_left_inside_of_a_longer_word() {
     )];
     let ran = run(&person, &[], "go", &lines);
     assert!(!ran.stdout.contains(secret), "{ran:?}");
+    assert_eq!(ran.stdout.matches("[secret STRONG_19_TOKEN]").count(), 2);
     let person = Person::new();
     let script = person.script(&[call(
         "done",
@@ -314,6 +317,7 @@ fn a_key_that_a_command_encodes_is_not_kept_either() {
     let ran = run(&person, &[], "go", &lines);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let log = bonded(&person, &["show", "run", "--json"]).stdout;
+    assert!(log.contains("[secret STRONG_0_TOKEN]"), "{log}");
     holds_no("OWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTU", &[&log]);
     // The same after five letters that stand before it.
     holds_no("ZjODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1", &[&log]);
@@ -371,7 +375,7 @@ fn doctor_names_what_is_too_weak_and_shows_none_of_it() {
 fn what_lies_in_an_env_file_is_hidden_only_if_it_was_drawn_or_is_called_a_secret() {
     let person = Person::new();
     person.write(
-        person.home().join(".ai-agent/.ai-agent.env"),
+        person.home().join(".ai-agent/ai-agent.env"),
         format!(
             "REGION=europe-west3\nMODEL=text-embedding-3-small\nPLAIN={}\n",
             STRONG[1]
@@ -382,10 +386,19 @@ fn what_lies_in_an_env_file_is_hidden_only_if_it_was_drawn_or_is_called_a_secret
         format!("REGION=europe\nDRAWN={}\n", STRONG[0]),
     );
     person.write(person.work().join(".ai-agent.json"), "{}");
-    let said = format!("europe and {}", STRONG[0]);
+    person.write(person.home().join(".ai-agent/ai-agent.json"), "{}");
+    let said = format!(
+        "europe, europe-west3, text-embedding-3-small, <{}> and <{}>",
+        STRONG[0], STRONG[1]
+    );
     let script = person.script(&[call("done", json!({ "reason": said }))]);
-    let ran = person.bonded(&["run", "--id", "run", "--model", &script, "go"]);
-    assert!(!ran.stdout.contains("[secret REGION]"), "{ran:?}");
+    let ran = person.bonded(&["run", "--trust", "--id", "run", "--model", &script, "go"]);
+    assert_eq!(
+        ran.stdout.trim_end(),
+        "europe, europe-west3, text-embedding-3-small, <[secret DRAWN]> and <[secret PLAIN]>",
+        "{ran:?}"
+    );
+    kept_without(&person, &[STRONG[0], STRONG[1]]);
 }
 
 #[test]

@@ -22,6 +22,16 @@ pub(crate) struct Sent {
 
 /// Runs a command whose three streams are a terminal. Somebody types the answer when a question is there.
 pub(crate) fn at_terminal(command: &mut Command, question: &str, answer: &str) -> Sent {
+    let answer = answer.to_owned();
+    answering(command, question, move |_| answer)
+}
+
+/// The same for somebody who does something before he types, or types what follows from what he was shown.
+pub(crate) fn answering(
+    command: &mut Command,
+    question: &str,
+    answer: impl FnOnce(&str) -> String + Send + 'static,
+) -> Sent {
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
     grantpt(&own).expect("it is ours");
     unlockpt(&own).expect("it can be opened");
@@ -48,16 +58,16 @@ pub(crate) fn at_terminal(command: &mut Command, question: &str, answer: &str) -
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut keyboard = File::from(own.try_clone().expect("it can be typed at"));
-    let (question, answer) = (question.to_owned(), answer.to_owned());
+    let question = question.to_owned();
+    let mut answer = Some(answer).filter(|_| !question.is_empty());
     let reading = thread::spawn(move || {
         let (mut terminal, mut sent) = (File::from(own), vec![]);
         let mut part = [0; 4096];
-        let mut is_answered = question.is_empty();
         while let Ok(count @ 1..) = terminal.read(&mut part) {
             sent.extend_from_slice(&part[..count]);
-            if !is_answered && String::from_utf8_lossy(&sent).contains(&question) {
-                is_answered = true;
-                writeln!(keyboard, "{answer}").expect("it is typed");
+            let shown = String::from_utf8_lossy(&sent);
+            if let Some(answer) = answer.take_if(|_| shown.contains(&question)) {
+                writeln!(keyboard, "{}", answer(&shown)).expect("it is typed");
             }
         }
         String::from_utf8_lossy(&sent).into_owned()

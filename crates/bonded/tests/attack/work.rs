@@ -1,6 +1,7 @@
 //! Work items and the trees of other people.
 
 mod desk;
+mod found;
 mod meanwhile;
 mod others;
 mod programs;

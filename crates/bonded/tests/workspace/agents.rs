@@ -162,7 +162,12 @@ fn a_run_in_reviewed_mode_writes_nothing_until_a_person_says_so() {
             .contains("+written in a loop"),
         "{operation}"
     );
-    let body = json!({ "decisions": [{ "operation_id": operation["operation_id"], "decision": "apply" }] });
+    let decision = json!({
+        "operation_id": operation["operation_id"],
+        "decision": "apply",
+        "digest": operation["digest"],
+    });
+    let body = json!({ "decisions": [decision] });
     let reviewed = server.owner.post(&format!("{path}/review"), &body);
     assert_eq!(reviewed.status, 200, "{reviewed:?}");
     assert_eq!(titles(), ["By the agent", "Go"]);

@@ -110,9 +110,19 @@ fn proposed(server: &Server, note: &Value) -> RunId {
     run_id
 }
 
-fn decision(index: usize, decision: &str) -> Value {
-    let operation = OperationId::from_bytes(OPERATIONS[index]);
-    json!({ "operation_id": operation, "decision": decision, "reject_reason": "not now" })
+/// A decision about an operation as it was shown.
+fn decision(shown: &Value, index: usize, decision: &str) -> Value {
+    let operation = &shown["operations"][index];
+    assert_eq!(
+        operation["operation_id"],
+        json!(OperationId::from_bytes(OPERATIONS[index]))
+    );
+    json!({
+        "operation_id": operation["operation_id"],
+        "decision": decision,
+        "digest": operation["digest"],
+        "reject_reason": "not now",
+    })
 }
 
 #[test]
@@ -131,7 +141,8 @@ fn operations_are_shown_with_a_diff_and_applied_or_rejected() {
     assert!(diff.contains(" one\n-two\n+TWO\n three\n"), "{diff}");
     let review = format!("{run}/review");
     for wrong in ["maybe", ""] {
-        let body = json!({ "decisions": [decision(0, "apply"), decision(1, wrong)] });
+        let body =
+            json!({ "decisions": [decision(&shown, 0, "apply"), decision(&shown, 1, wrong)] });
         let refused = server.owner.post(&review, &body);
         assert_eq!(
             (refused.status, code(&refused).as_str()),
@@ -140,7 +151,8 @@ fn operations_are_shown_with_a_diff_and_applied_or_rejected() {
         );
     }
     let (_, viewer) = server.user("ada", Some("viewer"));
-    let body = json!({ "decisions": [decision(0, "reject"), decision(1, "apply")] });
+    let body =
+        json!({ "decisions": [decision(&shown, 0, "reject"), decision(&shown, 1, "apply")] });
     assert_eq!(code(&viewer.post(&review, &body)), "ROLE_FORBIDDEN");
     let reviewed = server.owner.post(&review, &body);
     assert_eq!(
@@ -172,23 +184,78 @@ fn operations_are_shown_with_a_diff_and_applied_or_rejected() {
         .owner
         .get("/api/notes/07070707-0707-0707-0707-070707070707");
     assert_eq!(missing.status, 404, "what was rejected was not made");
-    let stale = server
-        .owner
-        .post(&review, &json!({ "decisions": [decision(2, "apply")] }));
+    let stale = server.owner.post(
+        &review,
+        &json!({ "decisions": [decision(&shown, 2, "apply")] }),
+    );
     assert_eq!(
         (stale.status, code(&stale).as_str()),
         (409, "VERSION_CONFLICT"),
         "{stale:?}"
     );
-    let again = server
-        .owner
-        .post(&review, &json!({ "decisions": [decision(1, "apply")] }));
+    let again = server.owner.post(
+        &review,
+        &json!({ "decisions": [decision(&shown, 1, "apply")] }),
+    );
     assert_eq!(
         again.status, 200,
         "a decision that was made is the same decision: {again:?}"
     );
-    let other = server
-        .owner
-        .post(&review, &json!({ "decisions": [decision(1, "reject")] }));
+    let other = server.owner.post(
+        &review,
+        &json!({ "decisions": [decision(&shown, 1, "reject")] }),
+    );
     assert_eq!(other.status, 400, "{other:?}");
+}
+
+#[test]
+fn what_is_applied_is_what_was_looked_at() {
+    let server = Server::start();
+    let note = server.note("One", "one\ntwo\nthree");
+    let run = format!("/api/automation/runs/{}", proposed(&server, &note));
+    let shown = server.owner.get(&run).json();
+    let review = format!("{run}/review");
+    let rows = [
+        // Nobody says what was looked at.
+        (Value::Null, 400, "BAD_REQUEST"),
+        (json!("0123"), 400, "BAD_REQUEST"),
+        // Something else was.
+        (
+            shown["operations"][2]["digest"].clone(),
+            409,
+            "OTHER_OPERATION",
+        ),
+        (json!("0".repeat(64)), 409, "OTHER_OPERATION"),
+    ];
+    for (digest, status, expected) in rows {
+        let mut wrong = decision(&shown, 1, "apply");
+        wrong["digest"] = digest;
+        // Nor is the decision before it acted upon.
+        let body = json!({ "decisions": [decision(&shown, 0, "reject"), wrong] });
+        let refused = server.owner.post(&review, &body);
+        assert_eq!(
+            (refused.status, code(&refused).as_str()),
+            (status, expected),
+            "{refused:?}"
+        );
+        if status == 409 {
+            let details = &refused.json()["details"];
+            assert_eq!(details["operation"], shown["operations"][1]);
+            assert_eq!(details["digest"], shown["operations"][1]["digest"]);
+        }
+        assert_eq!(server.owner.get(&run).json(), shown, "nothing was decided");
+    }
+    let mut rejected = decision(&shown, 0, "reject");
+    rejected["digest"] = json!("0".repeat(64));
+    let refused = server
+        .owner
+        .post(&review, &json!({ "decisions": [rejected] }));
+    assert_eq!(code(&refused), "OTHER_OPERATION");
+    let mut rejected = decision(&shown, 0, "reject");
+    rejected["digest"] = Value::Null;
+    let body = json!({ "decisions": [rejected, decision(&shown, 1, "apply")] });
+    assert_eq!(server.owner.post(&review, &body).status, 200);
+    let note = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    let changed = server.owner.get(&note).json();
+    assert_eq!(changed["markdown"], "one\nTWO\nthree");
 }

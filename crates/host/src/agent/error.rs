@@ -32,6 +32,14 @@ pub enum AgentError {
         "provider {provider:?} needs a key; set the variable {variable}, or write apiKey into the configuration"
     )]
     NoKey { provider: String, variable: String },
+    #[error(
+        "what providers.{provider} says of {model:?} contradicts itself: {why}; mend its `accepts`"
+    )]
+    Accepts {
+        provider: String,
+        model: String,
+        why: String,
+    },
     #[error(transparent)]
     Untrusted(Box<Untrusted>),
     #[error(
@@ -100,4 +108,15 @@ pub enum AgentError {
     DuplicateAgent { name: String },
     #[error("{} is called {name:?}, which is reserved; give it another toolName", file.display())]
     ReservedName { file: PathBuf, name: String },
+}
+
+impl AgentError {
+    /// Whether nobody trusts what was found, and that is why.
+    pub(crate) fn is_untrusted(&self) -> bool {
+        match self {
+            Self::Untrusted(_) | Self::NotWithout { .. } => true,
+            Self::Config(problems) => problems.are_untrusted(),
+            _ => false,
+        }
+    }
 }

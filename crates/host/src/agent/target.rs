@@ -1,6 +1,9 @@
 //! From a model's name to a target: what the configuration says of its provider, else what everybody knows.
 
-use bonded_kernel::{Dialect, Reasoning, Sampling, Target, ToolChoice, Window};
+use bonded_kernel::{
+    Dialect, PenaltyField, Price, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
+};
+use bonded_transport::models::{self, Service};
 use bonded_transport::tokens;
 use serde_json::Value;
 
@@ -9,7 +12,7 @@ use crate::config::options::{
     Caching, ModelRef, Options, Reasoning as Asked, ReasoningLevel, ReasoningValue,
 };
 use crate::config::{
-    Config, Environment, ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sent,
+    Config, Environment, ModelConfig, ProviderConfig, ProviderKind, ReasoningMap, Sent,
     ToolChoice as Choice,
 };
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest};
@@ -54,16 +57,99 @@ fn target(
     };
     check_key(&target, provider.as_ref(), environment)?;
     let own = provider
+        .as_ref()
         .map(|provider| provider.model(&model.model))
         .unwrap_or_default();
     target.stream = options.stream;
     target.timeout_ms = options.llm_timeout_ms;
+    let mode = provider.as_ref().and_then(|provider| provider.openai_mode);
+    let mode = options.openai_mode.or(mode);
+    target.dialect = provider::dialect_at(target.dialect, &target.endpoint, mode);
+    let known_as = own.accepts.like.as_deref().unwrap_or(&model.model);
     target.price = config
         .pricing(&model.provider, &model.model)?
-        .map(|pricing| pricing.price());
+        .map(|pricing| pricing.price())
+        .or_else(|| listed_price(&target, known_as));
     target.sampling = sampling(&own, options);
-    target.window = window(&own, options, &model.model, unknown)?;
+    target.window = window(&own, options, known_as, unknown, &target)?;
+    let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
+    target.accepts = Some(Box::new(accepts.map_err(|why| AgentError::Accepts {
+        provider: model.provider.clone(),
+        model: model.model.clone(),
+        why,
+    })?));
+    target.custom = provider.map(|provider| provider.custom).unwrap_or_default();
     Ok(target)
+}
+
+/// A target that no configuration knows, as the options want it asked.
+#[must_use]
+pub fn unconfigured(mut target: Target, options: &Options) -> Target {
+    target.dialect = provider::dialect_at(target.dialect, &target.endpoint, options.openai_mode);
+    target.sampling = sampling(&ModelConfig::default(), options);
+    target.accepts = Some(Box::new(models::known(&target)));
+    target
+}
+
+/// What was asked for and is not sent, because the model does not take it.
+pub fn unsent(target: &Target) -> Vec<String> {
+    let Some(accepts) = target.accepts.as_deref() else {
+        return vec![];
+    };
+    let Target {
+        sampling,
+        provider,
+        model,
+        ..
+    } = target;
+    let excluded = sampling.temperature.is_some() && !accepts.temperature_with_top_p;
+    let left_out = [
+        (
+            "temperature",
+            sampling.temperature.is_some() && accepts.temperature_max.is_none(),
+        ),
+        (
+            "topP",
+            sampling.top_p.is_some() && (!accepts.top_p || excluded),
+        ),
+        ("topK", sampling.top_k.is_some() && !accepts.top_k),
+        (
+            "repeatPenalty",
+            sampling.repeat_penalty.is_some() && accepts.penalty == PenaltyField::None,
+        ),
+        (
+            "reasoning",
+            thinks(sampling) && accepts.thinking == ThinkingForm::None,
+        ),
+        (
+            "parallelToolCalls",
+            sampling.parallel_tool_calls.is_some() && !accepts.parallel_tool_calls,
+        ),
+        (
+            "promptCacheKey",
+            sampling.prompt_cache_key.is_some() && !accepts.prompt_cache_key,
+        ),
+        (
+            "serviceTier",
+            sampling.service_tier.is_some() && !accepts.service_tier,
+        ),
+    ];
+    let names = left_out.iter().filter(|(_, is)| *is).map(|(name, _)| name);
+    names
+        .map(|name| format!("{provider}/{model} takes no {name}: it is not sent"))
+        .collect()
+}
+
+fn thinks(sampling: &Sampling) -> bool {
+    sampling
+        .reasoning
+        .is_some_and(|it| !matches!(it, Reasoning::Off | Reasoning::Tokens(0)))
+}
+
+/// What the maker of a model asks for it, where the maker itself is asked.
+fn listed_price(target: &Target, model: &str) -> Option<Price> {
+    let is_maker = Service::of(target).is_some_and(|service| service.is_maker);
+    models::family(model).filter(|_| is_maker)?.price()
 }
 
 fn configured(
@@ -72,20 +158,24 @@ fn configured(
     config: &Config,
 ) -> Result<Target, AgentError> {
     let usual = usual(provider.kind);
-    let dialect = match (provider.kind, provider.openai_mode) {
-        (ProviderKind::Openai, Some(OpenaiMode::Responses)) => Dialect::Responses,
-        (ProviderKind::Anthropic, _) => Dialect::Messages,
-        (ProviderKind::Google, _) => Dialect::Gemini,
+    let dialect = match provider.kind {
+        ProviderKind::Anthropic => Dialect::Messages,
+        ProviderKind::Google => Dialect::Gemini,
         _ => Dialect::Chat,
     };
     let known = provider::by_name(usual);
-    let endpoint = endpoint(provider)?;
+    let endpoint = match provider.kind {
+        ProviderKind::Azure => azure(provider, model)?,
+        _ => endpoint(provider)?,
+    };
+    let is_azure = provider.kind == ProviderKind::Azure;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
     let key_env = known.and_then(|known| known.key_env);
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
     let is_compatible = provider.kind == ProviderKind::Openai && provider.base_url.is_some();
     Ok(Target {
         dialect,
+        key_header: is_azure.then(|| provider::AZURE_KEY_HEADER.to_owned()),
         family: (!is_compatible && provider.name != usual).then(|| usual.to_owned()),
         key_env: key_env
             .filter(|_| provider.api_key.is_none() && provider.base_url.is_none())
@@ -99,6 +189,13 @@ fn configured(
     })
 }
 
+fn azure(provider: &ProviderConfig, model: &ModelRef) -> Result<String, ProviderError> {
+    let url = provider.base_url.as_deref();
+    let url = url.ok_or(ProviderError::NoAzureEndpoint)?;
+    let version = provider.api_version.as_deref();
+    provider::checked_url(&provider::azure_endpoint(url, version, &model.model))
+}
+
 /// The name that everybody knows a kind of provider by.
 fn usual(kind: ProviderKind) -> &'static str {
     match kind {
@@ -110,6 +207,13 @@ fn usual(kind: ProviderKind) -> &'static str {
         ProviderKind::Lmstudio => "lmstudio",
         ProviderKind::Vllm => "vllm",
         ProviderKind::Llamacpp => "llamacpp",
+        ProviderKind::Azure => "azure",
+        ProviderKind::Mistral => "mistral",
+        ProviderKind::Deepseek => "deepseek",
+        ProviderKind::Xai => "xai",
+        ProviderKind::Groq => "groq",
+        ProviderKind::Bedrock => "bedrock",
+        ProviderKind::Compatible => "openai-compatible",
     }
 }
 
@@ -183,7 +287,9 @@ fn sampling(own: &ModelConfig, options: &Options) -> Sampling {
             Choice::Required => ToolChoice::Required,
         }),
         caching: options.caching == Caching::Full,
-        ..Sampling::default()
+        parallel_tool_calls: own.parallel_tool_calls,
+        prompt_cache_key: own.prompt_cache_key.clone(),
+        service_tier: own.service_tier.clone(),
     }
 }
 
@@ -205,7 +311,10 @@ fn reasoning(own: &ModelConfig, options: &Options) -> Option<Reasoning> {
     match &own.reasoning {
         Some(ReasoningMap::Off) => None,
         Some(ReasoningMap::Value(value)) => named(value).or(Some(plain(level))),
-        Some(ReasoningMap::Levels(values)) => named(&values[level as usize]).or(Some(plain(level))),
+        // Four levels are named; what lies above the last is the last.
+        Some(ReasoningMap::Levels(values)) => {
+            named(&values[(level as usize).min(values.len() - 1)]).or(Some(plain(level)))
+        }
         None => Some(plain(level)),
     }
 }
@@ -216,6 +325,8 @@ fn plain(level: ReasoningLevel) -> Reasoning {
         ReasoningLevel::Low => Reasoning::Low,
         ReasoningLevel::Medium => Reasoning::Medium,
         ReasoningLevel::High => Reasoning::High,
+        ReasoningLevel::XHigh => Reasoning::XHigh,
+        ReasoningLevel::Max => Reasoning::Max,
     }
 }
 
@@ -237,6 +348,7 @@ fn window(
     options: &Options,
     model: &str,
     unknown: UnknownWindow,
+    target: &Target,
 ) -> Result<Option<Window>, AgentError> {
     let vocabulary = match &own.tokenizer {
         Some(name) => tokens::vocabulary_named(name).map_err(|_| AgentError::UnknownTokenizer {
@@ -246,8 +358,12 @@ fn window(
         None => tokens::vocabulary_of(model),
     };
     let said = options.context_window_tokens.or(own.context_window_tokens);
+    // A server of one's own has the window that it was started with.
+    let is_service = Service::of(target).is_some_and(Service::is_elsewhere);
+    let family = models::family(model).filter(|_| is_service);
+    let listed = family.and_then(|family| family.window);
     let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);
-    Ok(said.or(usual).map(|tokens| Window {
+    Ok(said.or(listed).or(usual).map(|tokens| Window {
         tokens,
         buffer: own
             .context_window_buffer_tokens

@@ -1,11 +1,12 @@
 //! The tools of agents: servers and requests of the configuration, built-in tools, and other agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{
-    AgentConfig, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, ToolSpec,
+    AgentConfig, Catalog, Encoding, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
+    SandboxConfig, ToolSpec,
 };
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
@@ -14,6 +15,7 @@ use bonded_tools::{
     BoxFuture, QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited,
     Workdir, builtin,
 };
+use bonded_transport::dialect::unfit;
 use serde_json::Value;
 
 use super::login::Tokens;
@@ -96,6 +98,8 @@ pub struct AgentTools {
     queues: Arc<Queues>,
     tokens: Tokens,
     warn: Option<Say>,
+    /// What was said of tools that do not fit: runs have them in common.
+    told: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
 }
 
@@ -120,6 +124,7 @@ impl AgentTools {
             shared: Mutex::default(),
             queues: Arc::default(),
             warn: None,
+            told: Mutex::default(),
             trace: None,
         }
     }
@@ -226,7 +231,28 @@ impl AgentTools {
         for child in &agent.agents {
             tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
         }
-        Registry::of_run(tools, run).map_err(AgentError::Catalog)
+        let registry = Registry::of_run(tools, run).map_err(AgentError::Catalog)?;
+        self.warn_of(&self.unfit(registry.catalog(), run, agent));
+        Ok(registry)
+    }
+
+    /// The tools that a service of the run cannot be told of, each once in the life of the process. A service that is
+    /// told of tools in the text takes all of them.
+    fn unfit(&self, catalog: &Catalog, run: &RunConfig, agent: &AgentConfig) -> Vec<String> {
+        if agent.encoding == Encoding::Xml {
+            return vec![];
+        }
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = vec![];
+        for target in &run.targets {
+            for tool in unfit(catalog, target.dialect) {
+                let warning = format!("{}: {tool}", target.provider);
+                if told.insert(warning.clone()) {
+                    warnings.push(warning);
+                }
+            }
+        }
+        warnings
     }
 
     /// What counts of files that are found.

@@ -86,6 +86,12 @@ impl Problems {
         }
     }
 
+    /// Whether one of them is that nobody trusts a file.
+    pub(crate) fn are_untrusted(&self) -> bool {
+        let mut all = self.0.iter();
+        all.any(|problem| matches!(problem, ConfigError::Untrusted(_)))
+    }
+
     pub fn all(&self) -> &[ConfigError] {
         &self.0
     }

@@ -43,6 +43,11 @@ const PROVIDER: Shape = Object(&[
     ("contextWindow", Count),
     ("tokenizer", Text),
     ("contextWindowBufferTokens", Size),
+    ("parallelToolCalls", Bool),
+    ("promptCacheKey", Text),
+    ("serviceTier", Text),
+    ("accepts", ACCEPTS),
+    ("apiVersion", Text),
     ("mergeStrategy", NO_EFFECT),
     ("toolsAllowed", NO_EFFECT),
     ("toolsDenied", NO_EFFECT),
@@ -58,6 +63,34 @@ const MODEL: Shape = Object(&[
     ("contextWindow", Count),
     ("tokenizer", Text),
     ("contextWindowBufferTokens", Size),
+    ("parallelToolCalls", Bool),
+    ("promptCacheKey", Text),
+    ("serviceTier", Text),
+    ("accepts", ACCEPTS),
+]);
+
+/// What a model accepts, where that is not what is known of it.
+const ACCEPTS: Shape = Object(&[
+    ("like", Text),
+    ("temperatureMax", Number),
+    ("temperature", Bool),
+    ("topP", Bool),
+    ("topK", Bool),
+    ("temperatureWithTopP", Bool),
+    ("penalty", Text),
+    ("outputLimit", Text),
+    ("thinking", Text),
+    ("efforts", TextList),
+    ("toolChoiceRequired", Bool),
+    ("systemRole", Text),
+    ("alternates", Bool),
+    ("userAfterTool", Bool),
+    ("thoughtReturn", Text),
+    ("callsNeedTools", Bool),
+    ("streamUsage", Bool),
+    ("parallelToolCalls", Bool),
+    ("promptCacheKey", Bool),
+    ("serviceTier", Bool),
 ]);
 
 const OVERRIDES: Shape = Object(&[

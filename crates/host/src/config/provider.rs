@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::accepts::AcceptsConfig;
 use super::entry::Entry;
 use super::{Config, ConfigError, KeyPath, Problems, Secret};
 
@@ -18,9 +19,18 @@ pub enum ProviderKind {
     Lmstudio,
     Vllm,
     Llamacpp,
+    Azure,
+    Mistral,
+    Deepseek,
+    Xai,
+    Groq,
+    /// Amazon's models behind a gateway that speaks chat completions.
+    Bedrock,
+    /// A server that speaks OpenAI's language, of which nothing else is known.
+    Compatible,
 }
 
-pub(super) const KINDS: [(&str, ProviderKind); 8] = [
+pub(super) const KINDS: [(&str, ProviderKind); 15] = [
     ("openai", ProviderKind::Openai),
     ("anthropic", ProviderKind::Anthropic),
     ("google", ProviderKind::Google),
@@ -29,6 +39,13 @@ pub(super) const KINDS: [(&str, ProviderKind); 8] = [
     ("lmstudio", ProviderKind::Lmstudio),
     ("vllm", ProviderKind::Vllm),
     ("llamacpp", ProviderKind::Llamacpp),
+    ("azure", ProviderKind::Azure),
+    ("mistral", ProviderKind::Mistral),
+    ("deepseek", ProviderKind::Deepseek),
+    ("xai", ProviderKind::Xai),
+    ("groq", ProviderKind::Groq),
+    ("bedrock", ProviderKind::Bedrock),
+    ("openai-compatible", ProviderKind::Compatible),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +107,11 @@ pub struct ModelConfig {
     pub context_window_tokens: Option<u64>,
     pub tokenizer: Option<String>,
     pub context_window_buffer_tokens: Option<u64>,
+    pub parallel_tool_calls: Option<bool>,
+    pub prompt_cache_key: Option<String>,
+    pub service_tier: Option<String>,
+    /// What the model accepts, where that is not what is known of it.
+    pub accepts: AcceptsConfig,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +124,8 @@ pub struct ProviderConfig {
     /// Handed to the provider as it is.
     pub custom: Map<String, Value>,
     pub openai_mode: Option<OpenaiMode>,
+    /// The version of Azure's API that is asked for.
+    pub api_version: Option<String>,
     /// What holds for all models.
     pub every_model: ModelConfig,
     pub models: BTreeMap<String, ModelConfig>,
@@ -123,6 +147,10 @@ impl ProviderConfig {
             context_window_buffer_tokens: own
                 .context_window_buffer_tokens
                 .or(every.context_window_buffer_tokens),
+            parallel_tool_calls: own.parallel_tool_calls.or(every.parallel_tool_calls),
+            prompt_cache_key: own.prompt_cache_key.or(every.prompt_cache_key),
+            service_tier: own.service_tier.or(every.service_tier),
+            accepts: own.accepts.over(every.accepts),
         }
     }
 }
@@ -161,6 +189,7 @@ fn provider(
         ("chat", OpenaiMode::Chat),
     ];
     let openai_mode = entry.word("openaiMode", &modes, problems);
+    refuse_own_fields(entry, problems);
     let base_url = entry.text("baseUrl");
     let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
     if base_url.as_ref().is_some_and(|url| !is_web(url)) {
@@ -182,9 +211,34 @@ fn provider(
         headers: entry.secrets("headers"),
         custom: entry.object("custom"),
         openai_mode,
+        api_version: entry.text("apiVersion"),
         every_model: settings(entry, problems),
         models,
     })
+}
+
+/// What stands in a request anyway cannot be said a second time.
+fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
+    const OWN: [&str; 12] = [
+        "model",
+        "messages",
+        "input",
+        "contents",
+        "system",
+        "instructions",
+        "systemInstruction",
+        "tools",
+        "stream",
+        "store",
+        "include",
+        "thinking",
+    ];
+    for field in entry.object("custom").keys() {
+        if OWN.contains(&field.as_str()) {
+            let message = format!("its custom field {field:?} stands in every request already");
+            problems.push(entry.unusable(message));
+        }
+    }
 }
 
 fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<ProviderKind> {
@@ -219,6 +273,10 @@ fn settings(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
         context_window_tokens: entry.whole("contextWindow"),
         tokenizer: entry.text("tokenizer"),
         context_window_buffer_tokens: entry.whole("contextWindowBufferTokens"),
+        parallel_tool_calls: entry.flag("parallelToolCalls"),
+        prompt_cache_key: entry.text("promptCacheKey"),
+        service_tier: entry.text("serviceTier"),
+        accepts: AcceptsConfig::read(&entry.below("accepts"), problems),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::TrustError;
+use crate::letters::written_out;
 
 /// What a file wants beyond tightening, each as a line that may be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,12 +78,12 @@ pub struct Untrusted {
 impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let question = &self.question;
-        let file = visible(&question.file.to_string_lossy());
+        let file = written_out(&question.file.to_string_lossy());
         let why = match (&question.changed, question.since_start) {
             (Some(changed), _) if !changed.is_empty() => {
                 format!(
                     "has changed since it was trusted ({})",
-                    visible(&changed.join(", "))
+                    written_out(&changed.join(", "))
                 )
             }
             (_, true) => "has changed since the run began".to_owned(),
@@ -99,28 +100,8 @@ impl fmt::Display for Untrusted {
     }
 }
 
-/// A text of a stranger in which nothing acts on a terminal or hides: control characters, and those that have no
-/// shape or turn the direction, are written out.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hides = c.is_control()
-            || matches!(c,
-                '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-                | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
-                | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3000}' | '\u{3164}' | '\u{a0}'
-                | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-                | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' | '\u{e000}'..='\u{f8ff}');
-        match hides {
-            true => shown.extend(c.escape_unicode()),
-            false => shown.push(c),
-        }
-    }
-    shown
-}
-
 fn bounded(line: &str) -> String {
-    let line = visible(line);
+    let line = written_out(line);
     let count = line.chars().count();
     if count <= LINE_CHARS_MAX {
         return line;

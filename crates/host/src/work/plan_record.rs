@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::Millis;
+use bonded_kernel::{HeldFile, Millis};
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_durably};
@@ -26,6 +26,9 @@ pub struct PlanRecord {
     /// Dependencies of other plans that were not ready in time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// What counted of files that were found when the plan was started: nothing else counts when it is resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldFile>,
 }
 
 impl PlanRecord {

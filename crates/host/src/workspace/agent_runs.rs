@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, Performs};
+use super::firing::{Firing, Performed, Performs, UNTRUSTED};
 use crate::agent::{Agent, AgentError, Assignment, Moment, Workplace};
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -114,6 +114,9 @@ impl Performs<RunAction> for AgentRuns {
                 Ok(run) => performed(&run),
                 // Whoever holds it lets go some time.
                 Err(HostError::Store(StoreError::Held { .. })) => Performed::Waits,
+                Err(HostError::Agent(error)) if error.is_untrusted() => {
+                    Performed::failed(UNTRUSTED, &error.to_string())
+                }
                 Err(error) => Performed::failed("RUN_NOT_STARTED", &error.to_string()),
             }
         })

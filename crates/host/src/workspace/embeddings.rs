@@ -54,6 +54,8 @@ impl Embedder {
             known: provider_kinds().join(", "),
         })?;
         let from_variable = known.endpoint_env.and_then(|name| environment.get(name));
+        // Empty means unset.
+        let from_variable = from_variable.filter(|url| !url.trim().is_empty());
         let endpoint = match search.embedding_base_url.as_str() {
             "" => from_variable.unwrap_or(known.endpoint),
             url => url,

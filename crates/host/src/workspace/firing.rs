@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
 
+/// The code of a run whose directory holds what nobody trusts.
+pub(super) const UNTRUSTED: &str = "UNTRUSTED";
+
 /// A run of a rule that is to be driven, for the first time or again after a restart.
 #[derive(Clone, Debug)]
 pub struct Firing {

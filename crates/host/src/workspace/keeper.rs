@@ -249,7 +249,11 @@ impl Keeper {
                 model: model.clone(),
                 ..choice.clone()
             };
-            target_of(&choice, |name| self.surroundings.script_file(name))
+            target_of(
+                &choice,
+                |name| self.surroundings.script_file(name),
+                |kind, endpoint| self.surroundings.whose_place(kind, endpoint),
+            )
         };
         choices.map(target).collect()
     }

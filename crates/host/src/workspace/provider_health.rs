@@ -12,7 +12,7 @@ use super::config::WorkspaceConfig;
 use super::indexer::Tell;
 use super::target::target_of;
 use crate::clock::Clock;
-use crate::config::Environment;
+use crate::config::{Environment, Whose};
 use crate::provider::ProviderError;
 
 /// So long a look holds: a provider that is well is left alone for longer.
@@ -81,7 +81,8 @@ impl ProviderHealth {
         clock: Arc<dyn Clock>,
         tell: Tell,
     ) -> Result<Self, ProviderError> {
-        let target = target_of(&config.loop_defaults().provider, |name| name.into())?;
+        let whose = |_: &str, _: &str| Whose::Persons;
+        let target = target_of(&config.loop_defaults().provider, |name| name.into(), whose)?;
         Ok(Self {
             target,
             environment,

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use bonded_kernel::Target;
 use bonded_kernel::workspace::ProviderChoice;
 
+use crate::config::Whose;
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};
 
-/// The target of a choice. `script_file` finds the file of the provider that plays one.
+/// The target of a choice. `script_file` finds the file of the provider that plays one; `whose` says who answers for a
+/// place of a provider.
 pub(super) fn target_of(
     choice: &ProviderChoice,
     script_file: impl Fn(&str) -> PathBuf,
+    whose: impl Fn(&str, &str) -> Whose,
 ) -> Result<Target, ProviderError> {
     let kind = &choice.provider_kind;
     let url = choice.base_url.as_deref();
@@ -28,5 +31,47 @@ pub(super) fn target_of(
     if let Some(url) = url.filter(|_| kind != SCRIPT) {
         target.endpoint = provider::checked_url(url)?;
     }
+    // The keys of a server are those of whoever runs it: in the environment, or in `.env` of the data directory.
+    let is_meant = |endpoint: &str| Whose::Persons.goes_to(whose(kind, endpoint));
+    if target.key_env.is_some() && !is_meant(&target.endpoint) {
+        return Err(ProviderError::Misdirected {
+            provider: kind.clone(),
+            endpoint: target.endpoint,
+        });
+    }
     Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_goes_to_no_place_that_a_rule_alone_names() {
+        let target = |kind: &str, whose: Whose| {
+            let choice = ProviderChoice {
+                provider_kind: kind.into(),
+                base_url: Some("http://127.0.0.1:9/v1".into()),
+                model: "m".into(),
+                timeout_ms: 1,
+                max_tokens: 1,
+                temperature: 0.0,
+            };
+            target_of(&choice, |name| name.into(), |_, _| whose)
+        };
+        for kind in ["openai", "openrouter", "anthropic", "google"] {
+            let refused = target(kind, Whose::Others(0));
+            assert!(
+                matches!(refused, Err(ProviderError::Misdirected { .. })),
+                "{kind}: {refused:?}"
+            );
+            for whose in [Whose::Persons, Whose::Known] {
+                let target = target(kind, whose).expect("it may be asked");
+                assert!(target.key_env.is_some(), "{kind}");
+            }
+        }
+        // Who has no key sends none.
+        let target = target("lmstudio", Whose::Others(0)).expect("it may be asked");
+        assert_eq!(target.key_env, None);
+    }
 }

@@ -19,7 +19,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, Performs};
+use super::firing::{Firing, Performed, Performs, UNTRUSTED};
 
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 const MESSAGE_CHARS_MAX: usize = 4000;
@@ -31,6 +31,8 @@ const WAIT_MS: &str = "60000";
 const WAITS: i32 = 6;
 /// The exit code where the tree or the store failed or is in use.
 const FAILED: i32 = 3;
+/// The exit code where the arguments or a configuration are refused.
+const REFUSED: i32 = 4;
 const PLAN_ID_DIGITS: usize = 12;
 
 /// Works plans off with this program.
@@ -55,6 +57,11 @@ impl Left {
     /// Whether another process works on the tree.
     fn is_busy(&self) -> bool {
         self.code == Some(FAILED) && self.message.contains("error[tree-busy]")
+    }
+
+    /// Whether nobody trusts what was found in the tree, or beside the agent.
+    fn is_untrusted(&self) -> bool {
+        self.code == Some(REFUSED) && self.message.contains("error[untrusted]")
     }
 }
 
@@ -183,6 +190,7 @@ fn performed(left: &Left, is_cancelled: bool) -> Performed {
         Some(0) => RunMove::Succeeded(end(None)),
         Some(WAITS) => return Performed::Waits,
         _ if is_cancelled => RunMove::Cancelled(end(Some("CANCELLED"))),
+        _ if left.is_untrusted() => RunMove::Failed(end(Some(UNTRUSTED))),
         _ => RunMove::Failed(end(Some("WORK_FAILED"))),
     })
 }

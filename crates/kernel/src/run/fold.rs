@@ -10,6 +10,7 @@ use crate::event::{
     Answer, AttemptFailed, Call, ContextGuarded, DecisionMade, Event, GuardPoint, Outcome,
     RejectReason, SkipReason, ToolFinished,
 };
+use crate::lesson::Lesson;
 use crate::looping;
 use crate::model::{FailureClass, Usage};
 use crate::money::{Money, Price};
@@ -60,6 +61,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             };
         }
         Event::AttemptFailed(failed) => run.failed(failed, entry),
+        Event::TargetLearned { target, lesson } => run.learned(*target, lesson),
         Event::ReplyRejected {
             reason,
             answer,
@@ -143,6 +145,15 @@ impl Run {
             let priced = reported.and_then(|usage| Some(price?.of(&usage)));
             let cost = billed.or(priced);
             self.ledger.settle(target, reserved, reported, cost);
+        }
+    }
+
+    /// The attempt that taught something is not the model's fault, and its target is asked again.
+    fn learned(&mut self, index: u32, lesson: &Lesson) {
+        if let Some(mut target) = self.target(index).cloned() {
+            lesson.teach(&mut target);
+            self.lessons.add(index, lesson.clone(), target);
+            self.attempts.learned();
         }
     }
 

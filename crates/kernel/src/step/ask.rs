@@ -5,6 +5,7 @@ use crate::budget::Exhausted;
 use crate::decode::looped::{self, RecordedReply};
 use crate::decode::{self, Decoded, Decoding, Rejected};
 use crate::event::{AttemptFailed, Event};
+use crate::lesson::Lesson;
 use crate::model::{Failure, FailureClass, Reply};
 use crate::prompt;
 use crate::retry::Pick;
@@ -171,6 +172,7 @@ impl Stepper<'_> {
             true => "the provider's answer could not be read".to_owned(),
             false => failure.message,
         };
+        let learned = self.lesson(class, failure.status, &message);
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
             class,
             message: message.as_str().into(),
@@ -180,6 +182,10 @@ impl Stepper<'_> {
             latency_ms: failure.latency_ms,
             billable: failure.billable,
         })));
+        if let Some((target, lesson)) = learned {
+            let lesson = Box::new(lesson);
+            self.emit(Event::TargetLearned { target, lesson });
+        }
         match class {
             FailureClass::Auth | FailureClass::Quota => {
                 let reason = format!("{}: {message}", class.as_str());
@@ -187,6 +193,27 @@ impl Stepper<'_> {
             }
             _ => self.advance(),
         }
+    }
+
+    /// What a refusal teaches about the target that was asked, if it says what it does not take.
+    fn lesson(
+        &self,
+        class: FailureClass,
+        status: Option<u16>,
+        message: &str,
+    ) -> Option<(u32, Lesson)> {
+        let Phase::Asking { target: index, .. } = self.run.phase else {
+            return None;
+        };
+        if class != FailureClass::Model || !matches!(status, Some(400 | 422)) {
+            return None;
+        }
+        let target = self.run.target(index)?;
+        let temperature = target.sampling.temperature;
+        let temperature = temperature.or(self.run.config().temperature);
+        let lesson = Lesson::of(message, target, temperature)?;
+        let is_new = self.run.lessons.takes(index, &lesson);
+        is_new.then_some((index, lesson))
     }
 
     /// Books an attempt that will get no answer any more. The provider may bill it.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::change::{Actor, NewNote, NoteWrite};
 use super::id::{EventId, OperationId, RuleId, WorkspaceId};
+use crate::hash::Hash;
 use crate::id::RunId;
 use crate::time::Millis;
 
@@ -122,6 +123,24 @@ pub struct Operation {
     pub decided_at: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Actor>,
+}
+
+impl Operation {
+    /// Identifies the operation with its run, its place and everything that it would write: what a review is bound to.
+    pub fn digest(&self) -> Hash {
+        let proposal = serde_json::to_vec(&self.proposal);
+        let proposal = proposal.expect("all keys of a proposal are strings");
+        let mut bytes = b"bonded operation 1".to_vec();
+        bytes.extend_from_slice(self.operation_id.as_bytes());
+        bytes.extend_from_slice(self.workspace_id.as_bytes());
+        bytes.extend_from_slice(&self.operation_index.to_le_bytes());
+        // Every part with its length before it, so that no two operations are written alike.
+        for part in [self.run_id.as_str().as_bytes(), &proposal] {
+            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        Hash::of(&bytes)
+    }
 }
 
 /// The write that waits.

@@ -8,6 +8,7 @@ use super::id::{EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 use super::metadata::Metadata;
 use super::note::{AccessScope, Note, Workspace, WorkspaceState};
 use super::patch::PatchOp;
+use super::refused::Refused;
 use super::role::Role;
 use super::rule::{Rule, RuleDraft};
 use crate::hash::Hash;
@@ -197,8 +198,32 @@ pub struct RunEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Review {
-    Apply,
-    Reject { reject_reason: Option<String> },
+    /// Exactly what has this digest.
+    Apply { digest: Hash },
+    Reject {
+        reject_reason: Option<String>,
+        /// Only if this is what waits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        digest: Option<Hash>,
+    },
+}
+
+impl Review {
+    /// What was looked at is what waits, or nothing is decided.
+    pub fn check_meant(&self, operation: &Operation) -> Result<(), Refused> {
+        let seen = match self {
+            Self::Apply { digest } => Some(*digest),
+            Self::Reject { digest, .. } => *digest,
+        };
+        let digest = operation.digest();
+        match seen.is_none_or(|seen| seen == digest) {
+            true => Ok(()),
+            false => Err(Refused::OtherOperation {
+                operation_id: operation.operation_id,
+                digest,
+            }),
+        }
+    }
 }
 
 /// What a decision depends on: whatever of it the store has.

@@ -7,6 +7,7 @@ use super::id::{EventId, NoteId, OperationId, RuleId, WorkspaceId};
 use super::note::{MARKDOWN_BYTES_MAX, Note};
 use super::patch::BadPatch;
 use super::role::Role;
+use crate::hash::Hash;
 use crate::id::RunId;
 
 /// Why a change was not made; nothing of it was.
@@ -28,6 +29,13 @@ pub enum Refused {
     RunNotFound { run_id: RunId },
     #[error("there is no operation {operation_id}")]
     OperationNotFound { operation_id: OperationId },
+    #[error(
+        "operation {operation_id} is not what was looked at; nothing was decided: look at it as it is now, with its digest {digest}"
+    )]
+    OtherOperation {
+        operation_id: OperationId,
+        digest: Hash,
+    },
     #[error("workspace {workspace_id}: {why}")]
     WorkspaceForbidden {
         workspace_id: WorkspaceId,
@@ -84,6 +92,7 @@ impl Refused {
             Self::RuleNotFound { .. } => "RULE_NOT_FOUND",
             Self::RunNotFound { .. } => "RUN_NOT_FOUND",
             Self::OperationNotFound { .. } => "OPERATION_NOT_FOUND",
+            Self::OtherOperation { .. } => "OTHER_OPERATION",
             Self::WorkspaceForbidden { .. } => "WORKSPACE_FORBIDDEN",
             Self::RoleForbidden { .. } | Self::OwnerOfAll => "ROLE_FORBIDDEN",
             Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
@@ -105,6 +114,10 @@ impl Refused {
                 "current_version": current.version,
                 "resource_id": current.note_id,
             }),
+            Self::OtherOperation {
+                operation_id,
+                digest,
+            } => json!({ "operation_id": operation_id, "digest": digest }),
             Self::InvalidPatch { source } => json!({ "reason": source.to_string() }),
             Self::NoteTooLarge { bytes } => {
                 json!({ "bytes": bytes, "bytes_max": MARKDOWN_BYTES_MAX })

@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 4] = [
+const GOLDEN: [Golden; 5] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -33,13 +33,19 @@ const GOLDEN: [Golden; 4] = [
         lines: include_str!("../golden/format-4.jsonl"),
         first_hash: "56f4314565fed582884388cb65dcc60195d989d78ca9ae88ee6dab0170375952",
     },
+    Golden {
+        format: 5,
+        lines: include_str!("../golden/format-5.jsonl"),
+        first_hash: "97b563cdf73ee916054e746def8e9c5b05f9fc1dc1fec9031825e5f8704ca414",
+    },
 ];
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "run_started",
     "run_resumed",
     "attempt_started",
     "attempt_failed",
+    "target_learned",
     "reply_rejected",
     "decision_made",
     "call_repaired",
@@ -55,10 +61,11 @@ const KINDS: [&str; 17] = [
     "run_ended",
 ];
 
-/// What came with the second format, with the third, and with the fourth.
+/// What came with each format after the first.
 const SINCE_2: [&str; 2] = ["call_repaired", "context_guarded"];
 const SINCE_3: [&str; 3] = ["progress_reported", "review_asked", "call_reviewed"];
 const SINCE_4: [&str; 1] = ["memory_edited"];
+const SINCE_5: [&str; 1] = ["target_learned"];
 
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
@@ -84,6 +91,7 @@ fn each_golden_file_has_every_kind_of_event_of_its_version() {
             .filter(|kind| golden.format > 1 || !SINCE_2.contains(kind))
             .filter(|kind| golden.format > 2 || !SINCE_3.contains(kind))
             .filter(|kind| golden.format > 3 || !SINCE_4.contains(kind))
+            .filter(|kind| golden.format > 4 || !SINCE_5.contains(kind))
             .collect();
         assert_eq!(found, known);
         for line in golden.lines.lines() {
@@ -115,6 +123,20 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_fifth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[4]);
+    let fields = "accepts temperature_max top_p top_k temperature_with_top_p penalty output_limit thinking efforts \
+         tool_choice_required system_role alternates user_after_tool thought_return calls_need_tools \
+         thoughts_counted_apart stream_usage parallel_tool_calls prompt_cache_key service_tier refused_custom \
+         key_header custom lesson leave_out leave_out_custom route";
+    let values = "xhigh max adaptive budget level routed switch none repeat_penalty max_completion_tokens developer \
+         content details alternate no_user_after_tool calls_need_tools caching";
+    for word in fields.split_whitespace().chain(values.split_whitespace()) {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod fork;
 mod format;
 mod guard;
 mod guard_property;
+mod learning;
 mod limits;
 mod looping;
 mod looping_common;

@@ -289,20 +289,39 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
         .store
         .pending_operations(WORKSPACE, Page::default())
         .await;
-    assert_eq!(pending.expect("it reads").len(), 2);
+    let pending = pending.expect("it reads");
+    assert_eq!(pending.len(), 2);
     assert_eq!(world.store.note(note_id(6)).await, Ok(None));
+    let digest = |id: u8| {
+        let id = OperationId::from_bytes([id; 16]);
+        let found = pending.iter().find(|it| it.operation_id == id);
+        found.expect("it waits").digest()
+    };
+    let applied = |id: u8| Review::Apply { digest: digest(id) };
+    for other in [
+        applied(2),
+        Review::Reject {
+            reject_reason: None,
+            digest: Some(digest(2)),
+        },
+    ] {
+        let refused = world.write(review(1, other)).await;
+        let refused = refused.expect_err("it was not looked at");
+        assert_eq!(refused.code(), "OTHER_OPERATION");
+    }
     world
-        .write(review(1, Review::Apply))
+        .write(review(1, applied(1)))
         .await
         .expect("it is applied");
     let made = world.store.note(note_id(6)).await.expect("it reads");
     assert_eq!(made.expect("it is there").metadata["agent_run_id"], "r1");
     // The note has changed since: the operation waits on.
     world.write(edit(5, 1, "newer")).await.expect("it fits");
-    let refused = world.write(review(2, Review::Apply)).await;
+    let refused = world.write(review(2, applied(2))).await;
     assert_eq!(refused.expect_err("it is late").code(), "VERSION_CONFLICT");
     let reject = Review::Reject {
         reject_reason: Some("too late".into()),
+        digest: None,
     };
     world
         .write(review(2, reject))
@@ -325,7 +344,7 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
         ]
     );
     assert_eq!(operations[1].reject_reason.as_deref(), Some("too late"));
-    let again = world.write(review(2, Review::Apply)).await;
+    let again = world.write(review(2, applied(2))).await;
     assert_eq!(again.expect_err("it was decided").code(), "BAD_REQUEST");
 }
 

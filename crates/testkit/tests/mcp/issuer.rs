@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) access: BTreeSet<String>,
     pub(crate) refresh: BTreeSet<String>,
     pub(crate) lifetime_s: Option<u64>,
+    /// The text of every token, where a hostile issuer chose it.
+    pub(crate) chosen: Option<String>,
     pub(crate) asked: Vec<Asked>,
 }
 
@@ -239,8 +241,9 @@ fn token(state: &mut State, asked: &Asked) -> Answer {
         return says(400, &json!({ "error": "invalid_grant" }));
     }
     state.count += 1;
-    let access = format!("access-7f31c95e2b8d4a06f9b2-{}", state.count);
-    let refresh = format!("refresh-7f31c95e2b8d4a06f9b2-{}", state.count);
+    let drawn = |kind: &str| format!("{kind}-7f31c95e2b8d4a06f9b2-{}", state.count);
+    let token = |kind| state.chosen.clone().unwrap_or_else(|| drawn(kind));
+    let (access, refresh) = (token("access"), token("refresh"));
     state.access.insert(access.clone());
     state.refresh.insert(refresh.clone());
     let mut granted =

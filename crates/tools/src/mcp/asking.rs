@@ -143,6 +143,7 @@ impl Upkeep {
         if !link.is_alive(self.server().health_probe, timeout).await {
             self.let_go(&link, "hung: it answered neither a call nor a probe");
         }
+        link.settle().await;
     }
 }
 

@@ -15,6 +15,7 @@ use super::http::HttpFault;
 use super::settings::{McpServer, McpTransport, StdioCommand};
 use super::stdio::Stdio;
 use super::witness::Witness;
+use crate::sandbox::{LongWatch, Manner};
 
 /// How long a process that has closed its stdout gets to end, so that an error can say how it did.
 const LAST_WORDS_MS: u64 = 500;
@@ -61,6 +62,11 @@ impl Carrier {
 
     pub(super) fn has_ended(&self) -> bool {
         self.process.as_ref().is_some_and(Process::has_ended)
+    }
+
+    /// What watches over what the server makes.
+    pub(super) fn long_watch(&self) -> Option<Arc<LongWatch>> {
+        self.process.as_ref()?.long_watch.clone()
     }
 
     pub(super) fn stop(&self) {
@@ -121,7 +127,7 @@ fn starting(stdio: &StdioCommand) -> io::Result<Starting> {
     let environment = environment(std::env::vars_os(), &stdio.env);
     if let Some(sandbox) = &stdio.sandbox {
         let cwd = stdio.cwd.as_deref().unwrap_or(Path::new("."));
-        let mut confined = sandbox.command(&stdio.command, &stdio.args, cwd)?;
+        let mut confined = sandbox.command_in(Manner::Serving, &stdio.command, &stdio.args, cwd)?;
         confined.set_environment(environment);
         return Ok(Starting::Confined(Box::new(confined)));
     }

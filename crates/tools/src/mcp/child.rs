@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::witness::Witness;
 use crate::process::{Group, lead};
-use crate::sandbox::Confined;
+use crate::sandbox::{Confined, LongWatch};
 
 /// How long a process may take to end by itself once it was asked to.
 const GRACE_MS: u64 = 2000;
@@ -71,6 +71,13 @@ impl Starting {
         }
     }
 
+    fn long_watch(&self) -> Option<Arc<LongWatch>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Confined(confined) => confined.long_watch().cloned(),
+        }
+    }
+
     fn dies_with_us(&self) -> bool {
         matches!(self, Self::Confined(confined) if confined.dies_with_us)
     }
@@ -79,6 +86,7 @@ impl Starting {
 /// A running child. Dropping it asks the child to end, and makes it end.
 #[derive(Debug)]
 pub(super) struct Process {
+    pub(super) long_watch: Option<Arc<LongWatch>>,
     stop: watch::Sender<bool>,
     ended: watch::Receiver<Option<String>>,
 }
@@ -106,13 +114,14 @@ impl Process {
         };
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let long_watch = starting.long_watch();
         let (stop, stopped) = watch::channel(false);
         let (tell_ended, ended) = watch::channel(None);
         let kept = Kept {
             guardian,
             group,
             child,
-            _starting: starting,
+            starting,
             _born: living.born(),
         };
         tokio::spawn(async move {
@@ -121,7 +130,12 @@ impl Process {
         });
         let piped = "it was spawned with pipes";
         let (stdin, stdout) = (stdin.expect(piped), stdout.expect(piped));
-        Ok((Self { stop, ended }, stdin, stdout))
+        let process = Self {
+            long_watch,
+            stop,
+            ended,
+        };
+        Ok((process, stdin, stdout))
     }
 
     pub(super) fn stop(&self) {
@@ -146,8 +160,8 @@ struct Kept {
     guardian: Option<Guardian>,
     group: Group,
     child: Child,
-    /// It has a directory that is removed after the child.
-    _starting: Starting,
+    /// It has a directory that is removed after the child, and looks at what the child made.
+    starting: Starting,
     _born: Born,
 }
 
@@ -174,6 +188,10 @@ async fn keep(
     }
     if !drained {
         let _ = tokio::time::timeout(Duration::from_millis(DRAIN_MS), drain).await;
+    }
+    if let Some(long_watch) = kept.starting.long_watch() {
+        // A tree may be large.
+        let _ = tokio::task::spawn_blocking(move || long_watch.end()).await;
     }
     describe(status)
 }

@@ -161,6 +161,14 @@ impl Link {
         self.carrier.changes()
     }
 
+    /// Puts aside what the server made that would configure later programs, and says so.
+    pub(super) async fn settle(&self) -> Option<String> {
+        let long_watch = self.carrier.long_watch()?;
+        // A tree may be large.
+        let settled = tokio::task::spawn_blocking(move || long_watch.settle());
+        settled.await.ok()?
+    }
+
     /// What happened to a server that is not open any more, as the end of a sentence.
     pub(super) async fn last_words(&self) -> String {
         self.carrier.last_words().await

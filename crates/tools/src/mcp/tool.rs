@@ -20,6 +20,9 @@ use crate::tool::{BoxFuture, Tool, ToolValue};
 /// Where a server finds the key of a call. It is the same for every execution of the call.
 const KEY: &str = "bonded/idempotencyKey";
 
+/// How much is said at most about what was put aside.
+const NOTE_CHARS_MAX: usize = 1200;
+
 pub(super) struct McpTool {
     upkeep: Arc<Upkeep>,
     queue: Arc<Queue>,
@@ -69,6 +72,32 @@ impl McpTool {
             return Err(ToolFault::new(TOOL_FAILED, shown.text));
         }
         Ok(ToolValue::Text(shown.text))
+    }
+
+    /// What the server makes in a call that a person approved stays; what it made otherwise is put aside.
+    async fn run_watched(
+        &self,
+        arguments: Value,
+        call: &Invocation,
+    ) -> Result<ToolValue, ToolFault> {
+        let approval = match self.upkeep.server().sandbox() {
+            Some(sandbox) if call.approved() => sandbox.approval().await,
+            _ => None,
+        };
+        let ran = self.run(arguments, call).await;
+        // A tree may be large.
+        let _ = tokio::task::spawn_blocking(move || drop(approval)).await;
+        let Some(put_aside) = self.upkeep.settle().await else {
+            return ran;
+        };
+        let note: String = put_aside.chars().take(NOTE_CHARS_MAX).collect();
+        match ran {
+            Ok(value) => Ok(ToolValue::Text(format!("{value}\n\n(sandbox: {note})"))),
+            Err(fault) => Err(ToolFault::new(
+                fault.code,
+                format!("{} (sandbox: {note})", fault.message),
+            )),
+        }
     }
 
     /// A call that was interrupted is made once more, where the rule for interrupted calls lets it. Every
@@ -124,6 +153,6 @@ impl Tool for McpTool {
         arguments: Value,
         call: &'a Invocation,
     ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
-        Box::pin(self.run(arguments, call))
+        Box::pin(self.run_watched(arguments, call))
     }
 }

@@ -281,6 +281,12 @@ impl Upkeep {
         }
     }
 
+    /// Puts aside what the server made that would configure later programs, and says so.
+    pub(super) async fn settle(&self) -> Option<String> {
+        let link = self.lock().link.clone();
+        link?.settle().await
+    }
+
     /// Ends the server for good. To be followed by `ended`.
     pub(super) fn stop(&self) {
         let mut state = self.lock();

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 
 use rustix::fs::{
-    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fsetxattr,
+    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr,
+    fsetxattr,
 };
 use rustix::io::Errno;
 
@@ -15,7 +16,8 @@ const BYTES_MAX: usize = 64 * 1024;
 /// Whoever writes to a file takes these bits from it: they would lend the owner's rights to the new content.
 const LENT_RIGHTS: u32 = 0o6000;
 
-/// Gives a new file the owner, the mode and the extended attributes, access lists among them, of the one before.
+/// Gives a new file the owner, the mode and the extended attributes, access lists among them, of the one before, and no
+/// others: a directory hands lists down to whatever is made in it.
 pub(super) fn keep(from: &File, before: &Stat, to: &File, made: &Stat) -> io::Result<()> {
     let owner = (made.st_uid != before.st_uid).then(|| Uid::from_raw(before.st_uid));
     let group = (made.st_gid != before.st_gid).then(|| Gid::from_raw(before.st_gid));
@@ -26,14 +28,27 @@ pub(super) fn keep(from: &File, before: &Stat, to: &File, made: &Stat) -> io::Re
             let _ = fchown(to, None, group);
         }
     }
+    let kept = names(from)?;
+    for name in names(to)?.iter().filter(|name| !kept.contains(name)) {
+        take_away(to, name)?;
+    }
+    // After the list is gone: with one, a part of the mode is what the list grants at most.
     fchmod(
         to,
         Mode::from_raw_mode(before.st_mode & 0o7777 & !LENT_RIGHTS),
     )?;
-    for name in names(from)? {
-        keep_one(from, to, &name)?;
+    for name in &kept {
+        keep_one(from, to, name)?;
     }
     Ok(())
+}
+
+fn take_away(file: &File, name: &CStr) -> io::Result<()> {
+    match fremovexattr(file, name) {
+        Ok(()) | Err(Errno::NODATA) => Ok(()),
+        Err(_) if is_of_the_system(name) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 fn names(file: &File) -> io::Result<Vec<CString>> {

@@ -98,6 +98,10 @@ impl Top {
         Ok(Self { dir, path, homes })
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn is_private(&self, inside: &Path) -> bool {
         is_private(&self.path.join(inside), &self.homes, &self.path)
     }

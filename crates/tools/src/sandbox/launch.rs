@@ -5,12 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bonded_kernel::SandboxLevel;
 use tokio::process::Command;
 
 use super::enter::{SUPERVISE, WORD};
 use super::light::LightLauncher;
+use super::long_watch::LongWatch;
 use super::order::{Order, Walls, handed};
 use super::scratch::{Fault, Scratch, tmp};
 use super::stand_in::StandIn;
@@ -57,8 +59,10 @@ impl Launcher {
 pub enum Manner {
     /// What configures later programs is out of its reach, and what it makes of that kind is put aside when it has ended.
     Watched,
-    /// It stays for long. What configures later programs and was there when it began is out of its reach.
+    /// The same, but what it makes is left for whoever looks at the whole tree.
     Lasting,
+    /// A server, which stays for long: what it makes is put aside whenever it is settled, and when it has ended.
+    Serving,
     /// A person approved it: it may change what configures later programs.
     Approved,
 }
@@ -74,6 +78,7 @@ pub struct Confined {
     order: Option<Vec<(OsString, OsString)>>,
     /// Settled before the rest goes.
     watch: Option<Watch>,
+    long_watch: Option<Arc<LongWatch>>,
     scratch: Scratch,
     _stand_in: Option<StandIn>,
     /// Whether its launcher ends it when we end, and begins a session of its own for it.
@@ -88,7 +93,16 @@ impl Confined {
 
     /// Looks at what the command made, after it has ended, and says what was put aside.
     pub fn settle(&mut self) -> Option<String> {
-        self.watch.take()?.settle()
+        match (self.watch.take(), &self.long_watch) {
+            (Some(watch), _) => watch.settle(),
+            (None, Some(long_watch)) => long_watch.end(),
+            (None, None) => None,
+        }
+    }
+
+    /// What watches over a server while it runs.
+    pub(crate) fn long_watch(&self) -> Option<&Arc<LongWatch>> {
+        self.long_watch.as_ref()
     }
 
     /// Sets a variable of the command.
@@ -119,8 +133,15 @@ impl Confined {
     }
 }
 
+impl Drop for Confined {
+    /// Others may hold the watch over a server for longer than it lives.
+    fn drop(&mut self) {
+        self.settle();
+    }
+}
+
 impl Sandbox {
-    /// Makes a command ready that stays for long.
+    /// Makes a command ready whose tree somebody looks at.
     pub fn command<A: AsRef<OsStr>>(
         &self,
         program: &str,
@@ -144,10 +165,14 @@ impl Sandbox {
         let file = check_program(program, cwd, &path)?;
         self.refuse_less()?;
         let scratch = Scratch::make()?;
-        let watch = Watch::begin(self)?;
+        let who = match manner {
+            Manner::Serving => "a server",
+            Manner::Watched | Manner::Lasting | Manner::Approved => "the command",
+        };
+        let watch = Watch::begin(self, who)?;
         let stand_in = match manner {
             Manner::Approved => None,
-            Manner::Watched | Manner::Lasting => self.stand_in()?,
+            Manner::Watched | Manner::Lasting | Manner::Serving => self.stand_in()?,
         };
         let token = token()?;
         let nothing = BTreeSet::new();
@@ -163,18 +188,21 @@ impl Sandbox {
             }
         };
         command.args(args).current_dir(cwd);
+        let (watch, long_watch) = match manner {
+            Manner::Watched => (watch, None),
+            Manner::Serving => (None, watch.map(LongWatch::begin)),
+            Manner::Lasting | Manner::Approved => {
+                watch.into_iter().for_each(Watch::let_be);
+                (None, None)
+            }
+        };
         let mut confined = Confined {
             command,
             token,
             own: environment::own_places(&tmp(scratch.path()), home.as_deref().map(Path::new)),
             order: told,
-            watch: match manner {
-                Manner::Watched => watch,
-                Manner::Lasting | Manner::Approved => {
-                    watch.into_iter().for_each(Watch::let_be);
-                    None
-                }
-            },
+            watch,
+            long_watch,
             scratch,
             _stand_in: stand_in,
             dies_with_us: self.launcher != Launcher::None,

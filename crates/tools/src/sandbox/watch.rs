@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::SandboxLevel;
 
@@ -23,13 +23,15 @@ pub(super) struct Watch {
     before: BTreeSet<Find>,
     /// Whether what was there before could not be replaced, so that its path is enough to know it.
     was_held: bool,
+    /// Who is watched, as the beginning of a sentence.
+    who: &'static str,
     teller: Teller,
     is_over: bool,
 }
 
 impl Watch {
     /// Takes an inventory. `None` where commands write nothing that stays, or whatever they like.
-    pub(super) fn begin(sandbox: &Sandbox) -> io::Result<Option<Self>> {
+    pub(super) fn begin(sandbox: &Sandbox, who: &'static str) -> io::Result<Option<Self>> {
         if sandbox.policy.level != SandboxLevel::WorkspaceWrite {
             return Ok(None);
         }
@@ -44,6 +46,7 @@ impl Watch {
             inventory,
             before,
             was_held: found.means.walls(sandbox.policy.level) == Walls::Namespaces,
+            who,
             teller: sandbox.teller.clone(),
             is_over: false,
         }))
@@ -52,6 +55,17 @@ impl Watch {
     /// What was there when it began.
     pub(super) fn before(&self) -> &BTreeSet<Find> {
         &self.before
+    }
+
+    /// The directory that is watched.
+    pub(super) fn dir(&self) -> &Path {
+        self.top.path()
+    }
+
+    /// Takes what is there now for what was there when it began.
+    pub(super) fn accept(&mut self) {
+        let now = self.inventory().look(&self.top);
+        self.before = now;
     }
 
     /// Lets be what the command made.
@@ -65,7 +79,14 @@ impl Watch {
         self.put_aside()
     }
 
-    fn put_aside(&self) -> Option<String> {
+    fn inventory(&self) -> MutexGuard<'_, Inventory> {
+        // What was seen of a directory is whole by itself.
+        let inventory = self.inventory.lock();
+        inventory.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts aside what is new, and says so.
+    pub(super) fn put_aside(&self) -> Option<String> {
         let held: BTreeSet<(&PathBuf, Kind)> = match self.was_held {
             true => self
                 .before
@@ -76,11 +97,7 @@ impl Watch {
         };
         let is_known =
             |find: &Find| held.contains(&(&find.path, find.kind)) || self.before.contains(find);
-        let mut inventory = self
-            .inventory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let (inert, left) = make_inert(&self.top, &mut inventory, is_known);
+        let (inert, left) = make_inert(&self.top, &mut self.inventory(), is_known);
         if inert.is_empty() && left.is_empty() {
             return None;
         }
@@ -99,8 +116,9 @@ impl Watch {
             more => format!(", and {more} more"),
         };
         let notice = format!(
-            "the command made what would configure later programs (a repository, an agent file or a configuration), \
+            "{} made what would configure later programs (a repository, an agent file or a configuration), \
              which only a call that a person approved may do; it was renamed: {}{more}",
+            self.who,
             named.join(", ")
         );
         self.teller.tell(&notice);

@@ -1,5 +1,6 @@
 //! The tools, driven the way a run drives them: through calls that the kernel has checked.
 
+mod access_lists;
 mod command;
 mod confined;
 mod edit;

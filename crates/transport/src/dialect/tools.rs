@@ -1,11 +1,14 @@
 //! Tools as they stand in requests, each set rendered once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::{Hash, Message, Offer, Request};
+use bonded_kernel::{Dialect, Hash, Message, Offer, Reply, Request};
 use serde_json::value::RawValue;
 
+use super::fit::{Fitted, Way};
+use super::{chat, gemini, messages, responses};
 use crate::models::accepted_by;
 
 /// So many sets are kept; a process drives few kinds of runs at a time.
@@ -14,13 +17,63 @@ const SETS_MAX: usize = 64;
 /// What the rendered tools depend on: catalogue, offer, dialect, and whether they are marked for a cache.
 type Key = (Hash, Offer, u8, bool);
 
-/// The tools of requests as they stand in their bodies.
+/// The tools of a request as its service takes them, and what leads back from there to the tools themselves.
+#[derive(Debug)]
+pub struct Tools {
+    rendered: Option<Box<RawValue>>,
+    way: Way,
+}
+
+impl Tools {
+    /// Makes the tools of a request fit and renders them.
+    pub fn of(request: &Request<'_>) -> Self {
+        let target = request.target;
+        let (way, all) = Way::of(request.catalog, target.dialect);
+        let offer = named(request);
+        let offered = all.into_iter().filter(|(own, _)| offer.includes(own));
+        let offered: Vec<Fitted<'_>> = offered.map(|(_, fitted)| fitted).collect();
+        Self {
+            rendered: render(&offered, target.dialect, target.sampling.caching),
+            way,
+        }
+    }
+
+    /// As they stand in the body, or `None` where there is none.
+    pub(super) fn rendered(&self) -> Option<&RawValue> {
+        self.rendered.as_deref()
+    }
+
+    /// The conversation in the words that the service was told.
+    pub(super) fn send<'m>(&self, messages: &'m [Message]) -> Cow<'m, [Message]> {
+        self.way.send(messages)
+    }
+
+    /// Gives the calls of a reply the names and keys that the tools themselves have.
+    pub fn take_back(&self, reply: &mut Reply) {
+        self.way.take_back(reply);
+    }
+}
+
+/// `None` where there is no tool: an empty list is refused by some servers.
+fn render(tools: &[Fitted<'_>], dialect: Dialect, caching: bool) -> Option<Box<RawValue>> {
+    if tools.is_empty() {
+        return None;
+    }
+    Some(match dialect {
+        Dialect::Chat => chat::render_tools(tools),
+        Dialect::Responses => responses::render_tools(tools),
+        Dialect::Messages => messages::render_tools(tools, caching),
+        Dialect::Gemini => gemini::render_tools(tools),
+    })
+}
+
+/// The tools of many requests.
 #[derive(Debug, Default)]
-pub struct ToolsCache(Mutex<BTreeMap<Key, Option<Arc<RawValue>>>>);
+pub struct ToolsCache(Mutex<BTreeMap<Key, Arc<Tools>>>);
 
 impl ToolsCache {
-    /// The tools of a request, or `None` where it offers none.
-    pub fn tools(&self, request: &Request<'_>) -> Option<Arc<RawValue>> {
+    /// The tools of a request.
+    pub fn tools(&self, request: &Request<'_>) -> Arc<Tools> {
         let target = request.target;
         let key = (
             request.catalog.hash(),
@@ -31,13 +84,13 @@ impl ToolsCache {
         // A panic elsewhere cannot leave a map of finished values half written.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tools) = kept.get(&key) {
-            return tools.clone();
+            return Arc::clone(tools);
         }
         if kept.len() >= SETS_MAX {
             kept.clear();
         }
-        let tools: Option<Arc<RawValue>> = super::render_tools(request).map(Into::into);
-        kept.insert(key, tools.clone());
+        let tools = Arc::new(Tools::of(request));
+        kept.insert(key, Arc::clone(&tools));
         tools
     }
 }

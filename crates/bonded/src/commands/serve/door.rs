@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, variable};
 use crate::error::{CliError, Code};
 use crate::serve::{self, Apart, Tokens};
 use crate::{output, settings};
@@ -19,7 +19,7 @@ pub(super) fn tokens(
     listen: &str,
     addresses: &[SocketAddr],
 ) -> Result<Tokens, CliError> {
-    let given = given(args)?;
+    let given = given(args, variable("BONDED_TOKENS").as_deref())?;
     if !given.is_empty() {
         return Ok(given);
     }
@@ -68,8 +68,8 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
     })
 }
 
-/// What the command line, the environment and a file say.
-fn given(args: &ServeArgs) -> Result<Tokens, CliError> {
+/// What the command line and a file say, else the variable: it is set once for everything, and so is the weakest.
+fn given(args: &ServeArgs, usual: Option<&str>) -> Result<Tokens, CliError> {
     let in_file = match &args.token_file {
         None => String::new(),
         Some(path) => std::fs::read_to_string(path).map_err(|error| {
@@ -85,8 +85,12 @@ fn given(args: &ServeArgs) -> Result<Tokens, CliError> {
         let message = format!("there is no token in {}", path.display());
         return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
     }
-    let said = args.tokens.iter().map(|token| token.trim());
-    let tokens: Vec<&str> = said.chain(lines).collect();
+    let said = args.tokens.iter().map(String::as_str);
+    let mut tokens: Vec<&str> = said.map(str::trim).chain(lines).collect();
+    if tokens.is_empty() && !args.no_token {
+        let usual = usual.iter().flat_map(|usual| usual.split(','));
+        tokens.extend(usual.map(str::trim));
+    }
     if tokens.iter().any(|token| token.is_empty()) {
         let message = "a token is empty; it would let everybody in";
         return Err(CliError::new(Code::Usage, message));
@@ -154,5 +158,28 @@ fn make(path: &Path) -> std::io::Result<()> {
     match file.persist_noclobber(path) {
         Err(error) if error.error.kind() != std::io::ErrorKind::AlreadyExists => Err(error.error),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn tokens_of_the_variable_count_where_no_flag_speaks_of_tokens() {
+        let tokens = |flags: &[&str], usual: Option<&str>| {
+            let words = ["bonded", "serve", "--agent", "a.ai"].iter().chain(flags);
+            let cli = Cli::read(words).expect("it is a command line");
+            let Command::Serve(args) = cli.command else {
+                panic!("it is not serve");
+            };
+            given(&args, usual).map(|tokens| tokens.count()).ok()
+        };
+        assert_eq!(tokens(&[], None), Some(0));
+        assert_eq!(tokens(&[], Some("a, b")), Some(2));
+        assert_eq!(tokens(&[], Some("a,,b")), None);
+        assert_eq!(tokens(&["--token", "c"], Some("a,b")), Some(1));
+        assert_eq!(tokens(&["--no-token"], Some("a,b")), Some(0));
     }
 }

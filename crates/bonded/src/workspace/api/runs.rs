@@ -1,12 +1,12 @@
 //! Runs of rules: what they did, what waits for a person, and what they want looked at.
 
-use bonded_kernel::RunId;
 use bonded_kernel::workspace::{
-    AutomationRun, Change, OperationId, Permission, Review, RunEnd, RunMove, RunStatus,
+    AutomationRun, Change, Operation, OperationId, Permission, Review, RunEnd, RunMove, RunStatus,
 };
+use bonded_kernel::{Hash, RunId};
 use bonded_state::workspace::RunFilter;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::notes::{listing, one_more, page, workspace_asked};
 use crate::workspace::access::permit;
@@ -60,15 +60,19 @@ pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
     let run = found(&ask, Permission::ReadNotes).await?;
     let mut operations = vec![];
     for operation in ask.site.store.operations(run.run_id.clone()).await? {
-        let mut shown = shown::operation(&operation);
-        shown["diff"] = diff::of_operation(&ask.site.store, &operation)
-            .await?
-            .into();
-        operations.push(shown);
+        operations.push(with_diff(&ask, &operation).await?);
     }
     let mut shown = shown::run(&run);
     shown["operations"] = operations.into();
     Ok(Answer::ok(&shown))
+}
+
+/// An operation as a person judges it.
+async fn with_diff(ask: &Ask, operation: &Operation) -> Result<Value, Refusal> {
+    let mut shown = shown::operation(operation);
+    let diff = diff::of_operation(&ask.site.store, operation).await?;
+    shown["diff"] = diff.into();
+    Ok(shown)
 }
 
 /// Ends a run before it is done. One that has ended stays as it is.
@@ -98,22 +102,38 @@ struct Decision {
     operation_id: OperationId,
     decision: String,
     reject_reason: Option<String>,
+    /// That of the operation that was looked at.
+    digest: Option<Hash>,
 }
 
 impl Decision {
     fn review(&self) -> Result<Review, Refusal> {
-        match self.decision.as_str() {
-            "apply" => Ok(Review::Apply),
-            "reject" => Ok(Review::Reject {
+        match (self.decision.as_str(), self.digest) {
+            ("apply", Some(digest)) => Ok(Review::Apply { digest }),
+            ("apply", None) => Err(Refusal::bad(
+                "digest: apply names the digest of what was looked at, as GET of the run shows it",
+            )),
+            ("reject", digest) => Ok(Review::Reject {
                 reject_reason: self.reject_reason.clone(),
+                digest,
             }),
             _ => Err(Refusal::bad("decision: apply or reject")),
         }
     }
 }
 
+/// What a decision is about is what was looked at; else the refusal shows what it is about now.
+async fn check_meant(ask: &Ask, operation: &Operation, review: &Review) -> Result<(), Refusal> {
+    let Err(refused) = review.check_meant(operation) else {
+        return Ok(());
+    };
+    let mut refusal = Refusal::from(refused);
+    refusal.details["operation"] = with_diff(ask, operation).await?;
+    Err(refusal)
+}
+
 /// Applies and rejects what a run proposed, one after the other. All decisions are looked at before the first is acted
-/// upon; one whose note has changed meanwhile is refused, and those after it wait.
+/// upon, and are about what their digests say; one whose note has changed meanwhile is refused, and those after it wait.
 pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal> {
     let body: Reviewed = ask.body()?;
     let run = found(&ask, Permission::ReviewOperations).await?;
@@ -126,14 +146,14 @@ pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal
     let mut reviews = vec![];
     for decision in &body.decisions {
         let operation_id = decision.operation_id;
-        if !proposed
-            .iter()
-            .any(|known| known.operation_id == operation_id)
-        {
+        let mut known = proposed.iter();
+        let Some(operation) = known.find(|known| known.operation_id == operation_id) else {
             let message = format!("run {} has no operation {operation_id}", run.run_id);
             return Err(Refusal::new("OPERATION_NOT_FOUND", message));
-        }
-        reviews.push((operation_id, decision.review()?));
+        };
+        let review = decision.review()?;
+        check_meant(&ask, operation, &review).await?;
+        reviews.push((operation_id, review));
     }
     for (operation_id, review) in reviews {
         let change = Change::Review {

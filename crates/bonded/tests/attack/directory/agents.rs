@@ -24,6 +24,10 @@ fn prompted(person: &Person, front: &str, flags: &[&str]) -> (Done, String) {
 fn instructions_of_a_project_are_no_link_to_a_file_of_the_persons() {
     let person = Person::new();
     person.write(person.home().join(".ssh/id"), "a private key");
+    person.write(person.work().join("AGENTS.md"), "what the project says");
+    let (_, heard) = prompted(&person, "projectInstructions: true\n", &[]);
+    assert!(heard.contains("what the project says"), "{heard}");
+    person.shell("rm AGENTS.md");
     symlink("../.ssh/id", person.work().join("AGENTS.md")).expect("a link can be made");
     let (refused, heard) = prompted(&person, "projectInstructions: true\n", &[]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
@@ -74,6 +78,11 @@ fn a_schema_is_no_file_of_the_persons() {
     let secret = r#"{"type":"object","description":"a private document"}"#;
     person.write(person.home().join("private.json"), secret);
     symlink("../private.json", person.work().join("link.json")).expect("a link can be made");
+    let own = r#"{"type":"object","description":"an own document"}"#;
+    person.write(person.work().join("own.json"), own);
+    let front = "output:\n  format: json\n  schemaRef: own.json\n";
+    let (_, heard) = prompted(&person, front, &[]);
+    assert!(heard.contains("an own document"), "{heard}");
     for path in [
         "../private.json".to_owned(),
         person.home().join("private.json").display().to_string(),

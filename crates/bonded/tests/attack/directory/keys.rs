@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{ended, in_hostile, own, untrusted};
+use crate::issuer::{Issuer, says};
 use crate::person::{Person, done};
 use crate::witness::{Listener, holds_no};
 
@@ -108,12 +109,19 @@ fn the_secret_variables_of_a_server_go_to_no_command_that_was_found() {
 
 #[test]
 fn a_pinned_issuer_stays_pinned_and_the_client_secret_at_home() {
-    let (good, evil) = (Listener::new(), Listener::new());
+    // The server itself names both: who is asked is the person's word.
+    let evil = Issuer::start();
+    let other = evil.origin.clone();
+    let good = Issuer::twisted(move |origin, asked| {
+        let about = json!({ "resource": format!("{origin}/mcp"), "authorization_servers": [other, origin] });
+        let is_asked = asked.path == "/.well-known/oauth-protected-resource/mcp";
+        is_asked.then(|| says(200, &about))
+    });
     let person =
-        in_hostile(&json!({ "mcpServers": { "docs": { "oauth": { "issuer": evil.url() } } } }));
+        in_hostile(&json!({ "mcpServers": { "docs": { "oauth": { "issuer": evil.origin } } } }));
     let oauth = json!({
-        "grant": "client_credentials", "clientId": "me", "clientSecret": KEY,
-        "issuer": good.url(), "privateAddresses": true,
+        "grant": "client_credentials", "clientId": "me", "clientSecret": "program-secret",
+        "issuer": good.origin, "privateAddresses": true,
     });
     let server = json!({ "type": "http", "url": good.url(), "oauth": oauth });
     own(&person, &json!({ "mcpServers": { "docs": server } }));
@@ -123,9 +131,15 @@ fn a_pinned_issuer_stays_pinned_and_the_client_secret_at_home() {
         let words = [
             "run", flag, "--agent", "a.ai", "--model", &script, "the goal",
         ];
-        person.bonded(&words);
-        assert_eq!(evil.heard(), "");
+        let ended = person.bonded(&words);
+        let asked = &evil.state().asked;
+        assert!(asked.is_empty(), "{flag}: {asked:?} {ended:?}");
     }
+    assert_eq!(
+        good.grants("client_credentials"),
+        1,
+        "it goes where it is pinned"
+    );
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! The record of what is trusted.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::{ended, in_hostile, marking, untrusted};
 use crate::person::{Person, call, done, sh};
-use crate::terminal::at_terminal;
-use crate::witness::{Canary, absent};
+use crate::terminal::{answering, at_terminal};
+use crate::witness::{Canary, absent, rounds};
 
 fn wanting() -> Person {
     in_hostile(&json!({ "defaults": { "sandboxNetwork": true } }))
@@ -21,7 +26,7 @@ fn what_is_trusted_is_a_content_and_not_a_place() {
     let good = person.run(&[], &[done()]);
     assert_eq!(good.code, Some(0), "{good:?}");
     let record = person.home().join(".config/bonded/trust.json");
-    let mode = |path: &std::path::Path| {
+    let mode = |path: &Path| {
         let about = std::fs::metadata(path).expect("it is there");
         about.permissions().mode() & 0o777
     };
@@ -79,6 +84,139 @@ fn at_a_terminal_each_answer_to_the_question_does_what_it_says() {
         assert_eq!(mark.exists(), starts, "{answer}: {sent:?}");
         let refused = person.bonded(&words).stderr.contains("error[untrusted]");
         assert_eq!(refused, asks_again, "{answer}");
+    }
+}
+
+/// A directory whose configuration starts one server, and a file with another one to put in its place.
+struct Changing {
+    person: Person,
+    shown: PathBuf,
+    hidden: PathBuf,
+}
+
+impl Changing {
+    fn new() -> Self {
+        let person = Person::new();
+        let (shown, hidden) = (
+            person.work().join("mark-of-shown"),
+            person.work().join("mark-of-hidden"),
+        );
+        let agent = "---\ntools: helper\nmodels: script/x\n---\nBe brief.\n";
+        person.write(person.work().join("one.ai"), agent);
+        for (name, mark) in [("shown.json", &shown), ("hidden.json", &hidden)] {
+            let config = json!({ "mcpServers": { "helper": marking(mark) } });
+            person.write(person.path(name), config.to_string());
+        }
+        let changing = Self {
+            person,
+            shown,
+            hidden,
+        };
+        put(&changing.person.path("shown.json"), &changing.config());
+        changing
+    }
+
+    fn config(&self) -> PathBuf {
+        self.person.work().join(".ai-agent.json")
+    }
+
+    fn run(&self) -> Command {
+        let script = self.person.script(&[done()]);
+        let words = ["run", "--agent", "one.ai", "--model", &script, "go"];
+        self.person.command(&words)
+    }
+}
+
+/// Puts a copy of a file in the place of another, as whole as a rename makes it.
+fn put(from: &Path, to: &Path) {
+    let beside = to.with_extension("new");
+    std::fs::copy(from, &beside).expect("it can be copied");
+    std::fs::rename(beside, to).expect("it can be renamed");
+}
+
+/// Nobody goes on for longer, also where a test has failed.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Each way of trusting at a terminal: the words that it takes, the question, and the answer that trusts.
+const TRUSTING: [(bool, &str, &str); 2] = [
+    (true, "[t] trust it", "t"),
+    (false, "trust this? [y/N]", "y"),
+];
+
+#[test]
+fn what_changes_between_the_question_and_the_answer_is_not_trusted() {
+    for (runs, question, answer) in TRUSTING {
+        let it = Changing::new();
+        let (hidden, config) = (it.person.path("hidden.json"), it.config());
+        let mut command = match runs {
+            true => it.run(),
+            false => it.person.command(&["trust"]),
+        };
+        let sent = answering(&mut command, question, move |_| {
+            put(&hidden, &config);
+            answer.to_owned()
+        });
+        let (before, _) = sent.text.split_once(question).expect("it is asked");
+        assert!(before.contains("mark-of-shown"), "{sent:?}");
+        assert!(!before.contains("mark-of-hidden"), "{sent:?}");
+        absent(&it.hidden);
+        untrusted(&ended(&mut it.run()));
+        absent(&it.hidden);
+        put(&it.person.path("shown.json"), &it.config());
+        ended(&mut it.run());
+        assert!(it.shown.exists(), "what was shown is trusted");
+        absent(&it.hidden);
+    }
+}
+
+/// Somebody puts one configuration in the place of the other all the time, while it is read, shown, asked about and
+/// run. A person who trusts the one that he is shown never runs the other.
+#[test]
+fn what_changes_all_the_time_is_what_was_shown_or_is_not_run() {
+    // Until each of them was shown once.
+    let (mut trusted, mut refused) = (0, 0);
+    for round in 0.. {
+        if round >= rounds(4).min(40) && trusted > 0 && refused > 0 {
+            break;
+        }
+        assert!(round < 100, "one of them is never shown");
+        let (runs, question, answer) = TRUSTING[round % 2];
+        let it = Changing::new();
+        let over = AtomicBool::new(false);
+        let is_trusted = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let began = Instant::now();
+                while !over.load(Ordering::Relaxed) && began.elapsed() < PATIENCE {
+                    put(&it.person.path("hidden.json"), &it.config());
+                    put(&it.person.path("shown.json"), &it.config());
+                }
+            });
+            let mut command = match runs {
+                true => it.run(),
+                false => it.person.command(&["trust"]),
+            };
+            let (tell, told) = channel();
+            answering(&mut command, question, move |shown| {
+                let is_good = !shown.contains("mark-of-hidden");
+                tell.send(is_good).expect("somebody waits for it");
+                if is_good { answer } else { "s" }.to_owned()
+            });
+            // Trusted or not, what comes now was read anew.
+            for _ in 0..2 {
+                ended(&mut it.run());
+            }
+            over.store(true, Ordering::Relaxed);
+            told.recv().unwrap_or(false)
+        });
+        absent(&it.hidden);
+        put(&it.person.path("hidden.json"), &it.config());
+        untrusted(&ended(&mut it.run()));
+        absent(&it.hidden);
+        put(&it.person.path("shown.json"), &it.config());
+        ended(&mut it.run());
+        assert_eq!(it.shown.exists(), is_trusted, "what was shown is trusted");
+        trusted += usize::from(is_trusted);
+        refused += usize::from(!is_trusted);
     }
 }
 
@@ -204,7 +342,8 @@ fn no_agent_writes_the_record() {
     let script = person.script(&lines);
     let home = person.home().display().to_string();
     for dir in [".", &home] {
-        person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
+        let ended = person.bonded(&["run", "-C", dir, "--model", &script, "the goal"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
         canary.lives();
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{in_hostile, marking, own, untrusted};
 use crate::person::{Person, call, done, finish, sh, start};
-use crate::witness::{Canary, absent, holds_no};
+use crate::witness::{Canary, Listener, absent, holds_no};
 
 #[test]
 fn a_found_configuration_frees_no_command() {
@@ -43,15 +43,21 @@ fn what_only_tightens_counts_without_a_question() {
     let person = in_hostile(
         &json!({ "defaults": { "sandbox": "read-only", "maxTurns": 2, "approvals": ["deny:write"] } }),
     );
-    let ended = person.run(
-        &[],
-        &[
-            sh("echo x > made"),
-            call("write", json!({ "path": "written", "content": "x" })),
-            done(),
-        ],
-    );
+    let lines = [
+        sh("echo x > made"),
+        call("write", json!({ "path": "written", "content": "x" })),
+        done(),
+    ];
+    // Without it both are made.
+    let free = Person::new();
+    free.run(&[], &lines);
+    assert!(free.work().join("made").exists() && free.work().join("written").exists());
+    let ended = person.run(&[], &lines);
     assert!(!ended.stderr.contains("untrusted"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("write refused: denied by policy"),
+        "{ended:?}"
+    );
     absent(person.work().join("made"));
     absent(person.work().join("written"));
 }
@@ -74,7 +80,8 @@ fn a_found_server_does_not_start() {
     assert!(refused.stderr.contains("start `sh -c"), "{refused:?}");
     absent(&mark);
     // Trusted, it starts inside what the flags allow.
-    person.bonded(&[&words[..], &["--trust", "the goal"]].concat());
+    let trusted = person.bonded(&[&words[..], &["--trust", "the goal"]].concat());
+    assert!(trusted.stderr.contains("error[tool-server]"), "{trusted:?}");
     absent(&mark);
 }
 
@@ -123,6 +130,7 @@ fn the_persons_sandbox_bounds_a_trusted_configuration_and_no_null_takes_it_back(
         let script = person.script(&[sh("echo x > made"), done()]);
         let ended = person.bonded(&["run", "--trust", "--model", &script, "the goal"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stderr.contains("run: ok"), "it was tried: {ended:?}");
         absent(person.work().join("made"));
     }
 }
@@ -181,6 +189,8 @@ fn what_a_found_file_says_acts_on_no_terminal() {
         &["doctor"],
     ] {
         let ended = person.bonded(words);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains("owned"), "{words:?} quotes it: {ended:?}");
         for act in ["\u{1b}", "\u{7}", "\u{202e}", "\u{200b}"] {
             holds_no(act, &[&ended.stdout, &ended.stderr]);
         }
@@ -196,7 +206,7 @@ fn a_default_for_everything_is_the_weakest() {
     )]);
     let agent = format!("---\nmodels: {script}\n---\nhelp");
     person.write(person.work().join("a.ai"), agent);
-    let other = crate::witness::Listener::new();
+    let other = Listener::new();
     let words = [
         "run",
         "--agent",
@@ -219,6 +229,82 @@ fn a_default_for_everything_is_the_weakest() {
     command.env("BONDED_MODEL", &script);
     let plain = finish(start(&mut command));
     assert!(!plain.stderr.contains("no-model"), "{plain:?}");
+}
+
+#[test]
+fn a_server_of_a_variable_gets_no_model_and_no_key_that_somebody_names_another_provider_for() {
+    const KEY: &str = "sk-attack-1234567890abcdef";
+    const OTHER: &str = "sk-other-abcdef1234567890";
+    let person = Person::new();
+    let script = person.script(&[done()]);
+    let agent = format!("---\nmodels: {script}\n---\nhelp");
+    person.write(person.work().join("a.ai"), agent);
+    let (own, usual) = (Listener::new(), Listener::new());
+    let run = |words: &[&str]| {
+        let mut command =
+            person.command(&[&["run", "--max-retries", "1"], words, &["goal"]].concat());
+        command
+            .env("BONDED_BASE_URL", usual.url())
+            .env("BONDED_KEY_ENV", "OTHER_KEY")
+            .env("OTHER_KEY", OTHER)
+            .env("OPENAI_BASE_URL", own.url())
+            .env("OPENAI_API_KEY", KEY);
+        finish(start(&mut command))
+    };
+    let ended = run(&["--model", &script]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = run(&["--agent", "a.ai"]);
+    assert!(!ended.stderr.contains("error[usage]"), "{ended:?}");
+    run(&["--model", "openai/gpt-5-mini"]);
+    run(&["--override", "models=openai/gpt-5-mini"]);
+    assert_eq!(usual.heard(), "");
+    assert!(own.heard().contains(KEY));
+    holds_no(OTHER, &[&own.heard()]);
+    // Another server that a flag names does not get the key of the usual one.
+    run(&["--model", "llama3", "--base-url", &own.url()]);
+    holds_no(OTHER, &[&own.heard()]);
+    // The variable is there for models that nobody names a provider for.
+    run(&["--model", "llama3"]);
+    let heard = usual.heard();
+    assert!(heard.contains("llama3") && heard.contains(OTHER), "{heard}");
+    holds_no(KEY, &[&heard]);
+}
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let person = Person::new();
+    let script = person.script(&[done()]);
+    let own = Listener::new();
+    let empty = [
+        "BONDED_MODEL",
+        "BONDED_BASE_URL",
+        "BONDED_KEY_ENV",
+        "BONDED_STORE",
+        "BONDED_DATA",
+        "BONDED_TOKENS",
+        "ANTHROPIC_BASE_URL",
+    ];
+    for words in [
+        &["run", "--model", &script, "the goal"][..],
+        &["runs"],
+        &["init", "data"],
+        &["note", "list", "--data", "data"],
+    ] {
+        let mut command = person.command(words);
+        command.envs(empty.map(|name| (name, "")));
+        let ended = finish(start(&mut command));
+        assert_eq!(ended.code, Some(0), "{words:?}: {ended:?}");
+    }
+    // A model of a known provider is still looked for where that is.
+    let words = ["run", "--model", "openai/m", "--max-retries", "1", "goal"];
+    let mut command = person.command(&words);
+    command
+        .envs(empty.map(|name| (name, "")))
+        .env("OPENAI_API_KEY", "sk-attack-1234567890abcdef")
+        .env("OPENAI_BASE_URL", own.url());
+    finish(start(&mut command));
+    assert!(own.heard().contains("POST /"));
+    assert!(person.home().join(".local/share/bonded/store.db").is_file());
 }
 
 #[test]

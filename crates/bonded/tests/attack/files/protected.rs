@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use super::{all_ok, all_refused, append, edit, outcomes, play, rounds, text, write};
+use super::{all_ok, all_refused, append, edit, outcomes, play, text, write};
 use crate::person::{Person, call, done};
+use crate::witness::rounds;
 use crate::witness::{Canary, absent};
 
 const CONFIG: &str = "[core]\n\tbare = false\n";

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{append, edit, outcomes, play, rounds, text, write};
+use super::{append, edit, outcomes, play, text, write};
 use crate::person::{Person, done, finish, start};
+use crate::witness::rounds;
 
 /// A script for one process, which many runs of it play at once.
 fn script(person: &Person, process: usize, lines: &[Value]) -> String {

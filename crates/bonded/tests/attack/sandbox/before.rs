@@ -7,6 +7,25 @@ use super::{is_here, output_of, run_with};
 use crate::person::{Person, done, sh};
 use crate::witness::{absent, holds_no};
 
+/// What our programs take from the library that unwinds: one without them would not be loaded at all.
+const UNWINDING: [&str; 15] = [
+    "_Unwind_Backtrace",
+    "_Unwind_DeleteException",
+    "_Unwind_FindEnclosingFunction",
+    "_Unwind_GetCFA",
+    "_Unwind_GetDataRelBase",
+    "_Unwind_GetGR",
+    "_Unwind_GetIP",
+    "_Unwind_GetIPInfo",
+    "_Unwind_GetLanguageSpecificData",
+    "_Unwind_GetRegionStart",
+    "_Unwind_GetTextRelBase",
+    "_Unwind_RaiseException",
+    "_Unwind_Resume",
+    "_Unwind_SetGR",
+    "_Unwind_SetIP",
+];
+
 /// A library that says that it was loaded, and where.
 fn library(person: &Person, name: &str) -> Option<PathBuf> {
     if !is_here("cc") {
@@ -18,8 +37,9 @@ fn library(person: &Person, name: &str) -> Option<PathBuf> {
         &source,
         format!(
             "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void) {{ \
-             int d = open(\"{}\", O_CREAT | O_WRONLY, 0644); if (d >= 0) close(d); }}",
-            mark.display()
+             int d = open(\"{}\", O_CREAT | O_WRONLY, 0644); if (d >= 0) close(d); }}\n{}",
+            mark.display(),
+            UNWINDING.map(|name| format!("void {name}(void) {{}}\n")).concat()
         ),
     );
     let library = person.work().join(name);
@@ -44,12 +64,11 @@ fn library(person: &Person, name: &str) -> Option<PathBuf> {
 #[test]
 fn a_library_in_the_directory_is_not_loaded_by_what_starts_commands() {
     let person = Person::new();
-    for name in ["libgcc_s.so.1", "libc.so.6", "libm.so.6"] {
-        if library(&person, name).is_none() {
-            return;
-        }
+    // One that the shell does not need, so that commands run.
+    if library(&person, "libgcc_s.so.1").is_none() {
+        return;
     }
-    for value in [":/usr/local/cuda/lib64", ".", ""] {
+    for value in [":/usr/local/cuda/lib64", "."] {
         let lines = [sh("true"), sh("echo over > over"), done()];
         let ended = run_with(
             &person,
@@ -62,8 +81,9 @@ fn a_library_in_the_directory_is_not_loaded_by_what_starts_commands() {
             },
         );
         absent(person.path("loaded"));
-        assert!(ended.code.is_some(), "{ended:?}");
-        person.shell("rm -rf ~/.local/share/bonded/store.db*");
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(person.work().join("over").exists(), "commands run");
+        person.shell("rm -rf over ~/.local/share/bonded/store.db*");
     }
 }
 
@@ -74,7 +94,7 @@ fn what_is_preloaded_for_commands_is_loaded_inside_and_not_by_what_starts_them()
         return;
     }
     // The program itself does not find it from where it is started; what starts commands would.
-    let lines = [sh("true"), sh("true"), done()];
+    let lines = [sh("true"), sh("echo over > over"), done()];
     run_with(
         &person,
         &["--sandbox-env", "LD_PRELOAD"],
@@ -85,6 +105,7 @@ fn what_is_preloaded_for_commands_is_loaded_inside_and_not_by_what_starts_them()
         },
     );
     absent(person.path("loaded"));
+    assert!(person.work().join("over").exists(), "commands run");
 }
 
 #[test]
@@ -94,15 +115,19 @@ fn a_servers_variables_do_not_act_on_what_starts_it() {
         return;
     };
     let config = serde_json::json!({ "mcpServers": { "evil": {
-        "command": ["sleep", "0.1"], "env": { "LD_PRELOAD": library, "GCONV_PATH": person.work() } } } });
+        "command": ["sh", "-c", "echo started > started"], "env": { "LD_PRELOAD": library, "GCONV_PATH": person.work() } } } });
     person.write(person.home().join("config.json"), config.to_string());
     person.write(
         person.home().join("evil-agent.ai"),
-        "---\nmodels: script:none\ntools: evil\n---\nDo it.",
+        "---\nmodels: script/x\ntools: evil\n---\nDo it.",
     );
+    let script = person.script(&[done()]);
     let config = person.home().join("config.json");
     let ended = person.bonded(&[
         "run",
+        "--trust",
+        "--model",
+        &script,
         "--config",
         &config.display().to_string(),
         "--agent",
@@ -110,6 +135,7 @@ fn a_servers_variables_do_not_act_on_what_starts_it() {
         "go",
     ]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(person.work().join("started").exists(), "{ended:?}");
     absent(person.path("loaded"));
 }
 
@@ -134,7 +160,7 @@ fn no_descriptor_of_the_caller_is_open_in_a_command() {
 fn the_order_of_a_command_is_no_part_of_its_environment_and_no_secret_is_on_a_command_line() {
     let person = Person::new();
     let lines = [
-        sh("env; tr '\\0' '\\n' < /proc/1/cmdline; cat /proc/1/environ"),
+        sh("env; echo lines; cat /proc/*/cmdline; echo others; cat /proc/1/environ"),
         done(),
     ];
     let flags = ["--sandbox-env", "HANDED_SECRET"];
@@ -143,6 +169,14 @@ fn the_order_of_a_command_is_no_part_of_its_environment_and_no_secret_is_on_a_co
     });
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let said = super::shown(&person);
+    let (own, rest) = said.split_once("\\nlines").expect("it was tried");
+    assert!(
+        own.contains("HANDED_SECRET=value-of-the-variable"),
+        "{said}"
+    );
+    let (lines, _) = rest.split_once("others\\n").expect("it was tried");
+    assert!(lines.contains("cmdline"), "{said}");
+    holds_no("value-of-the-variable", &[lines]);
     holds_no("BONDED_ORDER", &[&said]);
     holds_no("BONDED_VARIABLE", &[&said]);
 }

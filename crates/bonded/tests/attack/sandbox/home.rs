@@ -237,7 +237,9 @@ fn a_link_that_a_command_leaves_in_its_home_leads_no_mount_elsewhere() {
         "cd ~ && rm -rf x; mv work elsewhere; ln -s {} .cargo; ln -s {0} .local; ls -la",
         victim.display()
     );
-    output_of(&person, &[], &attempt);
+    let laid = output_of(&person, &[], &attempt);
+    let link = format!(".cargo -> {}", victim.display());
+    assert!(laid.contains(&link), "{laid}");
     person.shell("rm -f ~/.local/share/bonded/store.db*");
     let said = output_of(&person, &[], "echo again > again; cat again");
     assert!(said.contains("again"), "{said}");

@@ -11,11 +11,12 @@ fn a_command_writes_nothing_outside_its_directory() {
     let canary = Canary::put(&person, person.home().join("precious.txt"), "precious");
     let outside = person.path("made");
     let attempt = format!(
-        "echo evil > {}; echo evil > {}",
+        "echo evil > {}; echo evil > {}; echo good > inside",
         canary.path().display(),
         outside.display()
     );
-    person.run(&[], &[sh(&attempt), done()]);
+    output_of(&person, &[], &attempt);
+    assert!(person.work().join("inside").exists(), "it was tried");
     canary.lives();
     absent(&outside);
 }
@@ -30,11 +31,16 @@ fn a_command_reaches_no_port_of_the_machine_and_has_no_key_to_send() {
          s.send(str(os.environ).encode())'; env > seen",
         port = listener.port()
     );
+    // It is reached where nothing keeps one from it.
+    person.shell(&attempt);
+    let heard = listener.heard();
+    assert!(heard.contains("PATH"), "the attempt is one: {heard}");
+    person.shell("rm seen");
     let ended = run_with(&person, &[], &[sh(&attempt), done()], |command| {
         command.env("OPENAI_API_KEY", "sk-attack-1234567890abcdef");
     });
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(listener.heard(), "", "{}", listener.url());
+    assert_eq!(listener.heard(), heard, "{}", listener.url());
     let seen = person.shell("cat seen").stdout;
     assert!(seen.contains("PATH="), "{seen}");
     holds_no("sk-attack", &[&seen]);

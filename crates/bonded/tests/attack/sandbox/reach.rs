@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{is_here, output_of};
 use crate::person::Person;
-use crate::witness::{Listener, absent};
+use crate::witness::Listener;
 
 /// Tries to reach a path by every type, in every way.
 fn knock(path: &str) -> String {
@@ -15,8 +15,8 @@ fn knock(path: &str) -> String {
          send($s, \"knock\", 0, $a); connect($s, $a) and syswrite($s, \"knock\"); }} \
          if (socketpair(my $x, my $y, PF_UNIX, $t | $f, 0)) {{ my $a = sockaddr_un(\"{path}\"); \
          send($x, \"knock\", 0, $a); }} }} }}'; \
-         python3 -c 'import socket; [(lambda s: s.sendmsg([b\"knock\"], [], 0, \"{path}\"))(socket.socket(1, t | 0o4000)) for t in (2, 3)]'; \
-         echo tried"
+         for t in 1 2 3 5; do python3 -c \"import socket; \
+         socket.socket(1, $t | 0o4000).sendmsg([b'knock'], [], 0, '{path}')\"; done; echo tried"
     )
 }
 
@@ -115,11 +115,18 @@ fn nothing_is_typed_into_a_terminal_server_of_the_person() {
 #[test]
 fn a_daemon_of_a_command_is_dead_when_the_call_is_over() {
     let person = Person::new();
-    output_of(
-        &person,
-        &[],
-        "setsid sh -c 'sleep 1; echo alive > late' >/dev/null 2>&1 & echo started",
+    let daemon =
+        |file: &str| format!("setsid sh -c 'echo begun > {file}; sleep 1; echo alive > {file}'");
+    // One that nothing ends writes twice.
+    let outside = person.shell(&daemon("outside"));
+    let late = std::fs::read_to_string(person.work().join("outside"));
+    assert_eq!(late.ok().as_deref(), Some("alive\n"), "{outside:?}");
+    let attempt = format!(
+        "{} >/dev/null 2>&1 & until test -s inside; do :; done",
+        daemon("inside")
     );
+    output_of(&person, &[], &attempt);
     std::thread::sleep(Duration::from_millis(1500));
-    absent(person.work().join("late"));
+    let inside = std::fs::read_to_string(person.work().join("inside"));
+    assert_eq!(inside.ok().as_deref(), Some("begun\n"));
 }

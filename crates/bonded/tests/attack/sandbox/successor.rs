@@ -1,5 +1,7 @@
 //! Nothing that a command writes configures what starts later: repositories in every form, our own files, agent files.
 
+mod served;
+
 use super::output_of;
 use crate::person::Person;
 use crate::witness::{Canary, absent};
@@ -40,14 +42,22 @@ impl Trap {
         EVIL.replace("{mark}", &self.mark().display().to_string())
     }
 
-    /// A command lays it, and the person asks git in every directory.
+    /// A command lays it.
     #[track_caller]
     fn is_not_laid_by(&self, command: &str) -> String {
-        let said = output_of(&self.person, &[], &format!("{}{command}", self.evil()));
+        let tried = format!("{}{command}; echo tried", self.evil());
+        let said = output_of(&self.person, &[], &tried);
+        assert!(said.contains("tried\\n"), "{said}");
+        self.is_not_sprung();
+        said
+    }
+
+    /// The person asks git in every directory.
+    #[track_caller]
+    fn is_not_sprung(&self) {
         let ask = "find . -type d -not -path '*/.git/*' | while read -r dir; do (cd \"$dir\" && git status) ; done";
         self.person.shell(ask);
         absent(self.mark());
-        said
     }
 }
 

@@ -156,9 +156,3 @@ pub(super) fn passes(line: &str, dir: &Path) -> bool {
     shell.args(["-c", line]).current_dir(dir);
     shell.status().expect("there is a shell").success()
 }
-
-/// How often a race is run.
-pub(super) fn rounds(default: usize) -> usize {
-    let said = std::env::var("BONDED_ATTACK_ROUNDS").ok();
-    said.and_then(|said| said.parse().ok()).unwrap_or(default)
-}

@@ -11,8 +11,9 @@ use bonded_kernel::Hash;
 use bonded_kernel::work::{Node, Receipt, TreePath};
 use serde_json::json;
 
-use super::desk::{Desk, Outcome, passes, rounds};
+use super::desk::{Desk, Outcome, passes};
 use crate::person::{finish, sh, start};
+use crate::witness::rounds;
 
 /// Passes on one half of the states that the editors make.
 const TEST: &str = "grep -q good value && test -s shared && cat shared value > /dev/null";

@@ -183,6 +183,32 @@ fn a_key_goes_to_the_place_that_it_was_listed_for_and_to_no_other_that_is_listed
 }
 
 #[test]
+fn a_rule_that_nobody_checked_sends_no_key_to_the_place_that_it_names() {
+    let (own, stranger) = (Listener::new(), Listener::new());
+    let (own_url, strange_url) = (
+        format!("{}/v1", own.url()),
+        format!("{}/v1", stranger.url()),
+    );
+    let listed = lists(&[format!("openrouter={own_url}"), format!("openai={own_url}")]);
+    let env = [("OPENROUTER_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
+    let house = House::furnished(&listed, &env, |_| {});
+    for kind in ["openrouter", "openai"] {
+        let provider =
+            json!({ "provider_kind": kind, "base_url": own_url, "model": "m", "timeout_ms": 400 });
+        let rule = house.owner.rule(&house.workspace(), &asks(&provider));
+        let rule = rule.is(201);
+        // What an older version let in, or another hand wrote.
+        let store = rusqlite::Connection::open(house.data("workspace.db")).expect("a store");
+        let sql = "UPDATE rule SET body = replace(body, ?1, ?2)";
+        let changed = store.execute(sql, [&own_url, &strange_url]);
+        assert!(changed.is_ok_and(|rows| rows > 0));
+        let run = house.owner.ended(&house.owner.launch(&rule));
+        assert_eq!(run["error_code"], "RULE_INVALID", "{run}");
+        holds_no(KEY, &[&stranger.heard(), &run.to_string()]);
+    }
+}
+
+#[test]
 fn a_rule_of_before_asks_nobody_who_is_not_listed_any_more() {
     let model = Listener::new();
     let url = format!("{}/v1", model.url());

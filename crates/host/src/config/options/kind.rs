@@ -113,7 +113,7 @@ fn expected(kind: Kind) -> String {
                 .collect();
             format!("one of {}", words.join(", "))
         }
-        Kind::Reasoning => "none, minimal, low, medium or high".into(),
+        Kind::Reasoning => "none, minimal, low, medium, high, xhigh or max".into(),
         Kind::ReasoningTokens => "a whole number of tokens, or none".into(),
         Kind::Flag => "true or false".into(),
         Kind::Text => "a text".into(),

@@ -6,6 +6,8 @@ pub enum ReasoningLevel {
     Low,
     Medium,
     High,
+    XHigh,
+    Max,
 }
 
 impl ReasoningLevel {
@@ -15,6 +17,8 @@ impl ReasoningLevel {
             "low" => Some(Self::Low),
             "medium" => Some(Self::Medium),
             "high" => Some(Self::High),
+            "xhigh" => Some(Self::XHigh),
+            "max" => Some(Self::Max),
             _ => None,
         }
     }

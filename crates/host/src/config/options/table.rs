@@ -137,6 +137,11 @@ const SANDBOX: Kind = Kind::Choice(&[
     ("full", "full"),
 ]);
 const CACHING: Kind = Kind::Choice(&[("full", "full"), ("none", "none")]);
+const OPENAI_MODE: Kind = Kind::Choice(&[
+    ("auto", "auto"),
+    ("responses", "responses"),
+    ("chat", "chat"),
+]);
 const TRANSPORT: Kind = Kind::Choice(&[
     ("native", "native"),
     ("xml", "xml"),
@@ -195,7 +200,7 @@ pub const TABLE: &[OptionRow] = &[
     ),
     agent("temperature", "--temperature", real(0.0, 2.0)).with(
         &["defaults.temperature"],
-        Some("0"),
+        Some("none"),
         "sampling temperature, 0 to 2, or none",
     ),
     agent("topP", "--top-p", real(0.0, 1.0)).with(
@@ -216,7 +221,7 @@ pub const TABLE: &[OptionRow] = &[
     agent("reasoning", "--reasoning", Kind::Reasoning).with(
         &[],
         None,
-        "how much the model reasons: none, minimal, low, medium or high",
+        "how much the model reasons: none, minimal, low, medium, high, xhigh or max",
     ),
     process("defaultReasoning", "--default-reasoning", Kind::Reasoning).ordered(Order::Trusted).with(
         &["defaults.reasoning"],
@@ -289,6 +294,11 @@ pub const TABLE: &[OptionRow] = &[
         &["defaults.afterUntrusted"],
         Some("allow"),
         "what happens with calls that change something after untrusted output: allow, ask or deny",
+    ),
+    agent("openaiMode", "--openai-mode", OPENAI_MODE).with(
+        &["defaults.openaiMode"],
+        Some("auto"),
+        "how OpenAI's API is spoken: responses, chat, or auto, which is responses at OpenAI itself",
     ),
     agent("caching", "--caching", CACHING).with(
         &[],

@@ -7,6 +7,7 @@ use bonded_kernel::{Permission, ProcessLimits, Rule, SandboxConfig, SandboxLevel
 use super::Source;
 use super::kind::Parsed;
 use super::reasoning::{Reasoning, ReasoningTokens, ReasoningValue};
+use crate::config::OpenaiMode;
 
 /// A provider and a model of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub struct Options {
     /// `None` where nobody says it.
     pub untrusted: Option<Vec<String>>,
     pub after_untrusted: Permission,
+    /// `None` leaves the choice to who is asked.
+    pub openai_mode: Option<OpenaiMode>,
     pub caching: Caching,
     pub encoding: ToolEncoding,
     pub stream: bool,
@@ -201,6 +204,14 @@ impl Values {
             .collect()
     }
 
+    fn openai_mode(&self) -> Option<OpenaiMode> {
+        match self.word("openaiMode") {
+            Some("responses") => Some(OpenaiMode::Responses),
+            Some("chat") => Some(OpenaiMode::Chat),
+            _ => None,
+        }
+    }
+
     fn caching(&self) -> Caching {
         match self.word("caching") {
             Some("none") => Caching::None,
@@ -265,6 +276,7 @@ impl Values {
                 _ => None,
             },
             after_untrusted: self.permission("afterUntrusted"),
+            openai_mode: self.openai_mode(),
             caching: self.caching(),
             encoding: self.encoding(),
             stream: self.flag("stream"),

@@ -14,6 +14,7 @@ use bonded_kernel::workspace::{
 
 use super::super::cron::Cron;
 use super::sections::AutomationSection;
+use crate::config::Whose;
 use crate::provider::{KNOWN_PROVIDERS, SCRIPT};
 pub(super) use places::EVERY_WORKSPACE;
 use places::Places;
@@ -120,6 +121,11 @@ impl HostSurroundings {
     pub fn allows_target(&self, provider: &str, endpoint: &str) -> bool {
         let own = |file: &str| self.script_file(file).to_string_lossy().into_owned();
         self.providers.allow_target(provider, endpoint, own)
+    }
+
+    /// Who answers for a place of a provider: whoever lists it here, everybody, or only the rule that names it.
+    pub(crate) fn whose_place(&self, kind: &str, endpoint: &str) -> Whose {
+        self.providers.whose(kind, endpoint)
     }
 
     /// What a rule asks that does not say.

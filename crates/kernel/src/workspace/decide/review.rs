@@ -110,14 +110,15 @@ pub(super) fn review(
         actor,
         Permission::ReviewOperations,
     )?;
+    review.check_meant(operation)?;
     let (operation_id, run_id) = (operation.operation_id, operation.run_id.clone());
     match (operation.status, review) {
-        (OperationStatus::Applied, Review::Apply)
+        (OperationStatus::Applied, Review::Apply { .. })
         | (OperationStatus::Rejected, Review::Reject { .. }) => Ok(vec![]),
         (OperationStatus::Applied, _) | (OperationStatus::Rejected, _) => Err(Refused::bad(
             format!("operation {operation_id} was decided already"),
         )),
-        (OperationStatus::Pending, Review::Reject { reject_reason }) => {
+        (OperationStatus::Pending, Review::Reject { reject_reason, .. }) => {
             let reason = reject_reason.as_deref().unwrap_or_default();
             let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
             Ok(vec![WorkspaceEvent::OperationRejected {
@@ -126,7 +127,7 @@ pub(super) fn review(
                 reject_reason: (!reason.is_empty()).then_some(reason),
             }])
         }
-        (OperationStatus::Pending, Review::Apply) => Ok(vec![
+        (OperationStatus::Pending, Review::Apply { .. }) => Ok(vec![
             proposed_event(view, operation, now)?,
             WorkspaceEvent::OperationApplied {
                 operation_id,

@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::knobs::Knobs;
 use super::messages::{Said, messages};
+use crate::dialect::Fitted;
 use crate::models::accepted_by;
 
 /// The body of a request, with its tools as they were rendered.
@@ -44,15 +45,15 @@ fn size_hint(request: &Request<'_>) -> usize {
     512 + texts + texts / 8 + 96 * request.messages.len()
 }
 
-pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = request
-        .tools()
-        .map(|spec| ToolOut {
+pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+    let tools: Vec<ToolOut<'_>> = tools
+        .iter()
+        .map(|tool| ToolOut {
             kind: "function",
             function: FunctionOut {
-                name: &spec.name,
-                description: &spec.description,
-                parameters: &spec.schema,
+                name: &tool.name,
+                description: &tool.description,
+                parameters: &tool.schema,
             },
         })
         .collect();

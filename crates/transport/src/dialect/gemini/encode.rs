@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::contents::{ContentOut, contents, system};
+use crate::dialect::Fitted;
 use crate::dialect::thought::{budget_of, tokens_of};
 
 /// The smallest budget of the models that cannot be kept from thinking.
@@ -34,13 +35,13 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
-    let declarations: Vec<Declaration<'_>> = request
-        .tools()
-        .map(|spec| Declaration {
-            name: &spec.name,
-            description: &spec.description,
-            parameters_json_schema: &spec.schema,
+pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+    let declarations: Vec<Declaration<'_>> = tools
+        .iter()
+        .map(|tool| Declaration {
+            name: &tool.name,
+            description: &tool.description,
+            parameters_json_schema: &tool.schema,
         })
         .collect();
     let tools = [Declarations {

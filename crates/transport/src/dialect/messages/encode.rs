@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::thinking::Thinking;
 use super::turns::{CacheControl, Turn, turns};
+use crate::dialect::Fitted;
 
 /// The body of a request, with its tools as they were rendered. While the model thinks, the provider takes
 /// neither a temperature nor a duty to call a tool, so both are left out. It has no penalty for
@@ -32,18 +33,18 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
-    let mut tools: Vec<ToolOut<'_>> = request
-        .tools()
-        .map(|spec| ToolOut {
-            name: &spec.name,
-            description: &spec.description,
-            input_schema: &spec.schema,
+pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> Box<RawValue> {
+    let mut tools: Vec<ToolOut<'_>> = tools
+        .iter()
+        .map(|tool| ToolOut {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: &tool.schema,
             cache_control: None,
         })
         .collect();
     if let Some(last) = tools.last_mut() {
-        last.cache_control = CacheControl::when(request.target.sampling.caching);
+        last.cache_control = CacheControl::when(caching);
     }
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::items::{ItemOut, items};
+use crate::dialect::Fitted;
 use crate::dialect::settings::Settings;
 use crate::models::accepted_by;
 
@@ -43,14 +44,14 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(request: &Request<'_>) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = request
-        .tools()
-        .map(|spec| ToolOut {
+pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+    let tools: Vec<ToolOut<'_>> = tools
+        .iter()
+        .map(|tool| ToolOut {
             kind: "function",
-            name: &spec.name,
-            description: &spec.description,
-            parameters: &spec.schema,
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.schema,
             strict: false,
         })
         .collect();

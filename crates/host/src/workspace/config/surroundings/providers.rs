@@ -3,6 +3,7 @@
 
 use bonded_kernel::workspace::ProviderChoice;
 
+use crate::config::Whose;
 use crate::provider::{self, SCRIPT, checked_url};
 
 #[derive(Clone, Debug)]
@@ -50,6 +51,16 @@ impl Allowed {
             "rules may ask the provider of config.json and those that its automation.allowed_providers lists; \
              {kind} at {url:?} is none of them"
         ))
+    }
+
+    /// Who answers for a provider being at this place.
+    pub(super) fn whose(&self, kind: &str, endpoint: &str) -> Whose {
+        let asked = Place::new(kind, Some(endpoint));
+        match () {
+            () if asked == Place::new(kind, None) => Whose::Known,
+            () if self.0.contains(&asked) => Whose::Persons,
+            () => Whose::Others(0),
+        }
     }
 
     /// The same for what a run asks. `script_file` is where a file that is listed lies.
@@ -148,7 +159,15 @@ mod tests {
         ];
         for (kind, url, is_allowed) in rows {
             assert_eq!(list.check(kind, url).is_ok(), is_allowed, "{kind} {url:?}");
+            // What is not listed has nobody who answers for it, but where everybody knows the provider to be.
+            if let (Some(url), false) = (url, is_allowed) {
+                assert_eq!(list.whose(kind, url), Whose::Others(0), "{kind} {url}");
+            }
         }
+        let known = "https://api.anthropic.com/v1";
+        assert_eq!(list.whose("anthropic", known), Whose::Known);
+        let listed = "http://10.0.0.1:8000/v1";
+        assert_eq!(list.whose("openai", listed), Whose::Persons);
         assert!(allowed(&[]).check("openrouter", None).is_err());
     }
 

@@ -8,7 +8,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// A text that cannot drive a terminal: no control character is left in it but the ends of lines and tabs, and none
 /// that turns the direction of writing. Colours are taken out; everything else leaves a sign that it was there.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
@@ -57,7 +57,7 @@ fn after_colour(text: &str) -> Option<&str> {
 
 /// A text in which every letter can be seen: what drives a terminal, has no width or looks like a space is written
 /// out by its number. For what a person judges.
-pub(crate) fn written_out(text: &str) -> String {
+pub fn written_out(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         match is_seen(letter) {

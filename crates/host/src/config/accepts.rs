@@ -1,0 +1,185 @@
+//! What a configuration says of what a model accepts: it counts more than what is known of the model.
+
+use bonded_kernel::{
+    Accepts, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm, ThoughtReturn,
+};
+
+use super::ConfigError;
+use super::entry::Entry;
+
+/// The values that are said; `None` leaves what is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AcceptsConfig {
+    /// Another model's name: what is known of that one is taken for this one.
+    pub like: Option<String>,
+    temperature: Option<bool>,
+    temperature_max: Option<f64>,
+    top_p: Option<bool>,
+    top_k: Option<bool>,
+    temperature_with_top_p: Option<bool>,
+    penalty: Option<PenaltyField>,
+    output_limit: Option<OutputLimitField>,
+    thinking: Option<ThinkingForm>,
+    efforts: Option<Vec<Effort>>,
+    tool_choice_required: Option<bool>,
+    system_role: Option<SystemRole>,
+    alternates: Option<bool>,
+    user_after_tool: Option<bool>,
+    thought_return: Option<ThoughtReturn>,
+    calls_need_tools: Option<bool>,
+    stream_usage: Option<bool>,
+    parallel_tool_calls: Option<bool>,
+    prompt_cache_key: Option<bool>,
+    service_tier: Option<bool>,
+}
+
+const PENALTIES: [(&str, PenaltyField); 3] = [
+    ("repetition_penalty", PenaltyField::RepetitionPenalty),
+    ("repeat_penalty", PenaltyField::RepeatPenalty),
+    ("none", PenaltyField::None),
+];
+const OUTPUT_LIMITS: [(&str, OutputLimitField); 2] = [
+    ("max_tokens", OutputLimitField::MaxTokens),
+    (
+        "max_completion_tokens",
+        OutputLimitField::MaxCompletionTokens,
+    ),
+];
+const THINKING: [(&str, ThinkingForm); 7] = [
+    ("effort", ThinkingForm::Effort),
+    ("adaptive", ThinkingForm::Adaptive),
+    ("budget", ThinkingForm::Budget),
+    ("level", ThinkingForm::Level),
+    ("routed", ThinkingForm::Routed),
+    ("switch", ThinkingForm::Switch),
+    ("none", ThinkingForm::None),
+];
+const ROLES: [(&str, SystemRole); 2] = [
+    ("system", SystemRole::System),
+    ("developer", SystemRole::Developer),
+];
+const RETURNS: [(&str, ThoughtReturn); 3] = [
+    ("none", ThoughtReturn::None),
+    ("reasoning_content", ThoughtReturn::Content),
+    ("reasoning_details", ThoughtReturn::Details),
+];
+
+impl AcceptsConfig {
+    pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Self {
+        Self {
+            like: entry.text("like"),
+            temperature: entry.flag("temperature"),
+            temperature_max: entry.real("temperatureMax"),
+            top_p: entry.flag("topP"),
+            top_k: entry.flag("topK"),
+            temperature_with_top_p: entry.flag("temperatureWithTopP"),
+            penalty: entry.word("penalty", &PENALTIES, problems),
+            output_limit: entry.word("outputLimit", &OUTPUT_LIMITS, problems),
+            thinking: entry.word("thinking", &THINKING, problems),
+            efforts: efforts(entry, problems),
+            tool_choice_required: entry.flag("toolChoiceRequired"),
+            system_role: entry.word("systemRole", &ROLES, problems),
+            alternates: entry.flag("alternates"),
+            user_after_tool: entry.flag("userAfterTool"),
+            thought_return: entry.word("thoughtReturn", &RETURNS, problems),
+            calls_need_tools: entry.flag("callsNeedTools"),
+            stream_usage: entry.flag("streamUsage"),
+            parallel_tool_calls: entry.flag("parallelToolCalls"),
+            prompt_cache_key: entry.flag("promptCacheKey"),
+            service_tier: entry.flag("serviceTier"),
+        }
+    }
+
+    /// These values, and where they are silent, others.
+    pub(super) fn over(self, other: Self) -> Self {
+        Self {
+            like: self.like.or(other.like),
+            temperature: self.temperature.or(other.temperature),
+            temperature_max: self.temperature_max.or(other.temperature_max),
+            top_p: self.top_p.or(other.top_p),
+            top_k: self.top_k.or(other.top_k),
+            temperature_with_top_p: self.temperature_with_top_p.or(other.temperature_with_top_p),
+            penalty: self.penalty.or(other.penalty),
+            output_limit: self.output_limit.or(other.output_limit),
+            thinking: self.thinking.or(other.thinking),
+            efforts: self.efforts.or(other.efforts),
+            tool_choice_required: self.tool_choice_required.or(other.tool_choice_required),
+            system_role: self.system_role.or(other.system_role),
+            alternates: self.alternates.or(other.alternates),
+            user_after_tool: self.user_after_tool.or(other.user_after_tool),
+            thought_return: self.thought_return.or(other.thought_return),
+            calls_need_tools: self.calls_need_tools.or(other.calls_need_tools),
+            stream_usage: self.stream_usage.or(other.stream_usage),
+            parallel_tool_calls: self.parallel_tool_calls.or(other.parallel_tool_calls),
+            prompt_cache_key: self.prompt_cache_key.or(other.prompt_cache_key),
+            service_tier: self.service_tier.or(other.service_tier),
+        }
+    }
+
+    /// What is known, changed by what is said; the error says what contradicts itself.
+    pub fn applied_to(&self, mut accepts: Accepts) -> Result<Accepts, String> {
+        fn set<T: Clone>(place: &mut T, said: &Option<T>) {
+            if let Some(said) = said {
+                place.clone_from(said);
+            }
+        }
+        match (self.temperature, self.temperature_max) {
+            (Some(false), Some(_)) => {
+                return Err("a highest temperature is named, and none is accepted".into());
+            }
+            (Some(false), None) => accepts.temperature_max = None,
+            (_, Some(max)) => accepts.temperature_max = Some(max),
+            (Some(true), None) => {
+                accepts.temperature_max = accepts
+                    .temperature_max
+                    .or(Accepts::default().temperature_max);
+            }
+            (None, None) => {}
+        }
+        set(&mut accepts.top_p, &self.top_p);
+        set(&mut accepts.top_k, &self.top_k);
+        set(
+            &mut accepts.temperature_with_top_p,
+            &self.temperature_with_top_p,
+        );
+        set(&mut accepts.penalty, &self.penalty);
+        set(&mut accepts.output_limit, &self.output_limit);
+        if let Some(form) = self.thinking {
+            accepts.thinking = form;
+            // What is known of efforts belongs to the form that is known.
+            match form {
+                ThinkingForm::None => accepts.efforts.clear(),
+                _ if accepts.efforts.is_empty() => accepts.efforts = Accepts::default().efforts,
+                _ => {}
+            }
+        }
+        set(&mut accepts.efforts, &self.efforts);
+        set(
+            &mut accepts.tool_choice_required,
+            &self.tool_choice_required,
+        );
+        set(&mut accepts.system_role, &self.system_role);
+        set(&mut accepts.alternates, &self.alternates);
+        set(&mut accepts.user_after_tool, &self.user_after_tool);
+        set(&mut accepts.thought_return, &self.thought_return);
+        set(&mut accepts.calls_need_tools, &self.calls_need_tools);
+        set(&mut accepts.stream_usage, &self.stream_usage);
+        set(&mut accepts.parallel_tool_calls, &self.parallel_tool_calls);
+        set(&mut accepts.prompt_cache_key, &self.prompt_cache_key);
+        set(&mut accepts.service_tier, &self.service_tier);
+        accepts.check()?;
+        Ok(accepts)
+    }
+}
+
+fn efforts(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<Vec<Effort>> {
+    entry.value("efforts")?;
+    let words = entry.texts("efforts");
+    let of = |word: &String| Effort::ALL.into_iter().find(|it| it.as_str() == word);
+    let efforts: Option<Vec<Effort>> = words.iter().map(of).collect();
+    if efforts.is_none() {
+        let names = Effort::ALL.map(Effort::as_str).join(", ");
+        problems.push(entry.wrong("efforts", &format!("a list of {names}")));
+    }
+    efforts
+}

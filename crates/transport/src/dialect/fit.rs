@@ -1,0 +1,105 @@
+//! Tools made to fit what a service takes.
+//!
+//! A service refuses a whole request because of one schema that it does not like, and the tools are strangers'. So each
+//! is changed as little as its service asks for, and what was changed has a way back: the kernel sees calls with the
+//! tool's own name and keys, and judges them by the tool's own schema. Where a schema has to say less than it did, what
+//! it no longer says stands in the tool's description.
+//!
+//! Everything here depends on the catalogue and the dialect alone, so that a restarted process says the same names.
+
+mod batch;
+mod cycles;
+mod forms;
+mod keys;
+mod names;
+mod parts;
+mod refs;
+mod rules;
+mod shape;
+mod top;
+mod way;
+
+use std::borrow::Cow;
+
+use bonded_kernel::{Catalog, Dialect, Schema, ToolSpec};
+use serde_json::Value;
+
+use keys::Keys;
+use rules::Rules;
+pub(super) use way::Way;
+
+/// Why a tool is not offered to a service.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool {name:?} is left out: {why}")]
+pub struct Unfit {
+    pub name: String,
+    pub why: String,
+}
+
+/// A tool as a service takes it.
+#[derive(Clone, Debug)]
+pub struct Fitted<'a> {
+    pub name: Cow<'a, str>,
+    pub description: Cow<'a, str>,
+    pub schema: Cow<'a, Value>,
+    keys: Keys,
+}
+
+impl Fitted<'_> {
+    /// Arguments in the tool's own keys as the service was told of them, or the other way round. `None` where they
+    /// stay what they are; so do those that cannot be read, which the kernel mends or refuses.
+    pub fn swap_keys(&self, arguments: &str) -> Option<String> {
+        self.keys.swap(arguments)
+    }
+}
+
+/// Makes a tool fit, whatever the others are called.
+pub fn fit(spec: &ToolSpec, dialect: Dialect) -> Result<Fitted<'_>, Unfit> {
+    let rules = Rules::of(dialect);
+    let unfit = |why: String| Unfit {
+        name: spec.name.clone(),
+        why,
+    };
+    if spec.schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(unfit("its arguments are no object".into()));
+    }
+    let mut schema = spec.schema.clone();
+    let has_new_refs = refs::gather(&mut schema).map_err(unfit)?;
+    let mut conditions = top::lift(&mut schema, rules);
+    let keys = if rules.plain_keys {
+        keys::rename(&mut schema, conditions.as_mut())
+    } else {
+        Keys::default()
+    };
+    let mut done = forms::renew(&mut schema, rules);
+    if rules.soft_cycles {
+        done.loosened |= cycles::soften(&mut schema);
+    }
+    if done.loosened {
+        forms::relax(&mut schema);
+    }
+    // What was moved about might not be a schema any more, if it was an odd one.
+    if has_new_refs || done.renewed || conditions.is_some() {
+        Schema::new(&schema).map_err(|why| {
+            unfit(format!(
+                "what the service would take of it is unusable: {why}"
+            ))
+        })?;
+    }
+    Ok(Fitted {
+        name: names::fitted(&spec.name, rules, |_| false),
+        description: top::describe(&spec.description, conditions.as_ref()),
+        schema: if schema == spec.schema {
+            Cow::Borrowed(&spec.schema)
+        } else {
+            Cow::Owned(schema)
+        },
+        keys,
+    })
+}
+
+/// The tools of a catalogue that a service cannot be told of, and why.
+pub fn unfit(catalog: &Catalog, dialect: Dialect) -> Vec<Unfit> {
+    let specs = catalog.specs();
+    specs.filter_map(|spec| fit(spec, dialect).err()).collect()
+}

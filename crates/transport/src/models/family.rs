@@ -1,0 +1,205 @@
+//! Families of models by their names: what each takes, whoever runs it.
+//!
+//! The first row that fits counts, so a family's older and special models stand before the rest of it, and the last row
+//! of a family is what its newest models take: a name that nobody knew when this was written is taken for one of those.
+
+use bonded_kernel::{Accepts, Effort, OutputLimitField, Price, ThinkingForm, ThoughtReturn};
+
+use super::glob;
+
+/// When the rows were last held against what the makers say.
+pub const AS_OF: &str = "2026-11";
+
+/// What a family takes.
+#[derive(Debug)]
+pub struct Family {
+    /// Names without their maker, in lower case, with `*` and `?`.
+    pub names: &'static [&'static str],
+    sampling: Samples,
+    thinking: ThinkingForm,
+    efforts: &'static [Effort],
+    thinks_unasked: bool,
+    output_limit: OutputLimitField,
+    thought_return: ThoughtReturn,
+    /// How much it takes in.
+    pub window: Option<u64>,
+    /// Microdollars a million tokens: what goes in, what comes out, what comes from the cache, what is written to it.
+    price: Option<[u64; 4]>,
+}
+
+/// What of the settings of sampling is taken.
+#[derive(Clone, Copy, Debug)]
+enum Samples {
+    All,
+    /// Up to one, and not with `top_p`.
+    OneOfTwo,
+    None,
+}
+
+impl Family {
+    pub(super) fn of(model: &str) -> Option<&'static Self> {
+        let name = bare(model);
+        let fits = |family: &&Self| family.names.iter().any(|it| glob::fits(it, &name));
+        FAMILIES.iter().find(fits)
+    }
+
+    pub(super) fn describe(&self, accepts: &mut Accepts) {
+        match self.sampling {
+            Samples::All => {}
+            Samples::OneOfTwo => {
+                accepts.temperature_max = Some(1.0);
+                accepts.temperature_with_top_p = false;
+            }
+            Samples::None => {
+                accepts.temperature_max = None;
+                accepts.top_p = false;
+                accepts.top_k = false;
+            }
+        }
+        accepts.thinking = self.thinking;
+        accepts.efforts = self.efforts.to_vec();
+        accepts.thinks_unasked = self.thinks_unasked;
+        accepts.output_limit = self.output_limit;
+        accepts.thought_return = self.thought_return;
+    }
+
+    /// What its maker asks for it.
+    pub fn price(&self) -> Option<Price> {
+        self.price.map(|[input, output, cached, written]| Price {
+            input,
+            output,
+            cached,
+            written: (written > 0).then_some(written),
+        })
+    }
+}
+
+/// A model's name without its maker, its region and its service's ornaments.
+fn bare(model: &str) -> String {
+    let model = model.to_ascii_lowercase();
+    let name = model
+        .rsplit_once('/')
+        .map_or(model.as_str(), |(_, name)| name);
+    // `us.anthropic.claude-…` of one service, `anthropic.claude-…@…` of another.
+    match name.find("claude-") {
+        Some(at) => name[at..].to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+use Effort::{High, Low, Max, Medium, Minimal, None as NoEffort, XHigh};
+
+const USUAL: Family = Family {
+    names: &[],
+    sampling: Samples::All,
+    thinking: ThinkingForm::Effort,
+    efforts: &[Low, Medium, High],
+    thinks_unasked: false,
+    output_limit: OutputLimitField::MaxTokens,
+    thought_return: ThoughtReturn::None,
+    window: None,
+    price: None,
+};
+
+/// Models that do not think, or cannot be told how much.
+const SILENT: Family = Family {
+    thinking: ThinkingForm::None,
+    efforts: &[],
+    ..USUAL
+};
+
+/// OpenAI's models that think take neither a temperature nor `max_tokens`, wherever they run.
+const OPENAI: Family = Family {
+    sampling: Samples::None,
+    thinks_unasked: true,
+    output_limit: OutputLimitField::MaxCompletionTokens,
+    ..USUAL
+};
+
+const CLAUDE: Family = Family {
+    sampling: Samples::None,
+    thinking: ThinkingForm::Adaptive,
+    efforts: &[Low, Medium, High, XHigh, Max],
+    window: Some(200_000),
+    ..USUAL
+};
+
+const GEMINI: Family = Family {
+    thinking: ThinkingForm::Level,
+    efforts: &[Minimal, Low, Medium, High],
+    window: Some(1_048_576),
+    ..USUAL
+};
+
+const fn dollars(input: u64, output: u64, cached: u64, written: u64) -> Option<[u64; 4]> {
+    Some([
+        input * 10_000,
+        output * 10_000,
+        cached * 10_000,
+        written * 10_000,
+    ])
+}
+
+/// All families. Prices are in cents here.
+#[rustfmt::skip]
+pub static FAMILIES: &[Family] = &[
+    // Anthropic
+    Family { names: &["claude-3-7*", "claude-3.7*"], sampling: Samples::All, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-3*", "claude-2*", "claude-instant*"], sampling: Samples::All, thinking: ThinkingForm::None, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-haiku-4*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(100, 500, 10, 125), ..CLAUDE },
+    Family { names: &["claude-opus-4", "claude-opus-4-20*", "claude-opus-4@*", "claude-opus-4-0*", "claude-opus-4?1*", "claude-4-opus*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(1500, 7500, 150, 1875), ..CLAUDE },
+    Family { names: &["claude-sonnet-4", "claude-sonnet-4-20*", "claude-sonnet-4@*", "claude-sonnet-4-0*", "claude-sonnet-4?5*", "claude-4-sonnet*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-opus-4?5*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(500, 2500, 50, 625), ..CLAUDE },
+    Family { names: &["claude-opus-4?6*"], sampling: Samples::OneOfTwo, efforts: &[Low, Medium, High, Max], price: dollars(500, 2500, 50, 625), ..CLAUDE },
+    Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[Low, Medium, High], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-*"], ..CLAUDE },
+    // OpenAI
+    Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
+    Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },
+    Family { names: &["o1", "o1-*"], window: Some(200_000), price: dollars(1500, 6000, 750, 0), ..OPENAI },
+    Family { names: &["o3-mini*", "o4-mini*"], window: Some(200_000), price: dollars(110, 440, 28, 0), ..OPENAI },
+    Family { names: &["o3-pro*", "o1-pro*"], window: Some(200_000), ..OPENAI },
+    Family { names: &["o3", "o3-20*"], window: Some(200_000), price: dollars(200, 800, 50, 0), ..OPENAI },
+    Family { names: &["o?-*", "codex-*"], window: Some(200_000), ..OPENAI },
+    Family { names: &["gpt-5-chat*"], window: Some(128_000), output_limit: OutputLimitField::MaxCompletionTokens, ..SILENT },
+    Family { names: &["gpt-5.?-chat*"], efforts: &[Medium], window: Some(128_000), ..OPENAI },
+    Family { names: &["gpt-5-pro*"], efforts: &[High], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5-codex*"], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5-mini*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(25, 200, 3, 0), ..OPENAI },
+    Family { names: &["gpt-5-nano*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(5, 40, 1, 0), ..OPENAI },
+    Family { names: &["gpt-5", "gpt-5-20*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(125, 1000, 13, 0), ..OPENAI },
+    Family { names: &["gpt-5.1-codex-max*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5.1-codex*"], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5.1*"], efforts: &[NoEffort, Low, Medium, High], window: Some(400_000), price: dollars(125, 1000, 13, 0), ..OPENAI },
+    Family { names: &["gpt-5.?-pro*"], efforts: &[Medium, High, XHigh], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5.?-codex*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-4.1*"], window: Some(1_047_576), ..SILENT },
+    Family { names: &["gpt-4o-mini*"], window: Some(128_000), price: dollars(15, 60, 8, 0), ..SILENT },
+    Family { names: &["gpt-4o*", "chatgpt-4o*"], window: Some(128_000), price: dollars(250, 1000, 125, 0), ..SILENT },
+    Family { names: &["gpt-4-turbo*", "gpt-4-1106*", "gpt-4-0125*"], window: Some(128_000), ..SILENT },
+    Family { names: &["gpt-4-32k*"], window: Some(32_768), ..SILENT },
+    Family { names: &["gpt-4*"], window: Some(8_192), ..SILENT },
+    Family { names: &["gpt-3.5*"], window: Some(16_385), ..SILENT },
+    Family { names: &["gpt-*"], efforts: &[NoEffort, Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
+    // Google
+    Family { names: &["gemini-1*", "gemini-2.0*", "gemma*"], thinking: ThinkingForm::None, efforts: &[], ..GEMINI },
+    Family { names: &["gemini-2.5-pro*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(125, 1000, 13, 0), ..GEMINI },
+    Family { names: &["gemini-2.5-flash-lite*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(10, 40, 1, 0), ..GEMINI },
+    Family { names: &["gemini-2.5*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(30, 250, 3, 0), ..GEMINI },
+    Family { names: &["gemini-3-pro*"], efforts: &[Low, High], ..GEMINI },
+    Family { names: &["gemini-*pro*"], efforts: &[Low, Medium, High], ..GEMINI },
+    Family { names: &["gemini-*"], ..GEMINI },
+    // DeepSeek and others whose thoughts have to come back with the calls that followed them
+    Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(65_536), ..USUAL },
+    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["kimi-*"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    // Mistral
+    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*"], window: Some(131_072), ..SILENT },
+    // xAI
+    Family { names: &["grok-3-mini*"], efforts: &[Low, High], window: Some(131_072), ..USUAL },
+    Family { names: &["grok-4-fast*", "grok-4-1-fast*", "grok-4.1-fast*"], window: Some(2_000_000), ..SILENT },
+    Family { names: &["grok-3*", "grok-2*"], window: Some(131_072), ..SILENT },
+    Family { names: &["grok-*"], window: Some(256_000), ..SILENT },
+];

@@ -1,0 +1,190 @@
+//! Services by their addresses, and servers of one's own by what they are: what each adds to or takes from what a model
+//! takes. A service is known by where it is: a provider may be called anything.
+
+use bonded_kernel::{Accepts, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn};
+
+/// A service that runs models of one or of many makers.
+#[derive(Debug)]
+pub struct Service {
+    /// What a provider of this kind is called in a configuration.
+    pub name: &'static str,
+    /// The ends of its hosts' names.
+    hosts: &'static [&'static str],
+    /// Whether the makers of the models set its prices.
+    pub is_maker: bool,
+    describe: fn(&mut Accepts),
+}
+
+impl Service {
+    /// The service that a target is asked at; none where it is only known that it speaks a dialect.
+    pub fn of(target: &Target) -> Option<&'static Self> {
+        let host = host_of(&target.endpoint);
+        let by_host = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
+        let by_name = |it: &&Self| it.hosts.is_empty() && it.name == target.family();
+        let mut all = SERVICES.iter();
+        all.clone().find(by_host).or_else(|| all.find(by_name))
+    }
+
+    /// Whether it is a service, and not a server that somebody runs.
+    pub fn is_elsewhere(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    pub(super) fn describe(&self, accepts: &mut Accepts) {
+        (self.describe)(accepts);
+    }
+}
+
+fn is_under(host: &str, end: &str) -> bool {
+    let before = host.strip_suffix(end);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+}
+
+/// The host of an address, in lower case.
+fn host_of(endpoint: &str) -> String {
+    let rest = endpoint
+        .split_once("://")
+        .map_or(endpoint, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let host = host.split(':').next().unwrap_or_default();
+    host.to_ascii_lowercase()
+}
+
+/// All services.
+pub static SERVICES: &[Service] = &[
+    Service {
+        name: "openai",
+        hosts: &["api.openai.com"],
+        is_maker: true,
+        describe: |accepts| {
+            accepts.output_limit = OutputLimitField::MaxCompletionTokens;
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+        },
+    },
+    Service {
+        name: "azure",
+        hosts: &[
+            "openai.azure.com",
+            "cognitiveservices.azure.com",
+            "services.ai.azure.com",
+        ],
+        is_maker: false,
+        describe: |accepts| {
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+            accepts.service_tier = false;
+        },
+    },
+    Service {
+        name: "anthropic",
+        hosts: &["api.anthropic.com"],
+        is_maker: true,
+        describe: |_| {},
+    },
+    Service {
+        name: "google",
+        hosts: &["generativelanguage.googleapis.com"],
+        is_maker: true,
+        describe: |accepts| accepts.thoughts_counted_apart = true,
+    },
+    Service {
+        name: "openrouter",
+        hosts: &["openrouter.ai"],
+        is_maker: false,
+        // The router says what the models behind it take, and leaves out what they do not.
+        describe: |accepts| {
+            *accepts = Accepts {
+                thinking: ThinkingForm::Routed,
+                efforts: bonded_kernel::Effort::ALL.to_vec(),
+                thought_return: ThoughtReturn::Details,
+                ..Accepts::default()
+            };
+        },
+    },
+    Service {
+        name: "mistral",
+        hosts: &["api.mistral.ai", "codestral.mistral.ai"],
+        is_maker: true,
+        describe: |accepts| {
+            accepts.output_limit = OutputLimitField::MaxTokens;
+            accepts.user_after_tool = false;
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+            accepts.stream_usage = false;
+            accepts.prompt_cache_key = false;
+            accepts.service_tier = false;
+        },
+    },
+    Service {
+        name: "deepseek",
+        hosts: &["api.deepseek.com"],
+        is_maker: true,
+        describe: |accepts| {
+            accepts.thought_return = ThoughtReturn::Content;
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+        },
+    },
+    Service {
+        name: "xai",
+        hosts: &["api.x.ai"],
+        is_maker: true,
+        describe: |accepts| {
+            accepts.thoughts_counted_apart = true;
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+        },
+    },
+    Service {
+        name: "groq",
+        hosts: &["api.groq.com"],
+        is_maker: false,
+        describe: |accepts| {
+            accepts.output_limit = OutputLimitField::MaxCompletionTokens;
+            accepts.thought_return = ThoughtReturn::None;
+            accepts.top_k = false;
+            accepts.penalty = PenaltyField::None;
+            accepts.prompt_cache_key = false;
+        },
+    },
+    // A gateway of one's own before it: the models are known by their names.
+    Service {
+        name: "bedrock",
+        hosts: &[],
+        is_maker: false,
+        describe: |accepts| accepts.calls_need_tools = true,
+    },
+    Service {
+        name: "ollama",
+        hosts: &[],
+        is_maker: false,
+        describe: of_ones_own,
+    },
+    Service {
+        name: "lmstudio",
+        hosts: &[],
+        is_maker: false,
+        describe: of_ones_own,
+    },
+    Service {
+        name: "llamacpp",
+        hosts: &[],
+        is_maker: false,
+        describe: of_ones_own,
+    },
+    Service {
+        name: "vllm",
+        hosts: &[],
+        is_maker: false,
+        describe: |_| {},
+    },
+];
+
+fn of_ones_own(accepts: &mut Accepts) {
+    accepts.penalty = PenaltyField::RepeatPenalty;
+    accepts.output_limit = OutputLimitField::MaxTokens;
+}
