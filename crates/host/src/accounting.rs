@@ -5,8 +5,8 @@ mod books;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Answer, AttemptFailed, Call, Dialect, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis,
-    Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage, Verdict,
+    Answer, AttemptFailed, Call, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis, Money,
+    Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage, Verdict,
 };
 
 pub use books::{Booked, Books, accounts};
@@ -39,8 +39,6 @@ pub struct ModelAccount {
     pub actual_model: Option<Arc<str>>,
     /// What the provider counted; zero where it did not say.
     pub usage: Usage,
-    /// Input tokens as this provider reports them: some leave out what came from their cache.
-    pub input_reported: u64,
     pub cost: Option<Money>,
     /// The most that a request can have used which nobody accounted for.
     pub unsettled: Option<Reserve>,
@@ -185,7 +183,6 @@ impl Bookkeeper {
                 actual_provider: None,
                 actual_model: None,
                 usage: Usage::default(),
-                input_reported: 0,
                 cost: None,
                 unsettled: failed.billable.then_some(reserved),
                 stop_reason: None,
@@ -210,12 +207,6 @@ impl Bookkeeper {
         let priced = answer
             .usage
             .and_then(|usage| Some(target.price?.of(&usage)));
-        let excludes_cache = target.dialect == Dialect::Messages;
-        let from_cache = if excludes_cache {
-            usage.cached + usage.written
-        } else {
-            0
-        };
         vec![Account {
             seq: entry.seq,
             at,
@@ -227,7 +218,6 @@ impl Bookkeeper {
                 actual_provider: answer.provider.clone(),
                 actual_model: answer.model.clone(),
                 usage,
-                input_reported: usage.input.saturating_sub(from_cache),
                 cost: answer.cost.or(priced),
                 unsettled: answer.usage.is_none().then_some(reserved),
                 stop_reason: Some(answer.stop_reason(calls)),

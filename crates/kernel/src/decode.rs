@@ -62,7 +62,8 @@ pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Reject
         return Err(rejected(RejectReason::Filtered, answer, vec![]));
     }
     let is_silent = answer.text.trim().is_empty() && native.is_empty();
-    if is_silent && answer.reasoning.trim().is_empty() {
+    let lost_calls = finish == Finish::MalformedCalls;
+    if is_silent && !lost_calls && answer.reasoning.trim().is_empty() {
         return Err(rejected(RejectReason::Empty, answer, vec![]));
     }
     let tags = how.tags(&answer.text, finish);
@@ -71,6 +72,9 @@ pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Reject
     native.into_iter().for_each(|call| calls.take_native(call));
     tags.calls.into_iter().for_each(|call| calls.take_tag(call));
     let Calls { calls, repairs, .. } = calls;
+    if lost_calls && calls.is_empty() {
+        return Err(rejected(RejectReason::Malformed, answer, calls));
+    }
     if how.config.agent.is_some() && !is_silent {
         let unreadable = |call: &Call| {
             call.refused

@@ -105,7 +105,7 @@ pub struct MessageCall {
 pub struct Reply {
     pub text: String,
     pub reasoning: String,
-    /// Reasoning as the provider wants it back in later requests (signatures, encrypted items): a JSON
+    /// The reply as the provider wants it back in later requests (signatures, encrypted items, their places): a JSON
     /// object `{"dialect": …, "items": […]}` that only the dialect which wrote it reads.
     pub signed: Option<String>,
     pub calls: Vec<ReplyCall>,
@@ -139,6 +139,8 @@ pub enum Finish {
     ToolCalls,
     Length,
     ContentFilter,
+    /// The model wrote calls that the provider itself could not read, so that it left them out.
+    MalformedCalls,
     /// The provider gave no reason, or one that we do not know.
     #[default]
     Unknown,
@@ -152,6 +154,7 @@ impl Finish {
             Self::ToolCalls => "tool_calls",
             Self::Length => "length",
             Self::ContentFilter => "content_filter",
+            Self::MalformedCalls => "malformed_calls",
             Self::Unknown => "unknown",
         }
     }

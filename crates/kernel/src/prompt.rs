@@ -198,6 +198,7 @@ pub(crate) fn rejection(agent: bool, reason: RejectReason, calls: &[Call]) -> Ar
         RejectReason::Empty if !agent => EMPTY_REPLY.into(),
         RejectReason::Empty | RejectReason::NoCall => IGNORED_TEXT.into(),
         RejectReason::CutOff => CUT_REPORT.into(),
+        RejectReason::Malformed if calls.is_empty() => UNREADABLE.into(),
         RejectReason::Malformed => {
             let faults = calls.iter().filter_map(|call| {
                 let refusal = call.refused.as_ref()?;

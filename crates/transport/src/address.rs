@@ -11,7 +11,7 @@ pub(crate) fn completion_url(target: &Target) -> Result<Url, Failure> {
     match target.dialect {
         Dialect::Chat => url_under(endpoint, &["chat", "completions"]),
         Dialect::Responses => url_under(endpoint, &["responses"]),
-        Dialect::Messages => url_under(endpoint, &["messages"]),
+        Dialect::Messages => versioned_url_under(endpoint, &["messages"]),
         Dialect::Gemini => {
             let model = target.model.as_str();
             let model = model.strip_prefix("models/").unwrap_or(model);
@@ -27,6 +27,33 @@ pub(crate) fn completion_url(target: &Target) -> Result<Url, Failure> {
             Ok(url)
         }
     }
+}
+
+/// The address of a resource that a dialect has under an endpoint.
+pub(crate) fn resource_url(
+    dialect: Dialect,
+    endpoint: &str,
+    path: &[&str],
+) -> Result<Url, Failure> {
+    match dialect {
+        Dialect::Messages => versioned_url_under(endpoint, path),
+        Dialect::Chat | Dialect::Responses | Dialect::Gemini => url_under(endpoint, path),
+    }
+}
+
+/// The address of a resource of the messages dialect. Its own clients are given an endpoint without the version.
+fn versioned_url_under(endpoint: &str, path: &[&str]) -> Result<Url, Failure> {
+    let mut url = url_under(endpoint, &[])?;
+    let last = url.path_segments().and_then(|mut it| it.next_back());
+    let is_version = |segment: &str| {
+        let number = segment.strip_prefix('v').unwrap_or_default();
+        number.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let version = (!last.is_some_and(is_version)).then_some("v1");
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.extend(version).extend(path);
+    }
+    Ok(url)
 }
 
 /// The address of a resource under an endpoint; a query of the endpoint is kept.
@@ -92,6 +119,28 @@ mod tests {
             ),
             (Responses, "http://h/v1", "m", true, "http://h/v1/responses"),
             (Messages, "http://h/v1/", "m", false, "http://h/v1/messages"),
+            (Messages, "http://h", "m", true, "http://h/v1/messages"),
+            (
+                Messages,
+                "http://h/?a=b",
+                "m",
+                true,
+                "http://h/v1/messages?a=b",
+            ),
+            (
+                Messages,
+                "http://h/gate/",
+                "m",
+                true,
+                "http://h/gate/v1/messages",
+            ),
+            (
+                Messages,
+                "http://h/v1beta",
+                "m",
+                true,
+                "http://h/v1beta/messages",
+            ),
             (
                 Gemini,
                 gemini,

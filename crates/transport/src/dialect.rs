@@ -13,6 +13,7 @@ pub mod gemini;
 mod loose;
 pub mod messages;
 pub mod responses;
+mod sampling;
 mod settings;
 mod signed;
 mod thought;

@@ -90,6 +90,7 @@ impl Http {
             timeout_ms: target.timeout_ms,
         };
         let ask = Ask {
+            model: target.model.clone(),
             url: self.url(target),
             body,
             streams: target.stream,
@@ -109,6 +110,7 @@ impl Http {
 
 /// A request that is ready to be sent.
 struct Ask {
+    model: String,
     url: Result<Url, Failure>,
     body: Vec<u8>,
     /// Whether the reply is asked for as a stream of events.
@@ -123,6 +125,7 @@ async fn complete(
     clock: &Clock,
 ) -> Result<Reply, Failure> {
     let Ask {
+        model,
         url,
         body,
         streams,
@@ -161,7 +164,7 @@ async fn complete(
         ..
     }) = &mut outcome
     {
-        dialect::stamp(signed, &peer.provider);
+        dialect::stamp(signed, &peer.provider, &model);
     }
     if let Some(header) = request_id {
         match &mut outcome {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::BoxFuture;
-use crate::address::{unusable, url_under};
+use crate::address::{resource_url, unusable};
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
@@ -114,7 +114,7 @@ async fn models(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<Vec<String
 
 /// What lies at a path under the endpoint.
 async fn get(endpoint: &str, path: &str, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
-    let url = url_under(endpoint, &[path])?;
+    let url = resource_url(peer.dialect, endpoint, &[path])?;
     let client = Clients::default()
         .for_url(&url)
         .map_err(|why| unusable(&why))?;

@@ -478,7 +478,7 @@ async fn a_key_that_a_server_echoes_never_reaches_a_message() {
         answer(
             "200 OK",
             "content-type: text/event-stream\r\n",
-            &format!("data: {KEY}\n\n"),
+            &format!("data: {{{KEY}\n\n"),
         ),
         answer("403 Forbidden", "", KEY),
         answer("500 Oh", "", &format!("{}{KEY}", "y".repeat(490))),

@@ -140,7 +140,7 @@ fn model_fields(model: &ModelAccount, put: &mut impl FnMut(&str, Value)) {
     put("provider", model.provider.as_str().into());
     put("model", model.model.as_str().into());
     let mut tokens = json!({
-        "inputTokens": model.input_reported,
+        "inputTokens": model.usage.input,
         "outputTokens": model.usage.output,
         "totalTokens": model.usage.total(),
     });

@@ -147,7 +147,7 @@ fn tokens_read_from_and_written_to_a_cache_are_in_the_account() {
     let outcome = world.run(&[], "do it").good();
     let tokens = &outcome.accounts("llm")[0]["tokens"];
     for (field, expected) in [
-        ("inputTokens", 20),
+        ("inputTokens", 100),
         ("outputTokens", 5),
         ("cacheReadInputTokens", 30),
         ("cacheWriteInputTokens", 50),

@@ -133,7 +133,7 @@ impl UnclosedFinal {
     fn of(finish: Finish) -> Self {
         match finish {
             Finish::Stop | Finish::ToolCalls => Self::Accepted,
-            Finish::Unknown => Self::Warned,
+            Finish::Unknown | Finish::MalformedCalls => Self::Warned,
             Finish::Length | Finish::ContentFilter => Self::Cut,
         }
     }

@@ -118,6 +118,7 @@ fn no_notice_to_an_agent_names_a_tool_that_it_does_not_have() {
         text("no call"),
         text(""),
         filtered,
+        stopped(Finish::MalformedCalls, text("")),
         reply([call("look", "no object")]),
     ];
     for bad in replies {

@@ -151,15 +151,26 @@ fn an_unreadable_reply_is_retried_with_a_notice_at_the_next_target() {
 }
 
 #[test]
-fn an_empty_or_withheld_reply_is_rejected_with_a_notice_and_counts() {
+fn an_empty_or_withheld_or_unreadable_reply_is_rejected_with_a_notice_and_counts() {
     let withheld = Reply {
         finish: Finish::ContentFilter,
         ..reply([look("a")])
+    };
+    // The provider itself could not read the calls.
+    let lost = |said: &str| Reply {
+        finish: Finish::MalformedCalls,
+        ..text(said)
     };
     let cases = [
         (text(""), RejectReason::Empty, "was empty"),
         (text(" \n\t"), RejectReason::Empty, "was empty"),
         (withheld, RejectReason::Filtered, "was withheld"),
+        (lost(""), RejectReason::Malformed, "could not be read"),
+        (
+            lost("I look."),
+            RejectReason::Malformed,
+            "could not be read",
+        ),
     ];
     for (empty, expected, notice) in cases {
         let mut world = setup()

@@ -36,6 +36,8 @@ pub trait Accumulate: Default {
                 self.end();
                 Ok(())
             }
+            // Some servers keep a connection open with words that are no event.
+            data if !data.starts_with(['{', '[']) => Ok(()),
             data => self.read_event(data),
         }
     }

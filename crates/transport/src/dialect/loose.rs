@@ -4,9 +4,6 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::Value;
 
-/// More tokens than any reply has, and a whole number as a fraction still.
-const MAX_COUNT: f64 = 1e15;
-
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => Some(text),
@@ -15,7 +12,7 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_u64())
+    Ok(count(&Value::deserialize(deserializer)?))
 }
 
 pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
@@ -37,17 +34,12 @@ pub(super) fn first_count(value: &Value, pointers: &[&str]) -> Option<u64> {
     found.find_map(count)
 }
 
-/// A count; some servers write one as a fraction.
+/// A count, which some servers write as a fraction.
 fn count(value: &Value) -> Option<u64> {
-    let rounded = || {
-        let number = value.as_f64()?.round();
-        let is_count = (0.0..=MAX_COUNT).contains(&number);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is a whole number within these bounds"
-        )]
-        is_count.then_some(number as u64)
+    let fraction = || {
+        let number = value.as_f64().filter(|number| *number >= 0.0)?;
+        // Too large a number becomes the largest.
+        Some(number as u64)
     };
-    value.as_u64().or_else(rounded)
+    value.as_u64().or_else(fraction)
 }

@@ -2,11 +2,11 @@
 
 use bonded_kernel::{Accepts, Effort, Request, ToolChoice};
 
+use super::sampling::Knobs;
+
 /// The settings that mean the same in more than one dialect.
-#[derive(Debug, PartialEq)]
 pub(super) struct Settings<'a> {
-    pub(super) temperature: Option<f64>,
-    pub(super) top_p: Option<f64>,
+    pub(super) sampling: Knobs,
     pub(super) effort: Option<Effort>,
     pub(super) tool_choice: Option<&'static str>,
     pub(super) parallel_tool_calls: Option<bool>,
@@ -17,13 +17,10 @@ pub(super) struct Settings<'a> {
 impl<'a> Settings<'a> {
     pub(super) fn of(request: &Request<'a>, accepts: &Accepts) -> Self {
         let sampling = &request.target.sampling;
-        let temperature = temperature(request, accepts);
-        let alone = temperature.is_none() || accepts.temperature_with_top_p;
         // A choice between tools is refused where there are none.
         let has_tools = request.tools().next().is_some();
         Self {
-            temperature,
-            top_p: finite(sampling.top_p).filter(|_| accepts.top_p && alone),
+            sampling: Knobs::of(request, accepts),
             effort: effort(request, accepts),
             tool_choice: tool_choice(request, accepts).filter(|_| has_tools),
             parallel_tool_calls: sampling
@@ -39,15 +36,6 @@ impl<'a> Settings<'a> {
                 .filter(|_| accepts.service_tier),
         }
     }
-}
-
-pub(super) fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
-}
-
-fn temperature(request: &Request<'_>, accepts: &Accepts) -> Option<f64> {
-    let highest = accepts.temperature_max?;
-    finite(request.temperature).map(|value| value.min(highest))
 }
 
 /// That nothing be thought can be said only to a model that has the word for it.

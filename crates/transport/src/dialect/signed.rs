@@ -1,6 +1,6 @@
 //! A reply as its provider wants it back: its blocks in their order.
 //!
-//! A run keeps them as `{"provider": …, "dialect": …, "items": […]}`. What only the provider can read stands there as
+//! A run keeps them as `{"provider": …, "model": …, "dialect": …, "items": […]}`. What only the provider can read stands there as
 //! it wrote it. Text and calls are kept by the run itself, which may mask or drop them, so that a placeholder stands for
 //! each: `{"text_bytes": N}` for the next bytes of the text, `{"call": ID}` for the call that the provider gave this id,
 //! both with what else the provider wants back with them. Where there are none, the text and then the calls follow.
@@ -18,14 +18,15 @@ const CALL_BEGINS: &str = "{\"call\":";
 
 #[derive(Deserialize)]
 struct Signed<'a> {
-    /// Absent in older logs.
+    /// Absent in older logs, as is the model.
     provider: Option<String>,
+    model: Option<String>,
     dialect: &'a str,
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
 }
 
-/// The items that this dialect wrote for this provider. Those of another one mean nothing here.
+/// The items that this dialect wrote for this provider and model. Those of another one mean nothing here, or are refused.
 pub(super) fn items<'a>(
     dialect: &str,
     target: &Target,
@@ -33,17 +34,20 @@ pub(super) fn items<'a>(
 ) -> Vec<&'a RawValue> {
     let read = signed.and_then(|text| serde_json::from_str::<Signed<'a>>(text).ok());
     let own = read.filter(|signed| {
-        let provider = signed.provider.as_ref();
-        signed.dialect == dialect && provider.is_none_or(|it| *it == target.provider)
+        let is = |known: &Option<String>, name: &str| known.as_ref().is_none_or(|it| it == name);
+        signed.dialect == dialect
+            && is(&signed.provider, &target.provider)
+            && is(&signed.model, &target.model)
     });
     own.map(|signed| signed.items).unwrap_or_default()
 }
 
-/// Adds the name of the provider that wants the items back.
-pub(crate) fn stamp(signed: &mut String, provider: &str) {
-    let name = serde_json::to_string(provider).expect("a text is JSON");
+/// Adds the names of the provider and of the model that want the items back.
+pub(crate) fn stamp(signed: &mut String, provider: &str, model: &str) {
+    let quoted = |name| serde_json::to_string(name).expect("a text is JSON");
+    let (provider, model) = (quoted(provider), quoted(model));
     if let Some(rest) = signed.strip_prefix('{') {
-        *signed = format!("{{\"provider\":{name},{rest}");
+        *signed = format!("{{\"provider\":{provider},\"model\":{model},{rest}");
     }
 }
 
@@ -129,6 +133,14 @@ impl Kept {
         let items = self.items;
         (!items.is_empty()).then(|| format!("{{\"dialect\":\"{dialect}\",\"items\":[{items}]}}"))
     }
+}
+
+/// Whether a reply began with a block that goes back as it is.
+pub(super) fn begin_raw(items: &[&RawValue]) -> bool {
+    items.first().is_some_and(|item| {
+        let item = item.get();
+        !item.starts_with(TEXT_BEGINS) && !item.starts_with(CALL_BEGINS)
+    })
 }
 
 /// A block of a reply on its way back.

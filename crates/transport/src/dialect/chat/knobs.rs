@@ -5,7 +5,7 @@ use bonded_kernel::{
 };
 use serde::Serialize;
 
-use crate::dialect::settings::{Settings, finite};
+use crate::dialect::settings::Settings;
 
 /// What is sent besides the conversation and the tools. What is absent is not sent.
 #[derive(Default, Serialize)]
@@ -41,13 +41,14 @@ impl<'a> Knobs<'a> {
         let sampling = &request.target.sampling;
         let settings = Settings::of(request, accepts);
         let limit = |field| (accepts.output_limit == field).then_some(request.output_tokens_max);
-        let penalty = |field| finite(sampling.repeat_penalty).filter(|_| accepts.penalty == field);
+        let penalty = sampling.repeat_penalty.filter(|value| value.is_finite());
+        let penalty = |field| penalty.filter(|_| accepts.penalty == field);
         Self {
             max_tokens: limit(OutputLimitField::MaxTokens),
             max_completion_tokens: limit(OutputLimitField::MaxCompletionTokens),
-            temperature: settings.temperature,
-            top_p: settings.top_p,
-            top_k: sampling.top_k.filter(|_| accepts.top_k),
+            temperature: settings.sampling.temperature,
+            top_p: settings.sampling.top_p,
+            top_k: settings.sampling.top_k,
             repetition_penalty: penalty(PenaltyField::RepetitionPenalty),
             repeat_penalty: penalty(PenaltyField::RepeatPenalty),
             thinking: Thinking::of(accepts.thinking, sampling.reasoning, settings.effort),

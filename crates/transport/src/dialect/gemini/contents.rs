@@ -3,17 +3,19 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Message, MessageCall, Request, Target, Text};
-use serde::Serialize;
+use bonded_kernel::{Message, MessageCall, Request};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::NAME;
-use super::wire::Mark;
 use crate::dialect::arguments::as_object;
 use crate::dialect::{FAILED, signed};
 
 /// What the provider's own documentation says to send with a call that another model made.
-const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+const FOREIGN_SIGNATURE: &str = "\"skip_thought_signature_validator\"";
+
+/// How an item of older logs begins, which belongs to a call.
+const OLD_MARK_BEGINS: &str = "{\"name\":";
 
 #[derive(Serialize)]
 pub(super) struct ContentOut<'a> {
@@ -25,13 +27,17 @@ pub(super) struct ContentOut<'a> {
 #[derive(Serialize)]
 #[serde(rename_all_fields = "camelCase", untagged)]
 enum PartOut<'a> {
+    /// As the provider wrote it.
+    Kept(&'a RawValue),
     Text {
         text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        thought_signature: Option<&'a RawValue>,
     },
     Call {
         function_call: CallOut<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        thought_signature: Option<String>,
+        thought_signature: Option<&'a RawValue>,
     },
     Response {
         function_response: ResponseOut<'a>,
@@ -41,7 +47,7 @@ enum PartOut<'a> {
 #[derive(Serialize)]
 struct CallOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
+    id: Option<&'a RawValue>,
     name: &'a str,
     args: Cow<'a, RawValue>,
 }
@@ -49,7 +55,7 @@ struct CallOut<'a> {
 #[derive(Serialize)]
 struct ResponseOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
+    id: Option<&'a RawValue>,
     name: &'a str,
     response: Answer<'a>,
 }
@@ -72,7 +78,32 @@ pub(super) fn system(text: &str) -> ContentOut<'_> {
 /// A call that was made, for the answer to it: its tool, and the provider's own id if it gave one.
 struct Made<'a> {
     tool: &'a str,
-    id: Option<String>,
+    id: Option<&'a RawValue>,
+}
+
+/// What comes back with a part, as it stands in the log. A part of an older log has an id and a name, a newer one the id
+/// as its call.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Mark<'a> {
+    #[serde(borrow, default)]
+    thought_signature: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    call: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+}
+
+impl<'a> Mark<'a> {
+    fn read(item: Option<&'a RawValue>) -> Self {
+        let read = item.and_then(|item| serde_json::from_str(item.get()).ok());
+        read.unwrap_or_default()
+    }
+
+    fn id(self) -> Option<&'a RawValue> {
+        let id = self.call.or(self.id);
+        id.filter(|id| id.get() != "\"\"")
+    }
 }
 
 /// The conversation, and the notices at its end.
@@ -95,19 +126,10 @@ pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
                 calls,
                 ..
             } => {
-                add(&mut contents, "model", said(text.as_str().into()));
-                let marks = marks_of(calls, signed.as_ref(), request.target);
-                for (call, mark) in calls.iter().zip(marks) {
-                    let id = mark.id.clone();
-                    made.insert(
-                        &call.id,
-                        Made {
-                            tool: &call.tool,
-                            id,
-                        },
-                    );
-                    add(&mut contents, "model", [called(call, mark)]);
-                }
+                let items = signed::items(NAME, request.target, signed.as_ref());
+                let blocks = signed::layout(&items, text, calls);
+                let parts = reply(blocks, &request.target.model, &mut made);
+                add(&mut contents, "model", parts);
             }
         }
     }
@@ -150,24 +172,56 @@ impl PartOut<'_> {
     }
 }
 
-/// What comes back with each call. A run may have dropped some of the calls that a reply held, so marks
-/// are found by the tool's name, in order.
-fn marks_of(calls: &[MessageCall], signed: Option<&Text>, target: &Target) -> Vec<Mark> {
-    let items = signed::items(NAME, target, signed);
-    let read = items.iter().map(|item| serde_json::from_str(item.get()));
-    let mut left: Vec<Mark> = read.filter_map(Result::ok).collect();
-    let taken = calls.iter().map(|call| {
-        let at = left.iter().position(|mark| *mark.name == *call.tool);
-        at.map(|at| left.remove(at)).unwrap_or_default()
+/// The parts of a reply.
+fn reply<'a>(
+    blocks: Vec<signed::Block<'a>>,
+    model: &str,
+    made: &mut BTreeMap<&'a str, Made<'a>>,
+) -> Vec<PartOut<'a>> {
+    let mut old_marks: Vec<&'a RawValue> = vec![];
+    let mut wants_signature = wants_signatures(model);
+    let parts = blocks.into_iter().filter_map(|block| match block {
+        signed::Block::Raw(item) if item.get().starts_with(OLD_MARK_BEGINS) => {
+            old_marks.push(item);
+            None
+        }
+        signed::Block::Raw(item) => Some(PartOut::Kept(item)),
+        signed::Block::Text { text, mark } => {
+            let thought_signature = Mark::read(mark).thought_signature;
+            let says_nothing = text.is_empty() && thought_signature.is_none();
+            (!says_nothing).then_some(PartOut::Text {
+                text: text.into(),
+                thought_signature,
+            })
+        }
+        signed::Block::Call { call, mark } => {
+            let mark = mark.or_else(|| old_mark(&mut old_marks, &call.tool));
+            let mut mark = Mark::read(mark);
+            if std::mem::take(&mut wants_signature) {
+                let foreign = || serde_json::from_str(FOREIGN_SIGNATURE).ok();
+                mark.thought_signature = mark.thought_signature.or_else(foreign);
+            }
+            let (tool, id) = (&*call.tool, mark.id());
+            made.insert(&call.id, Made { tool, id });
+            Some(called(call, mark))
+        }
     });
-    let mut marks: Vec<Mark> = taken.collect();
-    if let Some(first) = marks.first_mut()
-        && wants_signatures(&target.model)
-    {
-        let signature = first.thought_signature.take();
-        first.thought_signature = signature.or_else(|| Some(FOREIGN_SIGNATURE.into()));
+    parts.collect()
+}
+
+/// In older logs the mark of a call is found by the tool's name, in order: a run may have dropped some calls.
+fn old_mark<'a>(left: &mut Vec<&'a RawValue>, tool: &str) -> Option<&'a RawValue> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
     }
-    marks
+    let is_named = |mark: &&RawValue| {
+        let named: Result<Named<'_>, _> = serde_json::from_str(mark.get());
+        named.is_ok_and(|named| named.name == tool)
+    };
+    let at = left.iter().position(is_named)?;
+    Some(left.remove(at))
 }
 
 /// From the third generation on, the provider refuses calls without a signature.
@@ -179,13 +233,16 @@ fn wants_signatures(model: &str) -> bool {
 }
 
 fn said(text: Cow<'_, str>) -> Option<PartOut<'_>> {
-    (!text.is_empty()).then_some(PartOut::Text { text })
+    (!text.is_empty()).then_some(PartOut::Text {
+        text,
+        thought_signature: None,
+    })
 }
 
-fn called(call: &MessageCall, mark: Mark) -> PartOut<'_> {
+fn called<'a>(call: &'a MessageCall, mark: Mark<'a>) -> PartOut<'a> {
     PartOut::Call {
         function_call: CallOut {
-            id: mark.id,
+            id: mark.id(),
             name: &call.tool,
             args: as_object(&call.arguments),
         },
@@ -201,7 +258,7 @@ fn answered<'a>(made: Option<&Made<'a>>, text: &'a str) -> PartOut<'a> {
     };
     PartOut::Response {
         function_response: ResponseOut {
-            id: made.and_then(|made| made.id.clone()),
+            id: made.and_then(|made| made.id),
             name: made.map_or("unknown", |made| made.tool),
             response,
         },

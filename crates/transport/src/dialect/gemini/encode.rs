@@ -1,13 +1,15 @@
 //! A request as bytes.
 
-use bonded_kernel::{Reasoning, Request, ToolChoice};
+use bonded_kernel::{Accepts, Effort, Reasoning, Request, ThinkingForm, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::contents::{ContentOut, contents, system};
 use crate::dialect::Fitted;
+use crate::dialect::sampling::Knobs;
 use crate::dialect::thought::{budget_of, tokens_of};
+use crate::models::accepted_by;
 
 /// The smallest budget of the models that cannot be kept from thinking.
 const BUDGET_MIN: u32 = 128;
@@ -15,21 +17,19 @@ const BUDGET_MIN: u32 = 128;
 /// The body of a request, with its tools as they were rendered. The provider has no penalty for
 /// repetitions of the usual kind, so that one is left out.
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
-    let sampling = &request.target.sampling;
-    let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+    let accepts = accepted_by(request.target);
+    let knobs = Knobs::of(request, &accepts);
     let body = Body {
         system_instruction: (!request.system.is_empty()).then(|| system(request.system)),
         contents: contents(request),
         tools,
-        tool_config: tools.and_then(|_| tool_config(request)),
+        tool_config: tools.and_then(|_| tool_config(request, &accepts)),
         generation_config: GenerationConfig {
             max_output_tokens: request.output_tokens_max,
-            temperature: finite(request.temperature),
-            top_p: finite(sampling.top_p),
-            top_k: sampling.top_k,
-            thinking_config: sampling
-                .reasoning
-                .map(|reasoning| thinking_config(reasoning, request)),
+            temperature: knobs.temperature,
+            top_p: knobs.top_p,
+            top_k: knobs.top_k,
+            thinking_config: thinking_config(request, &accepts),
         },
     };
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
@@ -50,26 +50,48 @@ pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
-fn tool_config(request: &Request<'_>) -> Option<ToolConfig> {
+fn tool_config(request: &Request<'_>, accepts: &Accepts) -> Option<ToolConfig> {
     let mode = match request.tool_choice()? {
-        ToolChoice::Auto => "AUTO",
-        ToolChoice::Required => "ANY",
+        ToolChoice::Required if accepts.tool_choice_required => "ANY",
+        ToolChoice::Required | ToolChoice::Auto => "AUTO",
     };
     Some(ToolConfig {
         function_calling_config: Mode { mode },
     })
 }
 
+/// The provider refuses a level and a budget in one request.
+fn thinking_config(request: &Request<'_>, accepts: &Accepts) -> Option<ThinkingConfig> {
+    let reasoning = request.target.sampling.reasoning?;
+    let (thinking_level, thinking_budget) = match accepts.thinking {
+        ThinkingForm::None => return None,
+        ThinkingForm::Level => (level(accepts.effort(reasoning.into())?), None),
+        _ => (None, Some(budget(reasoning, request))),
+    };
+    Some(ThinkingConfig {
+        thinking_budget,
+        thinking_level,
+        include_thoughts: tokens_of(reasoning) > 0,
+    })
+}
+
 /// The models whose names say `pro` cannot be kept from thinking; they are asked for as little as they do.
-fn thinking_config(reasoning: Reasoning, request: &Request<'_>) -> ThinkingConfig {
+fn budget(reasoning: Reasoning, request: &Request<'_>) -> u32 {
     let least = if request.target.model.contains("pro") {
         BUDGET_MIN
     } else {
         0
     };
-    ThinkingConfig {
-        thinking_budget: budget_of(reasoning, request.output_tokens_max).max(least),
-        include_thoughts: tokens_of(reasoning) > 0,
+    budget_of(reasoning, request.output_tokens_max).max(least)
+}
+
+fn level(effort: Effort) -> Option<&'static str> {
+    match effort {
+        Effort::None => None,
+        Effort::Minimal => Some("MINIMAL"),
+        Effort::Low => Some("LOW"),
+        Effort::Medium => Some("MEDIUM"),
+        Effort::High | Effort::XHigh | Effort::Max => Some("HIGH"),
     }
 }
 
@@ -103,7 +125,10 @@ struct GenerationConfig {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ThinkingConfig {
-    thinking_budget: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
     include_thoughts: bool,
 }
 

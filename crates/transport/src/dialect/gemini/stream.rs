@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use bonded_kernel::{Failure, Finish, Reply, ReplyCall, Usage};
 
 use super::NAME;
-use super::wire::{Candidate, Chunk, Mark, Part, block_reason, finish_of, usage_of};
+use super::wire::{
+    Candidate, Chunk, FunctionCall, Mark, Part, Thought, block_reason, finish_of, usage_of,
+};
 use crate::dialect::loose::real_error;
 use crate::dialect::{Accumulate, ITEMS_MAX, arguments, events, signed};
 use crate::failure::{ServerError, malformed};
@@ -18,7 +20,9 @@ pub struct Accumulator {
     heard_bytes: usize,
     reasoning: String,
     calls: Vec<ReplyCall>,
-    marks: Vec<Mark>,
+    kept: signed::Kept,
+    /// How much of the text has come since the last part that stands by itself.
+    open_bytes: usize,
     usage: Option<Usage>,
     stop_reason: Option<String>,
     /// The prompt itself was refused.
@@ -57,14 +61,13 @@ impl Accumulate for Accumulator {
         self.ended
     }
 
-    fn finish(self) -> Result<Reply, Failure> {
+    fn finish(mut self) -> Result<Reply, Failure> {
         events::check_whole(&self)?;
-        let has_marks = self.marks.iter().any(Mark::says_something);
-        let marks = if has_marks { &self.marks[..] } else { &[] };
+        self.close_text();
         let reason = self.stop_reason.as_deref();
         let finish = reason.map(|reason| finish_of(reason, !self.calls.is_empty()));
         Ok(Reply {
-            signed: signed::write(NAME, marks),
+            signed: self.kept.finish(NAME),
             finish: if self.blocked {
                 Finish::ContentFilter
             } else {
@@ -79,12 +82,6 @@ impl Accumulate for Accumulator {
             request_id: self.id,
             ..Reply::default()
         })
-    }
-}
-
-impl Mark {
-    fn says_something(&self) -> bool {
-        self.thought_signature.is_some() || self.id.is_some()
     }
 }
 
@@ -128,15 +125,59 @@ impl Accumulator {
     }
 
     fn take_part(&mut self, part: Part, source: &[u8]) -> Result<(), Failure> {
-        let text = part.text.unwrap_or_default();
-        if part.thought {
-            self.reasoning.push_str(&text);
-        } else {
-            self.text.push_str(&text);
+        let signature = part.thought_signature.filter(|text| !text.is_empty());
+        if let Some(call) = part.function_call {
+            self.say(part.thought, &part.text.unwrap_or_default(), None);
+            return self.take_call(call, signature.as_deref(), source);
         }
-        let Some(call) = part.function_call else {
-            return Ok(());
+        self.say(
+            part.thought,
+            &part.text.unwrap_or_default(),
+            signature.as_deref(),
+        );
+        Ok(())
+    }
+
+    /// Pieces of one text come as parts of their own; only a signature keeps them apart.
+    fn say(&mut self, is_thought: bool, text: &str, signature: Option<&str>) {
+        match (is_thought, signature) {
+            (true, Some(thought_signature)) => {
+                self.close_text();
+                self.kept.raw(&Thought {
+                    text,
+                    thought: true,
+                    thought_signature,
+                });
+            }
+            (false, Some(_)) => {
+                self.close_text();
+                let thought_signature = signature;
+                self.kept.text(text.len(), Some(Mark { thought_signature }));
+            }
+            (false, None) => self.open_bytes += text.len(),
+            (true, None) => {}
+        }
+        let said = if is_thought {
+            &mut self.reasoning
+        } else {
+            &mut self.text
         };
+        said.push_str(text);
+    }
+
+    fn close_text(&mut self) {
+        let bytes = std::mem::take(&mut self.open_bytes);
+        if bytes > 0 {
+            self.kept.text(bytes, None::<()>);
+        }
+    }
+
+    fn take_call(
+        &mut self,
+        call: FunctionCall,
+        signature: Option<&str>,
+        source: &[u8],
+    ) -> Result<(), Failure> {
         if self.calls.len() == ITEMS_MAX {
             let why = format!("the reply holds more than {ITEMS_MAX} calls");
             return Err(malformed(&why, source));
@@ -145,14 +186,15 @@ impl Accumulator {
             let why = format!("the arguments of a call are unreadable ({error})");
             malformed(&why, source)
         })?;
-        let filled = |text: &String| !text.is_empty();
-        self.marks.push(Mark {
-            name: call.name.clone(),
-            thought_signature: part.thought_signature.filter(filled),
-            id: call.id.clone().filter(filled),
+        let id = call.id.unwrap_or_default();
+        self.close_text();
+        // An id goes back only if it is the provider's own.
+        let mark = (signature.is_some() || !id.is_empty()).then_some(Mark {
+            thought_signature: signature,
         });
+        self.kept.call(&id, &call.name, mark);
         self.calls.push(ReplyCall {
-            id: call.id.unwrap_or_default(),
+            id,
             tool: call.name,
             // A call without arguments has none on the wire.
             arguments: if arguments.is_empty() {

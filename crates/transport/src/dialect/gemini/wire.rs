@@ -67,15 +67,21 @@ pub(super) struct FunctionCall {
     pub(super) args: Option<Box<RawValue>>,
 }
 
-/// What belongs to a call and must come back with it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// What belongs to a part and must come back with it.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mark {
-    pub(super) name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) thought_signature: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<String>,
+pub(super) struct Mark<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thought_signature: Option<&'a str>,
+}
+
+/// A thought that must come back.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Thought<'a> {
+    pub(super) text: &'a str,
+    pub(super) thought: bool,
+    pub(super) thought_signature: &'a str,
 }
 
 pub(super) fn finish_of(reason: &str, has_calls: bool) -> Finish {
@@ -83,6 +89,7 @@ pub(super) fn finish_of(reason: &str, has_calls: bool) -> Finish {
         "STOP" if has_calls => Finish::ToolCalls,
         "STOP" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => Finish::MalformedCalls,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE"
         | "IMAGE_SAFETY" | "MODEL_ARMOR" => Finish::ContentFilter,
         _ => Finish::Unknown,

@@ -29,7 +29,7 @@ pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
 /// A thought in the words in which the provider wants it back.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Kept<'a> {
+enum Thought<'a> {
     Thinking {
         thinking: &'a str,
         signature: &'a str,
@@ -46,10 +46,10 @@ pub(super) fn assemble(
     counts: Counts,
     source: &[u8],
 ) -> Result<Reply, Failure> {
-    let kept: Vec<Kept<'_>> = blocks.iter().filter_map(kept).collect();
+    let signed = signed(&blocks);
     let stop_reason = message.stop_reason.filter(|reason| !reason.is_empty());
     let mut reply = Reply {
-        signed: signed::write(NAME, &kept),
+        signed,
         usage: counts.usage(),
         finish: stop_reason.as_deref().map(finish_of).unwrap_or_default(),
         stop_reason,
@@ -63,14 +63,37 @@ pub(super) fn assemble(
     Ok(reply)
 }
 
-fn kept(block: &Block) -> Option<Kept<'_>> {
+/// The blocks as the provider wants them back.
+fn signed(blocks: &[Block]) -> Option<String> {
+    let mut kept = signed::Kept::default();
+    for block in blocks {
+        match block.kind.as_deref() {
+            Some("text") => {
+                let text = block.text.as_deref().unwrap_or_default();
+                // The provider refuses to be sent an empty text.
+                if !text.is_empty() {
+                    kept.text(text.len(), None::<()>);
+                }
+            }
+            Some("tool_use") => {
+                let id = block.id.as_deref().unwrap_or_default();
+                let tool = block.name.as_deref().unwrap_or_default();
+                kept.call(id, tool, None::<()>);
+            }
+            _ => thought(block).into_iter().for_each(|it| kept.raw(&it)),
+        }
+    }
+    kept.finish(NAME)
+}
+
+fn thought(block: &Block) -> Option<Thought<'_>> {
     let filled = |text: &&str| !text.is_empty();
     match block.kind.as_deref()? {
-        "thinking" => Some(Kept::Thinking {
+        "thinking" => Some(Thought::Thinking {
             thinking: block.thinking.as_deref().unwrap_or_default(),
             signature: block.signature.as_deref().filter(filled)?,
         }),
-        "redacted_thinking" => Some(Kept::RedactedThinking {
+        "redacted_thinking" => Some(Thought::RedactedThinking {
             data: block.data.as_deref().filter(filled)?,
         }),
         _ => None,

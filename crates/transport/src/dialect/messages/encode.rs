@@ -5,29 +5,37 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::thinking::Thinking;
+use super::thinking::{Asked, OutputConfig, Thinking};
 use super::turns::{CacheControl, Turn, turns};
 use crate::dialect::Fitted;
+use crate::dialect::sampling::Knobs;
+use crate::models::accepted_by;
 
 /// The body of a request, with its tools as they were rendered. While the model thinks, the provider takes
 /// neither a temperature nor a duty to call a tool, so both are left out. It has no penalty for
 /// repetitions.
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
-    let sampling = &target.sampling;
-    let thinking = Thinking::of(request);
-    let thinks = matches!(thinking, Some(Thinking::Enabled { .. }));
+    let accepts = accepted_by(target);
+    let asked = Asked::of(request, &accepts);
+    let knobs = if asked.thinks() {
+        Knobs::default()
+    } else {
+        Knobs::of(request, &accepts)
+    };
+    let may_demand = !asked.thinks() && accepts.tool_choice_required;
     let body = Body {
         model: &target.model,
         max_tokens: request.output_tokens_max,
         system: system(request),
-        messages: turns(request, thinking != Some(Thinking::Disabled)),
+        messages: turns(request, asked.takes_thoughts()),
         tools,
-        tool_choice: tools.and_then(|_| tool_choice(request, thinks)),
-        thinking,
-        temperature: finite(request.temperature).filter(|_| !thinks),
-        top_p: finite(sampling.top_p).filter(|_| !thinks),
-        top_k: sampling.top_k.filter(|_| !thinks),
+        tool_choice: tools.and_then(|_| tool_choice(request, may_demand)),
+        thinking: asked.thinking,
+        output_config: asked.output,
+        temperature: knobs.temperature,
+        top_p: knobs.top_p,
+        top_k: knobs.top_k,
         stream: target.stream,
     };
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
@@ -49,10 +57,6 @@ pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> B
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
-fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
-}
-
 fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
     (!request.system.trim().is_empty()).then(|| {
         [SystemBlock {
@@ -63,9 +67,9 @@ fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
     })
 }
 
-fn tool_choice(request: &Request<'_>, thinks: bool) -> Option<Choice> {
+fn tool_choice(request: &Request<'_>, may_demand: bool) -> Option<Choice> {
     let kind = match request.tool_choice()? {
-        ToolChoice::Required if !thinks => "any",
+        ToolChoice::Required if may_demand => "any",
         ToolChoice::Required | ToolChoice::Auto => "auto",
     };
     Some(Choice { kind })
@@ -84,6 +88,8 @@ struct Body<'a> {
     tool_choice: Option<Choice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

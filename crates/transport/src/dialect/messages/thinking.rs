@@ -1,8 +1,7 @@
-//! Whether a request lets the model think. The provider refuses a request in which thinking is on and the
-//! tool calls that are being answered do not follow a thought that it has signed.
+//! Whether a request lets the model think, and how much.
 
-use bonded_kernel::{Message, Reasoning, Request};
-use serde::Serialize;
+use bonded_kernel::{Accepts, Effort, Message, Reasoning, Request, ThinkingForm};
+use serde::{Serialize, Serializer};
 
 use super::NAME;
 use crate::dialect::signed;
@@ -14,25 +13,86 @@ const BUDGET_MIN: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Thinking {
-    Enabled { budget_tokens: u32 },
+    /// The model itself decides when it thinks.
+    Adaptive,
+    Enabled {
+        budget_tokens: u32,
+    },
     Disabled,
 }
 
+/// What a request says of thoughts: nothing where nobody has said anything, so that the model does as it does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) thinking: Option<Thinking>,
+    pub(super) output: Option<OutputConfig>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct OutputConfig {
+    #[serde(serialize_with = "word")]
+    effort: Effort,
+}
+
+fn word<S: Serializer>(effort: &Effort, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(effort.as_str())
+}
+
+impl Asked {
+    pub(super) fn of(request: &Request<'_>, accepts: &Accepts) -> Self {
+        match (request.target.sampling.reasoning, accepts.thinking) {
+            (None, _) | (_, ThinkingForm::None) => Self::default(),
+            (Some(reasoning), ThinkingForm::Adaptive) => Self::adaptive(reasoning, accepts),
+            (Some(reasoning), _) => Self {
+                thinking: Some(Thinking::within_budget(reasoning, request)),
+                output: None,
+            },
+        }
+    }
+
+    /// A model that cannot be kept from thinking refuses to be told so; it is asked for as little effort as it knows.
+    fn adaptive(reasoning: Reasoning, accepts: &Accepts) -> Self {
+        let wanted = Effort::from(reasoning);
+        let effort = accepts.effort(wanted);
+        let thinking = match (wanted, effort) {
+            (Effort::None, Some(Effort::None)) => Some(Thinking::Disabled),
+            (Effort::None, _) => None,
+            _ => Some(Thinking::Adaptive),
+        };
+        let effort = effort.filter(|effort| *effort != Effort::None);
+        Self {
+            thinking,
+            output: effort.map(|effort| OutputConfig { effort }),
+        }
+    }
+
+    pub(super) fn thinks(self) -> bool {
+        matches!(
+            self.thinking,
+            Some(Thinking::Adaptive | Thinking::Enabled { .. })
+        )
+    }
+
+    /// Whether the thoughts of earlier replies are wanted.
+    pub(super) fn takes_thoughts(self) -> bool {
+        self.thinking != Some(Thinking::Disabled)
+    }
+}
+
 impl Thinking {
-    /// `None` where nobody has said anything about it, so that the model does as it does.
-    pub(super) fn of(request: &Request<'_>) -> Option<Self> {
-        let reasoning = request.target.sampling.reasoning?;
+    /// The provider refuses a request in which thinking has a budget and the calls that are being answered do not follow
+    /// a thought that it has signed.
+    fn within_budget(reasoning: Reasoning, request: &Request<'_>) -> Self {
         let wanted = match tokens_of(reasoning) {
-            0 => return Some(Self::Disabled),
+            0 => return Self::Disabled,
             tokens => Reasoning::Tokens(tokens.max(BUDGET_MIN)),
         };
         let budget_tokens = budget_of(wanted, request.output_tokens_max);
-        let allowed = budget_tokens >= BUDGET_MIN && calls_follow_signed_thoughts(request);
-        Some(if allowed {
+        if budget_tokens >= BUDGET_MIN && calls_follow_signed_thoughts(request) {
             Self::Enabled { budget_tokens }
         } else {
             Self::Disabled
-        })
+        }
     }
 }
 
@@ -50,8 +110,8 @@ fn calls_follow_signed_thoughts(request: &Request<'_>) -> bool {
                 calls,
                 ..
             } if !calls.is_empty() => {
-                let is_signed = !signed::items(NAME, request.target, signed.as_ref()).is_empty();
-                Some((is_signed, reasoning.is_empty()))
+                let items = signed::items(NAME, request.target, signed.as_ref());
+                Some((signed::begin_raw(&items), reasoning.is_empty()))
             }
             _ => None,
         });

@@ -78,14 +78,9 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<
                 calls,
                 ..
             } => {
-                let thoughts = signed::items(NAME, request.target, signed.as_ref());
-                let thoughts = thoughts.into_iter().filter(|_| with_thoughts);
-                // A thought that nothing follows is refused.
-                let speaks = !text.trim().is_empty() || !calls.is_empty();
-                let blocks = thoughts.filter(|_| speaks).map(Block::Kept);
-                let blocks = blocks.chain(said(text.as_str().into()));
-                let blocks = blocks.chain(calls.iter().map(call_block));
-                add(&mut turns, "assistant", blocks);
+                let items = signed::items(NAME, request.target, signed.as_ref());
+                let blocks = signed::layout(&items, text, calls);
+                add(&mut turns, "assistant", reply(blocks, with_thoughts));
             }
         }
     }
@@ -101,6 +96,20 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<
         add(&mut turns, "user", said(GO_ON.into()));
     }
     turns
+}
+
+/// The blocks of a reply. A thought that nothing follows is refused.
+fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool) -> Vec<Block<'a>> {
+    let blocks = blocks.into_iter().filter_map(|block| match block {
+        signed::Block::Raw(item) => with_thoughts.then_some(Block::Kept(item)),
+        signed::Block::Text { text, .. } => said(text.into()),
+        signed::Block::Call { call, .. } => Some(call_block(call)),
+    });
+    let mut blocks: Vec<Block<'a>> = blocks.collect();
+    while let Some(Block::Kept(_)) = blocks.last() {
+        blocks.pop();
+    }
+    blocks
 }
 
 /// Adds blocks to the last turn if it is of the same side, else begins a turn.

@@ -31,8 +31,8 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
         tool_choice: settings.tool_choice,
         parallel_tool_calls: settings.parallel_tool_calls,
         max_output_tokens: request.output_tokens_max,
-        temperature: settings.temperature,
-        top_p: settings.top_p,
+        temperature: settings.sampling.temperature,
+        top_p: settings.sampling.top_p,
         reasoning: effort.map(ReasoningOut::of),
         // Models that do not think refuse to be asked for their thoughts.
         include: thinks.then_some([ENCRYPTED]),
