@@ -28,6 +28,7 @@ mod sdk;
 mod soak;
 mod stage;
 mod test;
+mod wires;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -51,6 +52,10 @@ cargo xtask COMMAND
                                 each with a witness outside it
   published                     start ten published MCP servers from npm and PyPI in the sandbox
   schemathesis [--examples N]   requests made up from the OpenAPI document, more than the tests make
+  wires [--models | --newest]   requests against the official SDKs' own types; with --models the real program
+                                asks models of every family at a strict provider, and what is refused is
+                                listed; with --newest the types are those of the newest SDKs, and what
+                                changed in them is named
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
@@ -92,6 +97,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "attack" => soak::attack(rest),
         "published" => options::none(rest).and_then(|()| published::start()),
         "schemathesis" => soak::schemathesis(rest),
+        "wires" => wires::check(rest),
         "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),

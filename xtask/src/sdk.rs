@@ -1,5 +1,5 @@
-//! The official client SDKs that the server's tests use, the verifier that receipts are shown to, and the tool that makes up
-//! requests from an OpenAPI document: exact versions, installed once below `target`.
+//! The official client SDKs that the server's tests use and that requests are held to, the verifier that receipts are
+//! shown to, and the tool that makes up requests from an OpenAPI document: exact versions, installed once below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,11 @@ impl Sdks {
     /// Tells a test run where they are, and that it must not do without them.
     pub(crate) fn tell(&self, tests: &mut Command) {
         tests.env("BONDED_XTASK", "1").envs(self.variables());
+    }
+
+    /// The interpreter that has the SDKs for Python.
+    pub(crate) fn python(&self) -> PathBuf {
+        self.0.python()
     }
 
     fn variables(&self) -> [(&'static str, PathBuf); 3] {

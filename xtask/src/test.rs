@@ -45,8 +45,8 @@ fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 5] = [
         (
             "python3",
-            &["-m", "venv", "--help"],
-            "the client SDKs are installed with it",
+            &["-c", "import tomllib, venv"],
+            "the client SDKs are installed with it: 3.11 or later, with venv",
         ),
         (
             "git",

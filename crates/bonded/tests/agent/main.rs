@@ -52,3 +52,4 @@ mod tags;
 mod thoughts;
 mod transports;
 mod turns;
+mod wires;

@@ -25,6 +25,7 @@ use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as R
 use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
+use crate::provider::SCRIPT;
 use crate::trust::Trust;
 
 /// Stands for all tools that are built in.
@@ -237,14 +238,15 @@ impl AgentTools {
     }
 
     /// The tools that a service of the run cannot be told of, each once in the life of the process. A service that is
-    /// told of tools in the text takes all of them.
+    /// told of tools in the text takes all of them, and so does a script.
     fn unfit(&self, catalog: &Catalog, run: &RunConfig, agent: &AgentConfig) -> Vec<String> {
         if agent.encoding == Encoding::Xml {
             return vec![];
         }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = vec![];
-        for target in &run.targets {
+        let services = run.targets.iter().filter(|it| it.provider != SCRIPT);
+        for target in services {
             for tool in unfit(catalog, target.dialect) {
                 let warning = format!("{}: {tool}", target.provider);
                 if told.insert(warning.clone()) {

@@ -1,0 +1,136 @@
+//! Models of every family, asked in every mode, by the real program: each request is one that its provider takes. The
+//! provider is a strict one on loopback, which holds requests to the official SDKs' types and refuses what services are
+//! known to refuse, by a table of its own (`xtask/wires/refusals.toml`).
+
+mod models;
+mod strict;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::thread;
+
+use serde_json::json;
+
+use crate::world::World;
+use models::{MODELS, Model};
+use strict::Strict;
+
+/// What is tried with each model: its name, whether the agent has tools, and what is said to it.
+type Mode = (&'static str, bool, &'static [&'static str]);
+
+const MODES: [Mode; 7] = [
+    ("plain", false, &[]),
+    ("turns", true, &[]),
+    (
+        "last-turn",
+        true,
+        &["--reasoning", "medium", "--max-turns", "2"],
+    ),
+    (
+        "native",
+        true,
+        &[
+            "--tooling-transport",
+            "native",
+            "--temperature",
+            "0.7",
+            "--top-p",
+            "0.9",
+        ],
+    ),
+    ("off", true, &["--reasoning", "none"]),
+    ("minimal", true, &["--reasoning", "minimal", "--stream"]),
+    ("high", true, &["--reasoning", "high", "--stream"]),
+];
+
+/// What went wrong with one model in one mode, in the provider's words or the run's.
+type Refused = BTreeMap<(String, &'static str), Vec<String>>;
+
+fn try_one(strict: &Strict, model: &Model, mode: &Mode) -> Vec<String> {
+    let (tried, has_tools, flags) = *mode;
+    let world = if has_tools {
+        World::with_tools()
+    } else {
+        World::new()
+    };
+    let base_url = strict.base_url(model, tried);
+    let mut provider = json!({ "type": model.kind, "baseUrl": base_url, "apiKey": "k" });
+    if let Some(route) = model.route {
+        provider["openaiMode"] = json!(route);
+    }
+    let world = world
+        // What is refused once is refused again.
+        .front("maxRetries: 1")
+        .front(&format!("models: {}/{}", model.provider, model.name))
+        .config(&json!({ "providers": { model.provider: provider } }));
+    let outcome = world.run(flags, "do it");
+    let said = strict.refusals(model, tried);
+    match (said.is_empty(), outcome.code) {
+        (true, Some(0)) => vec![],
+        (true, _) => vec![format!("the run failed: {}", outcome.stderr.trim())],
+        // A refusal that the program learned from has cost a request all the same.
+        (false, Some(0)) => said.iter().map(|it| format!("{it} (overcome)")).collect(),
+        (false, _) => said,
+    }
+}
+
+/// Every model in every mode, some at a time.
+fn try_all(strict: &Strict) -> Refused {
+    let all = MODELS
+        .iter()
+        .flat_map(|model| MODES.iter().map(move |mode| (model, mode)));
+    let left = Mutex::new(all);
+    let refused = Mutex::new(Refused::new());
+    let next = || left.lock().expect("no thread panics with it").next();
+    let workers = thread::available_parallelism().map_or(2, |count| count.get() * 2);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((model, mode)) = next() {
+                    let said = try_one(strict, model, mode);
+                    if !said.is_empty() {
+                        let mut refused = refused.lock().expect("no thread panics with it");
+                        refused.insert((model.to_string(), mode.0), said);
+                    }
+                }
+            });
+        }
+    });
+    refused.into_inner().expect("no thread panicked with it")
+}
+
+/// The list that a person reads: what was refused, and then which model in which mode.
+fn listed(refused: &Refused) -> String {
+    let mut by_words: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for ((model, mode), said) in refused {
+        for words in said {
+            let models = by_words.entry(words).or_default();
+            models.entry(model).or_default().push(mode);
+        }
+    }
+    let mut text = String::new();
+    for (words, models) in by_words {
+        writeln!(text, "{words}").expect("writing to memory");
+        for (model, modes) in models {
+            writeln!(text, "    {model}: {}", modes.join(", ")).expect("writing to memory");
+        }
+    }
+    text
+}
+
+#[test]
+#[ignore = "the program does not know these families yet; `cargo xtask wires --models` lists what is refused"]
+fn no_request_is_refused_by_the_service_that_it_is_for() {
+    let Some(strict) = Strict::start() else {
+        return;
+    };
+    let refused = try_all(&strict);
+    let tried = MODELS.len() * MODES.len();
+    assert!(
+        refused.is_empty(),
+        "{} of {tried} were refused\n{}",
+        refused.len(),
+        listed(&refused)
+    );
+}
