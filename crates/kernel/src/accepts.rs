@@ -34,6 +34,9 @@ pub struct Accepts {
     /// The efforts that can be asked for, from the least to the most; empty where none can be named.
     #[serde(skip_serializing_if = "are_usual")]
     pub efforts: Vec<Effort>,
+    /// Whether the model thinks where nobody asks it to, so that its thoughts can be asked for.
+    #[serde(skip_serializing_if = "is_false")]
+    pub thinks_unasked: bool,
     /// Whether a call can be demanded.
     #[serde(skip_serializing_if = "is_true")]
     pub tool_choice_required: bool,
@@ -78,6 +81,7 @@ impl Default for Accepts {
             output_limit: OutputLimitField::default(),
             thinking: ThinkingForm::default(),
             efforts: USUAL_EFFORTS.to_vec(),
+            thinks_unasked: false,
             tool_choice_required: true,
             system_role: SystemRole::default(),
             alternates: false,

@@ -14,6 +14,9 @@ use crate::sandbox::SandboxLevel;
 use crate::schema::{Misfit, Schema, check_size};
 use crate::text::Text;
 
+/// What some models write before the name of a tool, as their prompts name the place where tools are.
+const NAMESPACES: [&str; 3] = ["functions.", "default_api:", "default_api."];
+
 /// What a tool may do to the world. It decides whether an interrupted call is run again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -232,6 +235,10 @@ impl Catalog {
             return written;
         }
         let bare = written.split("<|").next().unwrap_or_default().trim();
+        let mut spaces = NAMESPACES.iter();
+        let bare = spaces
+            .find_map(|space| bare.strip_prefix(space))
+            .unwrap_or(bare);
         let mut meant = self.specs().map(|spec| spec.name.as_str()).filter(|name| {
             let prefix = name.strip_suffix(bare).filter(|_| !bare.is_empty());
             prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("__"))

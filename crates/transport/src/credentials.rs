@@ -63,26 +63,32 @@ impl Credentials {
         }
     }
 
-    /// The headers of a request in a dialect.
-    pub(crate) fn headers(&self, dialect: Dialect) -> Result<HeaderMap, Failure> {
+    /// The headers of a request in a dialect. A service may want the key in a header of its own.
+    pub(crate) fn headers(
+        &self,
+        dialect: Dialect,
+        key_header: Option<&str>,
+    ) -> Result<HeaderMap, Failure> {
         let mut headers = HeaderMap::new();
         if dialect == Dialect::Messages {
             let version = HeaderValue::from_static(MESSAGES_VERSION);
             headers.insert("anthropic-version", version);
         }
         if let Some(key) = &self.key {
+            let name = match key_header {
+                Some(name) => header_name(name)?,
+                None => usual_key_header(dialect),
+            };
             let key = key.expose();
-            let (name, value) = match dialect {
-                Dialect::Chat | Dialect::Responses => (AUTHORIZATION, format!("Bearer {key}")),
-                Dialect::Messages => (HeaderName::from_static("x-api-key"), key.into()),
-                Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), key.into()),
+            let value = match name {
+                AUTHORIZATION => format!("Bearer {key}"),
+                _ => key.into(),
             };
             headers.insert(name, sensitive(&value).ok_or_else(|| unusable("the key"))?);
         }
         for (name, value) in &self.headers {
             let bad = || unusable(&format!("the header {name:?}"));
-            let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| bad())?;
-            headers.insert(name, sensitive(value).ok_or_else(bad)?);
+            headers.insert(header_name(name)?, sensitive(value).ok_or_else(bad)?);
         }
         Ok(headers)
     }
@@ -108,6 +114,19 @@ impl Credentials {
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
         secrets
     }
+}
+
+fn usual_key_header(dialect: Dialect) -> HeaderName {
+    match dialect {
+        Dialect::Chat | Dialect::Responses => AUTHORIZATION,
+        Dialect::Messages => HeaderName::from_static("x-api-key"),
+        Dialect::Gemini => HeaderName::from_static("x-goog-api-key"),
+    }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, Failure> {
+    let read = HeaderName::from_bytes(name.trim().as_bytes());
+    read.map_err(|_| unusable(&format!("the header {name:?}")))
 }
 
 fn sensitive(value: &str) -> Option<HeaderValue> {
@@ -148,7 +167,9 @@ mod tests {
             (Dialect::Gemini, "x-goog-api-key", KEY.into()),
         ];
         for (dialect, name, value) in cases {
-            let headers = Credentials::with_key(KEY).headers(dialect).expect("usable");
+            let headers = Credentials::with_key(KEY)
+                .headers(dialect, None)
+                .expect("usable");
             assert_eq!(
                 headers.get(name).and_then(|v| v.to_str().ok()),
                 Some(&*value)
@@ -159,9 +180,28 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_wants_the_key_in_its_own_header_gets_it_there_only() {
+        let shown = |name| {
+            let headers = Credentials::with_key(KEY).headers(Dialect::Chat, Some(name));
+            headers.map_err(|failure| failure.message)
+        };
+        let headers = shown("api-key").expect("usable");
+        assert_eq!(headers["api-key"], KEY);
+        assert!(headers["api-key"].is_sensitive());
+        assert!(!headers.contains_key("authorization"));
+        let headers = shown("Authorization").expect("usable");
+        assert_eq!(headers["authorization"], format!("Bearer {KEY}"));
+        let message = shown("api key").expect_err("no header");
+        assert!(
+            message.contains("api key") && !message.contains(KEY),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn a_header_of_the_user_counts_more_than_that_of_the_dialect() {
         let own = with_headers(&[("Authorization", "Basic 123"), ("X-Team", "blue")]);
-        let headers = own.headers(Dialect::Chat).expect("usable");
+        let headers = own.headers(Dialect::Chat, None).expect("usable");
         assert_eq!(headers["authorization"], "Basic 123");
         assert_eq!(headers["x-team"], "blue");
     }
@@ -169,7 +209,7 @@ mod tests {
     #[test]
     fn a_header_that_is_none_is_named_and_its_value_is_not_shown() {
         for (name, value) in [("bad name", "hidden-value"), ("x-good", "hidden\u{7}value")] {
-            let failure = with_headers(&[(name, value)]).headers(Dialect::Chat);
+            let failure = with_headers(&[(name, value)]).headers(Dialect::Chat, None);
             let failure = failure.expect_err("no header");
             assert_eq!(failure.class, FailureClass::Auth);
             assert!(failure.message.contains(name), "{}", failure.message);

@@ -6,6 +6,7 @@
 
 mod arguments;
 pub mod chat;
+mod custom;
 mod events;
 mod fit;
 pub mod gemini;
@@ -13,6 +14,7 @@ mod loose;
 pub mod messages;
 pub mod responses;
 mod sampling;
+mod settings;
 mod signed;
 mod thought;
 mod tools;
@@ -52,12 +54,14 @@ pub fn encode_with_tools(request: &Request<'_>, tools: &Tools) -> Vec<u8> {
         ..request.clone()
     };
     let tools = tools.rendered();
-    match request.target.dialect {
+    let mut body = match request.target.dialect {
         Dialect::Chat => chat::encode(request, tools),
         Dialect::Responses => responses::encode(request, tools),
         Dialect::Messages => messages::encode(request, tools),
         Dialect::Gemini => gemini::encode(request, tools),
-    }
+    };
+    custom::add(request.target, &mut body);
+    body
 }
 
 /// Reads a whole reply. An error that came with a good status is a failure too. Its calls are in the words that the

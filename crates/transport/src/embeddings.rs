@@ -40,6 +40,7 @@ impl Embeddings {
             provider: target.provider.clone(),
             dialect: target.dialect,
             credentials,
+            key_header: target.key_header.clone(),
             timeout_ms: target.timeout_ms,
         };
         let clients = Arc::clone(&self.clients);

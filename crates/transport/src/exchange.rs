@@ -46,6 +46,7 @@ pub(crate) struct Peer {
     pub(crate) provider: String,
     pub(crate) dialect: Dialect,
     pub(crate) credentials: Credentials,
+    pub(crate) key_header: Option<String>,
     pub(crate) timeout_ms: u64,
 }
 
@@ -56,7 +57,10 @@ impl Peer {
         request: RequestBuilder,
         clock: &Clock,
     ) -> Result<Response, Failure> {
-        let request = request.headers(self.credentials.headers(self.dialect)?);
+        let request = request.headers(
+            self.credentials
+                .headers(self.dialect, self.key_header.as_deref())?,
+        );
         let response = match timeout(clock.left(), request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(unsent(error)),

@@ -95,6 +95,8 @@ impl ServerError {
             FailureClass::Quota
         } else if matches!(status, 401 | 403) || has_code(&AUTH_CODES) {
             FailureClass::Auth
+        } else if self.speaks_of(&NEVER_WORDS) {
+            FailureClass::Overflow
         } else if status == 429 || has_code(&RATE_CODES) {
             FailureClass::RateLimit
         } else if matches!(status, 408 | 504 | 524) {
@@ -146,7 +148,9 @@ const OVERFLOW_CODES: [&str; 3] = [
     "exceed_context_size",
     "request_too_large",
 ];
-const OVERFLOW_WORDS: [&str; 9] = [
+// A request that is larger than what a minute has room for: no wait makes it fit.
+const NEVER_WORDS: [&str; 1] = ["request too large for"];
+const OVERFLOW_WORDS: [&str; 11] = [
     "context length",
     "context window",
     "context size",
@@ -155,6 +159,8 @@ const OVERFLOW_WORDS: [&str; 9] = [
     "too many tokens",
     "prompt is too long",
     "input is too long",
+    "maximum prompt length",
+    "reduce the length of the messages",
     "exceeds the maximum number of tokens",
 ];
 

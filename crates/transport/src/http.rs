@@ -86,6 +86,7 @@ impl Http {
             provider: target.provider.clone(),
             dialect: target.dialect,
             credentials: (self.credentials)(target),
+            key_header: target.key_header.clone(),
             timeout_ms: target.timeout_ms,
         };
         let ask = Ask {

@@ -65,6 +65,7 @@ fn peer(target: &Target, credentials: Credentials) -> Peer {
         provider: target.provider.clone(),
         dialect: target.dialect,
         credentials,
+        key_header: target.key_header.clone(),
         timeout_ms: TIMEOUT_MS,
     }
 }

@@ -146,6 +146,15 @@ fn numbers_that_are_none_are_not_sent() {
     }
 }
 
+/// Services are known by where they are.
+fn endpoint_of(provider: &str) -> &'static str {
+    match provider {
+        "openai" => "https://api.openai.com/v1",
+        "openrouter" => "https://openrouter.ai/api/v1",
+        _ => "http://localhost/v1",
+    }
+}
+
 /// The body without what is the same for every provider.
 fn settings(conversation: &Conversation) -> Value {
     let mut body = encoded(conversation);
@@ -173,7 +182,7 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
         (
             "openrouter",
             json!({"max_tokens": 256, "temperature": 0.42, "top_p": 0.85, "top_k": 40,
-                "repetition_penalty": 1.1, "tool_choice": "required", "usage": {"include": true}}),
+                "repetition_penalty": 1.1, "tool_choice": "required"}),
         ),
         (
             "vllm",
@@ -187,7 +196,7 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
         ),
     ];
     for (provider, expected) in cases {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         sampling(&mut conversation);
         assert_eq!(settings(&conversation), expected, "{provider}");
     }
@@ -197,8 +206,8 @@ fn chat_settings_have_the_names_that_the_provider_takes() {
 fn chat_reasoning_has_the_form_that_the_provider_takes() {
     use Reasoning::*;
     let cases = [
-        ("openai", Off, json!({"reasoning_effort": "none"})),
-        ("openai", Minimal, json!({"reasoning_effort": "minimal"})),
+        ("openai", Off, json!({})),
+        ("openai", Minimal, json!({"reasoning_effort": "low"})),
         (
             "openai",
             Tokens(9000),
@@ -214,11 +223,11 @@ fn chat_reasoning_has_the_form_that_the_provider_takes() {
         ),
     ];
     for (provider, reasoning, expected) in cases {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         conversation.target.sampling.reasoning = Some(reasoning);
         let mut body = settings(&conversation);
         let fields = body.as_object_mut().expect("an object");
-        for common in ["max_tokens", "max_completion_tokens", "usage"] {
+        for common in ["max_tokens", "max_completion_tokens"] {
             fields.remove(common);
         }
         assert_eq!(body, expected, "{provider} {reasoning:?}");
@@ -269,7 +278,7 @@ fn only_a_router_gets_the_details_of_reasoning_back() {
         ),
         ("vllm", Value::Null),
     ] {
-        let mut conversation = Conversation::with(provider, "http://localhost/v1");
+        let mut conversation = Conversation::with(provider, endpoint_of(provider));
         called_after(&mut conversation, own_signature(Dialect::Chat));
         let body = encoded(&conversation);
         assert_eq!(

@@ -116,10 +116,17 @@ fn arguments_cut_by_the_output_limit_are_never_completed() {
 
 #[test]
 fn a_name_that_plainly_means_a_tool_is_taken_for_it() {
-    let mut world = agent(Encoding::Native).begin();
-    world.reply(reply([call("look<|channel|>json", r#"{"path":"a"}"#)]));
-    world.ok("a spade");
-    assert_eq!(world.invoked(), [(0, "look".to_owned())]);
+    for name in [
+        "look<|channel|>json",
+        "functions.look",
+        "default_api:look",
+        "default_api.look",
+    ] {
+        let mut world = agent(Encoding::Native).begin();
+        world.reply(reply([call(name, r#"{"path":"a"}"#)]));
+        world.ok("a spade");
+        assert_eq!(world.invoked(), [(0, "look".to_owned())], "{name}");
+    }
     let mut world = agent(Encoding::Native).begin();
     world.reply(reply([call(
         "final_report",
@@ -131,7 +138,14 @@ fn a_name_that_plainly_means_a_tool_is_taken_for_it() {
 #[test]
 fn an_unknown_tool_is_not_executed_and_the_run_goes_on() {
     let long = "x".repeat(300);
-    for name in ["shell", "", long.as_str(), "a b/c"] {
+    for name in [
+        "shell",
+        "functions.shell",
+        "functions.",
+        "",
+        long.as_str(),
+        "a b/c",
+    ] {
         let mut world = agent(Encoding::Native).begin();
         world.reply(reply([call(name, "{}")]));
         assert!(world.invoked().is_empty());

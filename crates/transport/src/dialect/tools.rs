@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::fit::{Fitted, Way};
 use super::{chat, gemini, messages, responses};
+use crate::models::accepted_by;
 
 /// So many sets are kept; a process drives few kinds of runs at a time.
 const SETS_MAX: usize = 64;
@@ -28,9 +29,8 @@ impl Tools {
     pub fn of(request: &Request<'_>) -> Self {
         let target = request.target;
         let (way, all) = Way::of(request.catalog, target.dialect);
-        let offered = all
-            .into_iter()
-            .filter(|(own, _)| request.offer.includes(own));
+        let offer = named(request);
+        let offered = all.into_iter().filter(|(own, _)| offer.includes(own));
         let offered: Vec<Fitted<'_>> = offered.map(|(_, fitted)| fitted).collect();
         Self {
             rendered: render(&offered, target.dialect, target.sampling.caching),
@@ -77,7 +77,7 @@ impl ToolsCache {
         let target = request.target;
         let key = (
             request.catalog.hash(),
-            request.offer,
+            named(request),
             target.dialect as u8,
             target.sampling.caching,
         );
@@ -93,4 +93,14 @@ impl ToolsCache {
         kept.insert(key, Arc::clone(&tools));
         tools
     }
+}
+
+/// Which tools a request names. A service that wants tools to be named wherever calls were made is told of all of
+/// them, though none is offered any more; that none be called cannot be said there.
+pub(super) fn named(request: &Request<'_>) -> Offer {
+    let called = |message: &Message| matches!(message, Message::Assistant { calls, .. } if !calls.is_empty());
+    let unnamed = request.tools().next().is_none()
+        && accepted_by(request.target).calls_need_tools
+        && request.messages.iter().any(called);
+    if unnamed { Offer::All } else { request.offer }
 }

@@ -8,7 +8,14 @@ fn a_status_and_what_the_server_says_give_the_class() {
     let llama = r#"{"error":{"code":400,"message":"the request is larger than what is available","type":"exceed_context_size_error"}}"#;
     let vllm = r#"{"object":"error","message":"This model's maximum context length is 8192 tokens.","type":"BadRequestError","code":400}"#;
     let tokens_a_minute = r#"{"error":{"message":"Request too large: tokens per minute","type":"tokens","code":"rate_limit_exceeded"}}"#;
+    let xai = r#"{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 136973 tokens."}"#;
+    let groq = r#"{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages"}}"#;
+    let larger_than_a_minute = r#"{"error":{"message":"Request too large for model `llama-3.3-70b-versatile` in organization `org_0` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 14810, please reduce your message size and try again.","type":"tokens","code":"rate_limit_exceeded"}}"#;
     let cases = [
+        (400, xai, Overflow),
+        (400, groq, Overflow),
+        (413, larger_than_a_minute, Overflow),
+        (429, larger_than_a_minute, Overflow),
         (401, "", Auth),
         (403, "denied", Auth),
         (402, "{}", Quota),

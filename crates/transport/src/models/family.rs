@@ -18,6 +18,7 @@ pub struct Family {
     sampling: Samples,
     thinking: ThinkingForm,
     efforts: &'static [Effort],
+    thinks_unasked: bool,
     output_limit: OutputLimitField,
     thought_return: ThoughtReturn,
     /// Whether a call can be demanded.
@@ -61,6 +62,7 @@ impl Family {
         }
         accepts.thinking = self.thinking;
         accepts.efforts = self.efforts.to_vec();
+        accepts.thinks_unasked = self.thinks_unasked;
         accepts.output_limit = self.output_limit;
         accepts.thought_return = self.thought_return;
         accepts.tool_choice_required = self.tool_choice_required;
@@ -99,6 +101,7 @@ const USUAL: Family = Family {
     sampling: Samples::All,
     thinking: ThinkingForm::Effort,
     efforts: &[Low, Medium, High],
+    thinks_unasked: false,
     output_limit: OutputLimitField::MaxTokens,
     thought_return: ThoughtReturn::None,
     tool_choice_required: true,
@@ -117,6 +120,7 @@ const SILENT: Family = Family {
 /// OpenAI's models that think take neither a temperature nor `max_tokens`, wherever they run.
 const OPENAI: Family = Family {
     sampling: Samples::None,
+    thinks_unasked: true,
     output_limit: OutputLimitField::MaxCompletionTokens,
     ..USUAL
 };

@@ -98,11 +98,19 @@ impl Piece {
         let known = &call.call;
         let other_id = !self.id.is_empty() && !known.id.is_empty() && self.id != known.id;
         let same_id = !self.id.is_empty() && self.id == known.id;
-        let other_name = !known.tool.is_empty() && self.name != known.tool;
+        let other_name =
+            !known.tool.is_empty() && self.name != known.tool && !self.goes_on_with_name(call);
         let complete = call.braces.closed && !self.arguments.is_empty();
         // Pieces that come together without an index are calls of their own.
         let beside = self.later && self.index.is_none();
         !self.name.is_empty() && !same_id && (other_id || other_name || complete || beside)
+    }
+
+    /// Whether the name of `call` goes on here: its id came with the first piece, and its arguments have not begun.
+    fn goes_on_with_name(&self, call: &PartialCall) -> bool {
+        let known = &call.call;
+        let is_named = self.index.is_some() && self.id.is_empty() && !known.id.is_empty();
+        is_named && known.arguments.is_empty()
     }
 }
 
@@ -118,8 +126,9 @@ impl PartialCall {
         if self.call.id.is_empty() {
             self.call.id = piece.id;
         }
-        if self.call.tool.is_empty() {
-            self.call.tool = piece.name;
+        // Some servers repeat the name with every piece.
+        if self.call.arguments.is_empty() && piece.name != self.call.tool {
+            self.call.tool.push_str(&piece.name);
         }
         self.braces.read(&piece.arguments);
         self.call.arguments.push_str(&piece.arguments);

@@ -1,13 +1,15 @@
-//! The settings of a model, under the names that its provider has for them.
+//! The settings of a model, under the names that its service has for them.
 
-use bonded_kernel::{Reasoning, Request, Sampling, ToolChoice};
+use bonded_kernel::{
+    Accepts, Effort, OutputLimitField, PenaltyField, Reasoning, Request, ThinkingForm,
+};
 use serde::Serialize;
 
-use crate::dialect::thought::{always_thinks, effort_of};
+use crate::dialect::settings::Settings;
 
 /// What is sent besides the conversation and the tools. What is absent is not sent.
 #[derive(Default, Serialize)]
-pub(super) struct Knobs {
+pub(super) struct Knobs<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,94 +24,112 @@ pub(super) struct Knobs {
     repetition_penalty: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat_penalty: Option<f64>,
+    #[serde(flatten)]
+    thinking: Thinking,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
+}
+
+impl<'a> Knobs<'a> {
+    pub(super) fn of(request: &Request<'a>, accepts: &Accepts) -> Self {
+        let sampling = &request.target.sampling;
+        let settings = Settings::of(request, accepts);
+        let limit = |field| (accepts.output_limit == field).then_some(request.output_tokens_max);
+        let penalty = sampling.repeat_penalty.filter(|value| value.is_finite());
+        let penalty = |field| penalty.filter(|_| accepts.penalty == field);
+        Self {
+            max_tokens: limit(OutputLimitField::MaxTokens),
+            max_completion_tokens: limit(OutputLimitField::MaxCompletionTokens),
+            temperature: settings.sampling.temperature,
+            top_p: settings.sampling.top_p,
+            top_k: settings.sampling.top_k,
+            repetition_penalty: penalty(PenaltyField::RepetitionPenalty),
+            repeat_penalty: penalty(PenaltyField::RepeatPenalty),
+            thinking: Thinking::of(accepts.thinking, sampling.reasoning, settings.effort),
+            tool_choice: settings.tool_choice,
+            parallel_tool_calls: settings.parallel_tool_calls,
+            prompt_cache_key: settings.prompt_cache_key,
+            service_tier: settings.service_tier,
+        }
+    }
+}
+
+/// How thoughts are asked for.
+#[derive(Default, Serialize)]
+struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<ReasoningOut>,
+    reasoning: Option<Routed>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'static str>,
-    /// Asks a router to say what the request cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageOut>,
-}
-
-#[derive(Serialize)]
-struct UsageOut {
-    include: bool,
+    thinking: Option<Switch>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum ReasoningOut {
+enum Routed {
     Effort(&'static str),
     MaxTokens(u32),
     Enabled(bool),
 }
 
-impl Knobs {
-    /// OpenAI itself has no `top_k` and no penalty for repetitions of this kind, and its models that
-    /// always think take no temperature: there these settings are left out, whoever set them.
-    pub(super) fn of(request: &Request<'_>) -> Self {
-        let target = request.target;
-        let sampling = &target.sampling;
-        let common = Self {
-            temperature: request.temperature.filter(|value| value.is_finite()),
-            top_p: sampling.top_p.filter(|value| value.is_finite()),
-            tool_choice: tool_choice(request),
-            ..Self::default()
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Switch {
+    Enabled,
+    Disabled,
+}
+
+impl Thinking {
+    /// `effort` is what the model has a word for of what was asked for.
+    fn of(form: ThinkingForm, asked: Option<Reasoning>, effort: Option<Effort>) -> Self {
+        let Some(asked) = asked else {
+            return Self::default();
         };
-        let max_tokens = Some(request.output_tokens_max);
-        match target.family() {
-            "openai" => {
-                let fixed = always_thinks(&target.model);
-                Self {
-                    max_completion_tokens: max_tokens,
-                    temperature: common.temperature.filter(|_| !fixed),
-                    top_p: common.top_p.filter(|_| !fixed),
-                    reasoning_effort: sampling.reasoning.map(effort_of),
-                    ..common
-                }
-            }
-            "openrouter" => Self {
-                max_tokens,
-                top_k: sampling.top_k,
-                repetition_penalty: penalty(sampling),
-                reasoning: sampling.reasoning.map(routed_reasoning),
-                usage: Some(UsageOut { include: true }),
-                ..common
+        match form {
+            ThinkingForm::None => Self::default(),
+            ThinkingForm::Routed => Self {
+                reasoning: effort.map(|effort| Routed::of(asked, effort)),
+                ..Self::default()
             },
-            provider => {
-                let as_repeat = matches!(provider, "ollama" | "llamacpp" | "lmstudio");
-                Self {
-                    max_tokens,
-                    top_k: sampling.top_k,
-                    repeat_penalty: penalty(sampling).filter(|_| as_repeat),
-                    repetition_penalty: penalty(sampling).filter(|_| !as_repeat),
-                    reasoning_effort: sampling.reasoning.map(effort_of),
-                    ..common
-                }
-            }
+            ThinkingForm::Switch => Self::switched(Effort::from(asked), effort),
+            // A gateway turns the effort into whatever the model behind it takes.
+            ThinkingForm::Effort
+            | ThinkingForm::Adaptive
+            | ThinkingForm::Budget
+            | ThinkingForm::Level => Self {
+                reasoning_effort: effort.map(Effort::as_str),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Where thoughts are switched on, an effort may stand beside it.
+    fn switched(asked: Effort, effort: Option<Effort>) -> Self {
+        let (switch, effort) = match asked {
+            Effort::None => (Switch::Disabled, None),
+            _ => (Switch::Enabled, effort),
+        };
+        Self {
+            thinking: Some(switch),
+            reasoning_effort: effort.map(Effort::as_str),
+            ..Self::default()
         }
     }
 }
 
-/// A choice between tools is refused where there are none.
-fn tool_choice(request: &Request<'_>) -> Option<&'static str> {
-    request.tools().next()?;
-    Some(match request.tool_choice()? {
-        ToolChoice::Auto => "auto",
-        ToolChoice::Required => "required",
-    })
-}
-
-fn penalty(sampling: &Sampling) -> Option<f64> {
-    sampling.repeat_penalty.filter(|value| value.is_finite())
-}
-
-fn routed_reasoning(reasoning: Reasoning) -> ReasoningOut {
-    match reasoning {
-        Reasoning::Off | Reasoning::Tokens(0) => ReasoningOut::Enabled(false),
-        Reasoning::Tokens(tokens) => ReasoningOut::MaxTokens(tokens),
-        level => ReasoningOut::Effort(effort_of(level)),
+impl Routed {
+    fn of(asked: Reasoning, effort: Effort) -> Self {
+        match (asked, effort) {
+            (_, Effort::None) => Self::Enabled(false),
+            (Reasoning::Tokens(tokens), _) => Self::MaxTokens(tokens),
+            (_, effort) => Self::Effort(effort.as_str()),
+        }
     }
 }

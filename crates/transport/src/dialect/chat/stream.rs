@@ -7,6 +7,7 @@ use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, Usage};
 use super::NAME;
 use super::calls::Calls;
 use super::details::Details;
+use super::harmony::{has_channels, read_channels};
 use super::think::{Heard, split_thought};
 use super::wire::{Choice, Chunk, Content, Said, cost_of, finish_of, usage_of};
 use crate::dialect::loose::real_error;
@@ -62,8 +63,14 @@ impl Accumulate for Accumulator {
 
     fn finish(self) -> Result<Reply, Failure> {
         events::check_whole(&self)?;
-        let calls = self.calls.into_calls();
-        let (thought, text) = split_thought(self.text);
+        let mut calls = self.calls.into_calls();
+        let (thought, text) = if has_channels(&self.text) {
+            let mut channels = read_channels(&self.text);
+            calls.append(&mut channels.calls);
+            (channels.thought, channels.said)
+        } else {
+            split_thought(self.text)
+        };
         let refused = text.is_empty() && calls.is_empty();
         let finish = self.stop_reason.as_deref().map(finish_of);
         Ok(Reply {

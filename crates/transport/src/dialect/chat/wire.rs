@@ -131,8 +131,13 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
     let first = |pointers: &[&str]| first_count(usage, pointers);
     let input = first(&["/prompt_tokens", "/input_tokens"])?;
     let total = first(&["/total_tokens"]).unwrap_or(input);
-    let output = first(&["/completion_tokens", "/output_tokens"])
-        .unwrap_or_else(|| total.saturating_sub(input));
+    let rest = total.saturating_sub(input);
+    let said = first(&["/completion_tokens", "/output_tokens"]).unwrap_or(rest);
+    let thought = first(&[
+        "/completion_tokens_details/reasoning_tokens",
+        "/output_tokens_details/reasoning_tokens",
+        "/reasoning_tokens",
+    ]);
     let cached = first(&[
         "/prompt_tokens_details/cached_tokens",
         "/input_tokens_details/cached_tokens",
@@ -145,6 +150,12 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
         "/prompt_tokens_details/cache_creation_tokens",
         "/cache_creation_input_tokens",
     ]);
+    // Some servers count thoughts beside what was said, and some count them nowhere but in the total.
+    let is_apart = match thought {
+        Some(thought) => said.checked_add(thought) == Some(rest),
+        None => cached.is_none() && written.is_none(),
+    };
+    let output = if is_apart { said.max(rest) } else { said };
     let cached = cached.unwrap_or(0).min(input);
     (input > 0 || output > 0).then_some(Usage {
         input,

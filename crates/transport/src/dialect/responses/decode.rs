@@ -37,8 +37,6 @@ pub(super) fn assemble(
         let why = format!("the reply holds more than {ITEMS_MAX} items");
         return Err(malformed(&why, source));
     }
-    let kept: Vec<Kept<'_>> = items.iter().filter_map(Kept::of).collect();
-    let signed = signed::write(NAME, &kept);
     let mut said = Said::default();
     for item in items {
         said.take(item, source)?;
@@ -49,7 +47,7 @@ pub(super) fn assemble(
     Ok(Reply {
         text: if refused { said.refusal } else { said.text },
         reasoning: said.reasoning,
-        signed,
+        signed: said.kept.finish(NAME),
         calls: said.calls,
         usage: response.usage.as_ref().and_then(usage_of),
         finish: finish
@@ -64,7 +62,7 @@ pub(super) fn assemble(
 
 /// Reasoning in the words in which the provider wants it back.
 #[derive(Serialize)]
-struct Kept<'a> {
+struct Encrypted<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +78,8 @@ struct Summary<'a> {
     text: &'a str,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Encrypted<'a> {
+    /// Reasoning that is not encrypted is looked for where it was never stored.
     fn of(item: &'a Item) -> Option<Self> {
         let encrypted_content = item.encrypted_content.as_deref();
         let encrypted_content = encrypted_content.filter(|content| !content.is_empty())?;
@@ -91,7 +90,7 @@ impl<'a> Kept<'a> {
                 text: part.text.as_deref()?,
             })
         });
-        (item.kind.as_deref() == Some("reasoning")).then(|| Self {
+        Some(Self {
             kind: "reasoning",
             id: item.id.as_deref(),
             summary: summary.collect(),
@@ -107,6 +106,13 @@ struct Said {
     reasoning: String,
     refusal: String,
     calls: Vec<ReplyCall>,
+    kept: signed::Kept,
+}
+
+/// Which part of a reply a message is, in the provider's word. It wants it back.
+#[derive(Serialize)]
+struct Phase {
+    phase: String,
 }
 
 impl Said {
@@ -114,12 +120,18 @@ impl Said {
     fn take(&mut self, item: Item, source: &[u8]) -> Result<(), Failure> {
         match item.kind.as_deref() {
             Some("message") => {
+                let begun = self.text.len();
                 for part in item.content.into_iter().flatten() {
                     self.text.push_str(&part.text.unwrap_or_default());
                     self.refusal.push_str(&part.refusal.unwrap_or_default());
                 }
+                let phase = item.phase.map(|phase| Phase { phase });
+                self.kept.text(self.text.len() - begun, phase);
             }
             Some("reasoning") => {
+                if let Some(encrypted) = Encrypted::of(&item) {
+                    self.kept.raw(&encrypted);
+                }
                 let summary = texts(item.summary);
                 let thought = if summary.is_empty() {
                     texts(item.content)
@@ -130,9 +142,12 @@ impl Said {
             }
             Some("function_call") => {
                 let arguments = arguments::from_wire(item.arguments.as_deref());
+                let id = item.call_id.or(item.id).unwrap_or_default();
+                let tool = item.name.unwrap_or_default();
+                self.kept.call(&id, &tool, None::<Phase>);
                 self.calls.push(ReplyCall {
-                    id: item.call_id.or(item.id).unwrap_or_default(),
-                    tool: item.name.unwrap_or_default(),
+                    id,
+                    tool,
                     arguments: arguments.map_err(|error| {
                         let why = format!("the arguments of a call are unreadable ({error})");
                         malformed(&why, source)

@@ -1,40 +1,43 @@
 //! A request as bytes.
 
-use bonded_kernel::{Reasoning, Request, ToolChoice};
+use bonded_kernel::{Effort, Request, ThinkingForm};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::items::{ItemOut, items};
 use crate::dialect::Fitted;
-use crate::dialect::thought::{always_thinks, effort_of, tokens_of};
+use crate::dialect::settings::Settings;
+use crate::models::accepted_by;
 
 /// Encrypted reasoning is given only to those who ask for it.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
-/// The body of a request, with its tools as they were rendered. The provider has no `top_k` and no penalty
-/// for repetitions, and its models that always think take no temperature: these are left out.
+/// The body of a request, with its tools as they were rendered. The format has no `top_k` and no penalty for
+/// repetitions.
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
-    let sampling = &target.sampling;
-    let fixed = always_thinks(&target.model);
-    let thinks = match sampling.reasoning {
-        Some(reasoning) => tokens_of(reasoning) > 0,
-        None => fixed,
-    };
-    let finite = |value: Option<f64>| value.filter(|value| value.is_finite() && !fixed);
+    let accepts = accepted_by(target);
+    let settings = Settings::of(request, &accepts);
+    let effort = settings
+        .effort
+        .filter(|_| accepts.thinking != ThinkingForm::None);
+    let thinks = effort.map_or(accepts.thinks_unasked, |effort| effort > Effort::None);
     let body = Body {
         model: &target.model,
         instructions: Some(request.system).filter(|system| !system.is_empty()),
         input: items(request),
         tools,
-        tool_choice: tools.and_then(|_| tool_choice(request)),
+        tool_choice: settings.tool_choice,
+        parallel_tool_calls: settings.parallel_tool_calls,
         max_output_tokens: request.output_tokens_max,
-        temperature: finite(request.temperature),
-        top_p: finite(sampling.top_p),
-        reasoning: sampling.reasoning.map(ReasoningOut::of),
+        temperature: settings.sampling.temperature,
+        top_p: settings.sampling.top_p,
+        reasoning: effort.map(ReasoningOut::of),
         // Models that do not think refuse to be asked for their thoughts.
         include: thinks.then_some([ENCRYPTED]),
+        prompt_cache_key: settings.prompt_cache_key,
+        service_tier: settings.service_tier,
         store: false,
         stream: target.stream,
     };
@@ -55,13 +58,6 @@ pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
-fn tool_choice(request: &Request<'_>) -> Option<&'static str> {
-    Some(match request.tool_choice()? {
-        ToolChoice::Auto => "auto",
-        ToolChoice::Required => "required",
-    })
-}
-
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
@@ -72,6 +68,8 @@ struct Body<'a> {
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
     max_output_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -81,6 +79,10 @@ struct Body<'a> {
     reasoning: Option<ReasoningOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
     store: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
@@ -94,10 +96,10 @@ struct ReasoningOut {
 }
 
 impl ReasoningOut {
-    fn of(reasoning: Reasoning) -> Self {
+    fn of(effort: Effort) -> Self {
         Self {
-            effort: effort_of(reasoning),
-            summary: (tokens_of(reasoning) > 0).then_some("auto"),
+            effort: effort.as_str(),
+            summary: (effort > Effort::None).then_some("auto"),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Message, Request};
-use serde::Serialize;
+use bonded_kernel::{Message, MessageCall, Request};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::NAME;
-use crate::dialect::signed;
+use crate::dialect::signed::{self, Block};
 
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -15,6 +15,8 @@ pub(super) enum ItemOut<'a> {
     Said {
         role: &'static str,
         content: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<Cow<'a, str>>,
     },
     Call {
         #[serde(rename = "type")]
@@ -50,20 +52,8 @@ pub(super) fn items<'a>(request: &Request<'a>) -> Vec<ItemOut<'a>> {
                 calls,
                 ..
             } => {
-                // Reasoning that nothing follows is refused.
-                if !text.is_empty() || !calls.is_empty() {
-                    let kept = signed::items(NAME, request.target, signed.as_ref());
-                    items.extend(kept.into_iter().map(ItemOut::Kept));
-                }
-                if !text.is_empty() {
-                    items.push(said("assistant", text.as_str().into()));
-                }
-                items.extend(calls.iter().map(|call| ItemOut::Call {
-                    kind: "function_call",
-                    call_id: &call.id,
-                    name: &call.tool,
-                    arguments: &call.arguments,
-                }));
+                let kept = signed::items(NAME, request.target, signed.as_ref());
+                items.extend(reply(&kept, text, calls));
             }
         }
     }
@@ -73,6 +63,50 @@ pub(super) fn items<'a>(request: &Request<'a>) -> Vec<ItemOut<'a>> {
     items
 }
 
+/// A reply as it came. Its items have no ids of their own but those of reasoning: nothing was stored that an id could
+/// name.
+fn reply<'a>(
+    kept: &[&'a RawValue],
+    text: &'a str,
+    calls: &'a [MessageCall],
+) -> impl Iterator<Item = ItemOut<'a>> {
+    let mut blocks = signed::layout(kept, text, calls);
+    // Reasoning that nothing follows is refused.
+    while let Some(Block::Raw(_) | Block::Text { text: "", .. }) = blocks.last() {
+        blocks.pop();
+    }
+    blocks.into_iter().filter_map(|block| match block {
+        Block::Raw(item) => Some(ItemOut::Kept(item)),
+        Block::Text { text: "", .. } => None,
+        Block::Text { text, mark } => Some(ItemOut::Said {
+            role: "assistant",
+            content: text.into(),
+            phase: mark.and_then(phase_of),
+        }),
+        Block::Call { call, .. } => Some(ItemOut::Call {
+            kind: "function_call",
+            call_id: &call.id,
+            name: &call.tool,
+            arguments: &call.arguments,
+        }),
+    })
+}
+
+#[derive(Deserialize)]
+struct Phase<'a> {
+    #[serde(borrow)]
+    phase: Cow<'a, str>,
+}
+
+fn phase_of(mark: &RawValue) -> Option<Cow<'_, str>> {
+    let read: Option<Phase<'_>> = serde_json::from_str(mark.get()).ok();
+    read.map(|read| read.phase)
+}
+
 fn said<'a>(role: &'static str, content: Cow<'a, str>) -> ItemOut<'a> {
-    ItemOut::Said { role, content }
+    ItemOut::Said {
+        role,
+        content,
+        phase: None,
+    }
 }

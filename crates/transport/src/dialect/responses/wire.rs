@@ -59,6 +59,8 @@ pub(super) struct Item {
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) arguments: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "loose::text")]
+    pub(super) phase: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
