@@ -38,7 +38,12 @@ pub fn known_as(target: &Target, model: &str) -> Accepts {
     if target.dialect != Dialect::Chat {
         accepts.output_limit = OutputLimitField::default();
     }
-    accepts.thinking = spoken(accepts.thinking, target.dialect);
+    let form = spoken(accepts.thinking, target.dialect);
+    if form == ThinkingForm::Effort && accepts.thinking == ThinkingForm::Budget {
+        // The gateway makes a budget of it.
+        accepts.efforts = Accepts::default().efforts;
+    }
+    accepts.thinking = form;
     accepts
 }
 

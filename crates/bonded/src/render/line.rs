@@ -1,8 +1,8 @@
 //! An entry as a line for people.
 
 use bonded_kernel::{
-    Call, CallReviewed, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RunEnded,
-    SkipReason, ToolFinished, Verdict,
+    Call, CallReviewed, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RejectReason,
+    RunEnded, SkipReason, ToolFinished, Verdict,
 };
 
 use super::text::{brief, cost, duration, grouped, tokens};
@@ -43,6 +43,16 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         ),
         Event::TargetLearned { target, lesson } => {
             format!("learned  target {target} from now on: {lesson}")
+        }
+        Event::ReplyRejected {
+            reason: RejectReason::Filtered,
+            answer,
+            ..
+        } if !answer.text.is_empty() => {
+            format!(
+                "rejected the reply: refused: {}",
+                brief(&answer.text, DETAIL_CHARS)
+            )
         }
         Event::ReplyRejected { reason, .. } => {
             format!("rejected the reply: {}", reason.as_str())

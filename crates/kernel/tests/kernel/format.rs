@@ -36,7 +36,7 @@ const GOLDEN: [Golden; 5] = [
     Golden {
         format: 5,
         lines: include_str!("../golden/format-5.jsonl"),
-        first_hash: "97b563cdf73ee916054e746def8e9c5b05f9fc1dc1fec9031825e5f8704ca414",
+        first_hash: "4ba31e1cdc64cdaae109186bb557e41c12ea02bb8f1629dd2a92e5762a3d8c84",
     },
 ];
 
@@ -128,7 +128,7 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
 #[test]
 fn the_fifth_golden_file_has_every_field_that_came_with_it() {
     let found = words_of(&GOLDEN[4]);
-    let fields = "accepts temperature_max top_p top_k temperature_with_top_p penalty output_limit thinking efforts \
+    let fields = "accepts temperature_max top_p top_k temperature_with_top_p penalty output_limit thinking efforts thinks_unasked \
          tool_choice_required system_role alternates user_after_tool thought_return calls_need_tools \
          thoughts_counted_apart stream_usage parallel_tool_calls prompt_cache_key service_tier refused_custom \
          key_header custom lesson leave_out leave_out_custom route";
