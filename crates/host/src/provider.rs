@@ -211,8 +211,7 @@ pub fn resolve_target(
 pub(crate) fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) -> Dialect {
     let speaks_openai = matches!(dialect, Dialect::Chat | Dialect::Responses);
     let is_openai = || {
-        let target = Target::new("", endpoint, "");
-        let name = Service::of(&target).map(|service| service.name);
+        let name = Service::at(endpoint).map(|service| service.name);
         // Azure has them under the address that needs no version.
         name == Some("openai") || name == Some("azure") && endpoint.ends_with("/openai/v1")
     };

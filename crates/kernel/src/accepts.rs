@@ -9,7 +9,15 @@ use crate::config::Reasoning;
 
 /// What most services take at most.
 const TEMPERATURE_MAX: f64 = 2.0;
-const USUAL_EFFORTS: [Effort; 3] = [Effort::Low, Effort::Medium, Effort::High];
+/// What nobody knows is said as it was asked for; that there is no thought at all is a word that few models have.
+const USUAL_EFFORTS: [Effort; 6] = [
+    Effort::Minimal,
+    Effort::Low,
+    Effort::Medium,
+    Effort::High,
+    Effort::XHigh,
+    Effort::Max,
+];
 
 /// What is accepted. The default is what most servers that speak chat completions take.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ mod service;
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Accepts, Dialect, OutputLimitField, Target, ThinkingForm};
+use bonded_kernel::{Accepts, Dialect, Effort, OutputLimitField, Target, ThinkingForm};
 
 pub use family::{AS_OF, FAMILIES, Family};
 pub use service::{SERVICES, Service};
@@ -41,7 +41,7 @@ pub fn known_as(target: &Target, model: &str) -> Accepts {
     let form = spoken(accepts.thinking, target.dialect);
     if form == ThinkingForm::Effort && accepts.thinking == ThinkingForm::Budget {
         // The gateway makes a budget of it.
-        accepts.efforts = Accepts::default().efforts;
+        accepts.efforts = vec![Effort::Low, Effort::Medium, Effort::High];
     }
     accepts.thinking = form;
     accepts

@@ -207,7 +207,7 @@ fn chat_reasoning_has_the_form_that_the_provider_takes() {
     use Reasoning::*;
     let cases = [
         ("openai", Off, json!({})),
-        ("openai", Minimal, json!({"reasoning_effort": "low"})),
+        ("openai", Minimal, json!({"reasoning_effort": "minimal"})),
         (
             "openai",
             Tokens(9000),

@@ -352,9 +352,10 @@ fn what_another_provider_said_goes_on_without_what_only_that_one_can_read() {
         for (dialect, to) in DIALECTS {
             for form in [ThinkingForm::Budget, ThinkingForm::Adaptive] {
                 let mut reply = thoughtful(origin, SECRET);
-                // Another provider may speak the same dialect.
+                // Another provider and model may speak the same dialect.
                 let rest = reply.signed.as_deref().and_then(|it| it.strip_prefix('{'));
-                reply.signed = rest.map(|rest| format!("{{\"provider\":\"other\",{rest}"));
+                reply.signed =
+                    rest.map(|rest| format!("{{\"provider\":\"other\",\"model\":\"other\",{rest}"));
                 assert!(reply.signed.is_some(), "{from} keeps something");
                 let mut conversation = conversation(dialect, &[said(reply)]);
                 conversation.target.model = "gemini-3-pro".into();

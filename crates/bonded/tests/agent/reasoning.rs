@@ -68,7 +68,6 @@ fn a_provider_is_spoken_to_as_its_type_says_whatever_it_is_called() {
     let off = ["--reasoning", "none", "--repeat-penalty", "1.1"];
     for (kind, field, expected) in [
         ("openrouter", "reasoning", json!({ "enabled": false })),
-        ("openrouter", "usage", json!({ "include": true })),
         ("openrouter", "repetition_penalty", json!(1.1)),
         ("llamacpp", "repeat_penalty", json!(1.1)),
         ("vllm", "repetition_penalty", json!(1.1)),

@@ -69,14 +69,16 @@ fn a_signed_thought_comes_back_before_its_call() {
 }
 
 #[test]
-fn a_signed_thought_goes_to_no_other_provider() {
-    let replies = [thinks(Some("sig")), refusal(500, "no"), reports()];
-    let outcome = run("models: first/a, second/a", replies);
+fn a_signed_thought_goes_to_the_next_target_of_the_same_kind_too() {
+    let replies = || [thinks(Some("sig")), refusal(500, "no"), reports()];
+    let outcome = run("models: first/a, second/a", replies());
     assert_eq!(
         outcome.account_fields("llm", "provider"),
         ["first", "first", "second"]
     );
-    assert_eq!(own_blocks(&outcome, 1)[0]["signature"], "sig");
+    assert_eq!(own_blocks(&outcome, 2)[0]["signature"], "sig");
+    // Another model cannot read it.
+    let outcome = run("models: first/a, second/b", replies());
     assert_eq!(own_blocks(&outcome, 2)[0]["type"], "tool_use");
 }
 

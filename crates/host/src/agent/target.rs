@@ -148,7 +148,7 @@ fn thinks(sampling: &Sampling) -> bool {
 
 /// What the maker of a model asks for it, where the maker itself is asked.
 fn listed_price(target: &Target, model: &str) -> Option<Price> {
-    let is_maker = Service::of(target).is_some_and(|service| service.is_maker);
+    let is_maker = Service::at(&target.endpoint).is_some_and(|service| service.is_maker);
     models::family(model).filter(|_| is_maker)?.price()
 }
 
@@ -359,7 +359,7 @@ fn window(
     };
     let said = options.context_window_tokens.or(own.context_window_tokens);
     // A server of one's own has the window that it was started with.
-    let is_service = Service::of(target).is_some_and(Service::is_elsewhere);
+    let is_service = Service::at(&target.endpoint).is_some();
     let family = models::family(model).filter(|_| is_service);
     let listed = family.and_then(|family| family.window);
     let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);

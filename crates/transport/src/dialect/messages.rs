@@ -13,4 +13,4 @@ pub(super) use encode::render_tools;
 pub use stream::Accumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
-const NAME: &str = "messages";
+pub(super) const NAME: &str = "messages";

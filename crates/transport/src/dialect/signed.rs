@@ -11,6 +11,7 @@ use bonded_kernel::{MessageCall, Target, Text};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::messages;
 use calls::{CallHolder, found_calls};
 
 const TEXT_BEGINS: &str = "{\"text_bytes\":";
@@ -26,7 +27,8 @@ struct Signed<'a> {
     items: Vec<&'a RawValue>,
 }
 
-/// The items that this dialect wrote for this provider and model. Those of another one mean nothing here, or are refused.
+/// The items that this dialect wrote for this provider and model. Those of another one mean nothing here, or are refused;
+/// but whoever runs a model of Anthropic reads what the same model signed elsewhere.
 pub(super) fn items<'a>(
     dialect: &str,
     target: &Target,
@@ -36,7 +38,7 @@ pub(super) fn items<'a>(
     let own = read.filter(|signed| {
         let is = |known: &Option<String>, name: &str| known.as_ref().is_none_or(|it| it == name);
         signed.dialect == dialect
-            && is(&signed.provider, &target.provider)
+            && (dialect == messages::NAME || is(&signed.provider, &target.provider))
             && is(&signed.model, &target.model)
     });
     own.map(|signed| signed.items).unwrap_or_default()

@@ -1,7 +1,9 @@
 //! Services by their addresses, and servers of one's own by what they are: what each adds to or takes from what a model
 //! takes. A service is known by where it is: a provider may be called anything.
 
-use bonded_kernel::{Accepts, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn};
+use bonded_kernel::{
+    Accepts, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
+};
 
 /// A service that runs models of one or of many makers.
 #[derive(Debug)]
@@ -18,16 +20,16 @@ pub struct Service {
 impl Service {
     /// The service that a target is asked at; none where it is only known that it speaks a dialect.
     pub fn of(target: &Target) -> Option<&'static Self> {
-        let host = host_of(&target.endpoint);
-        let by_host = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
-        let by_name = |it: &&Self| it.hosts.is_empty() && it.name == target.family();
-        let mut all = SERVICES.iter();
-        all.clone().find(by_host).or_else(|| all.find(by_name))
+        // Many servers that are called so only speak OpenAI's language.
+        let by_name = |it: &&Self| it.name != "openai" && it.name == target.family();
+        Self::at(&target.endpoint).or_else(|| SERVICES.iter().find(by_name))
     }
 
-    /// Whether it is a service, and not a server that somebody runs.
-    pub fn is_elsewhere(&self) -> bool {
-        !self.hosts.is_empty()
+    /// The service whose own address this is.
+    pub fn at(endpoint: &str) -> Option<&'static Self> {
+        let host = host_of(endpoint);
+        let is_its = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
+        SERVICES.iter().find(is_its)
     }
 
     pub(super) fn describe(&self, accepts: &mut Accepts) {
@@ -99,7 +101,7 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts| {
             *accepts = Accepts {
                 thinking: ThinkingForm::Routed,
-                efforts: bonded_kernel::Effort::ALL.to_vec(),
+                efforts: Effort::ALL.to_vec(),
                 thought_return: ThoughtReturn::Details,
                 alternates: accepts.alternates,
                 user_after_tool: accepts.user_after_tool,
@@ -148,9 +150,7 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.thought_return = ThoughtReturn::None;
-            accepts
-                .efforts
-                .retain(|it| *it != bonded_kernel::Effort::Minimal);
+            accepts.efforts.retain(|it| *it != Effort::Minimal);
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.prompt_cache_key = false;
@@ -192,6 +192,12 @@ pub static SERVICES: &[Service] = &[
 fn of_ones_own(accepts: &mut Accepts) {
     accepts.penalty = PenaltyField::RepeatPenalty;
     accepts.output_limit = OutputLimitField::MaxTokens;
+    accepts.efforts.retain(|it| {
+        matches!(
+            it,
+            Effort::None | Effort::Low | Effort::Medium | Effort::High
+        )
+    });
     // Templates of many models raise an error otherwise, and no model needs it otherwise.
     accepts.alternates = true;
 }

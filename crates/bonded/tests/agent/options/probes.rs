@@ -105,8 +105,15 @@ pub(super) fn of_requests() -> Vec<Probe> {
         probe(
             "temperature",
             ("0.5", "0.9"),
-            (json!(0.5), json!(0.0)),
+            (json!(0.5), none.clone()),
             |seen| field(seen, "temperature"),
+        ),
+        // A server that does not speak responses answers nothing that can be used.
+        probe(
+            "openaiMode",
+            ("responses", "chat"),
+            (json!(true), json!(false)),
+            |seen| json!(field(seen, "messages").is_null()),
         ),
         probe("topP", ("0.5", "0.9"), (json!(0.5), none.clone()), |seen| {
             field(seen, "top_p")
