@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bonded_kernel::{Policy, SandboxConfig, SandboxLevel};
+use bonded_tools::rest::Reach;
 
 use super::options::Options;
 use super::{Config, McpServer, Problems};
@@ -48,7 +49,10 @@ impl Capabilities {
         }
         for name in config.rest_tool_names() {
             let tool = config.rest_tool(name)?;
-            addresses.extend(tool.map(|it| format!("{name} {} {:?}", it.url, it.reach)));
+            // Who may reach private addresses may reach the others too.
+            addresses.extend(tool.into_iter().flat_map(|it| {
+                [Reach::Public, it.reach].map(|reach| format!("{name} {} {reach:?}", it.url))
+            }));
         }
         let paths = [&options.sessions_dir, &options.billing_file];
         Ok(Self {

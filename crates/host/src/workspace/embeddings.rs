@@ -132,8 +132,14 @@ pub(super) fn provider_kinds() -> Vec<&'static str> {
     kinds.chain([NO_PROVIDER]).collect()
 }
 
-/// Whoever speaks this dialect has embeddings at the same place under the endpoint.
+/// Services that speak OpenAI's language and have no embeddings.
+const WITHOUT: [&str; 3] = ["deepseek", "xai", "groq"];
+
+/// Whoever speaks OpenAI's language has embeddings at the same place under the endpoint.
 fn embedding_providers() -> impl Iterator<Item = &'static KnownProvider> {
     let known = KNOWN_PROVIDERS.iter();
-    known.filter(|known| known.dialect == Dialect::Chat)
+    known.filter(|known| {
+        let speaks = matches!(known.dialect, Dialect::Chat | Dialect::Responses);
+        speaks && !WITHOUT.contains(&known.name)
+    })
 }

@@ -37,7 +37,8 @@ fn without_a_word_the_options_are_the_built_in_ones() {
         (600_000, 300_000)
     );
     assert_eq!(options.tool_response_bytes_max, 12_288);
-    assert_eq!(options.temperature, Some(0.0));
+    assert_eq!(options.openai_mode, None);
+    assert_eq!(options.temperature, None);
     assert_eq!(
         (options.top_p, options.top_k, options.repeat_penalty),
         (None, None, None)
@@ -276,7 +277,7 @@ fn a_bad_value_is_said_with_its_place_its_key_and_what_was_expected() {
         (
             "reasoning",
             json!("much"),
-            "reasoning must be none, minimal, low, medium or high",
+            "reasoning must be none, minimal, low, medium, high, xhigh or max",
         ),
         (
             "reasoningTokens",
@@ -365,7 +366,7 @@ fn every_place_of_the_configuration_reaches_its_option() {
         r#"{"defaults": {"llmTimeout": 1, "toolTimeout": 2, "toolResponseMaxBytes": 3, "temperature": 0.4,
               "topP": 0.5, "topK": 6, "repeatPenalty": 0.7, "maxOutputTokens": 8, "maxRetries": 9,
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
-              "toolOutputPaging": true, "progressReports": true,
+              "toolOutputPaging": true, "progressReports": true, "openaiMode": "chat",
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
               "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny",
               "sandbox": "full", "sandboxRequired": true, "sandboxBestEffort": true, "sandboxNetwork": true,

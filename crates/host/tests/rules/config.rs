@@ -187,7 +187,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"search\": {\n \"embedding_provider\": \"anthropic\" } }",
-            "line 2: search.embedding_provider: must be one of openai, openrouter, lmstudio, ollama,",
+            "line 2: search.embedding_provider: must be one of openai, openrouter, mistral, lmstudio, ollama,",
         ),
         (
             "{ \"search\": { \"embedding_base_url\": \"ftp://x\" } }",
