@@ -51,6 +51,8 @@ fn two_clients_share_one_run_and_it_goes_on_while_one_of_them_waits() {
     let second = served.begin(CHAT, KEY, &question("agent"));
     let other = served.post_with(CHAT, KEY, &question_with("agent", "user", "me"));
     assert_eq!(other.status, 409);
+    // Nothing tells from outside that the second has joined; a run that nobody waits for is cancelled.
+    std::thread::sleep(std::time::Duration::from_millis(1_000));
     drop(first);
     let reply = http::receive(second);
     assert_eq!(reply.status, 200, "{reply:?}");
