@@ -49,7 +49,12 @@ fn from_files() -> Vec<String> {
 
 /// A conversation with everything that goes back: calls, their results, thoughts and notices.
 fn conversation(family: &str, dialect: Dialect, signature: &str) -> Conversation {
-    let mut it = Conversation::with(family, "http://localhost/v1");
+    // A service is known by where it is.
+    let endpoint = match family {
+        "openai" => "https://api.openai.com/v1",
+        _ => "http://localhost/v1",
+    };
+    let mut it = Conversation::with(family, endpoint);
     it.target.dialect = dialect;
     it.output_tokens_max = 32_768;
     it.messages = vec![
