@@ -261,10 +261,24 @@ pub(crate) fn azure_endpoint(url: &str, version: Option<&str>, deployment: &str)
         _ if bare.contains("/openai/") => bare.to_owned(),
         Some(version) => {
             let bare = bare.trim_end_matches("/openai");
+            let (deployment, version) = (escaped(deployment), escaped(version));
             format!("{bare}/openai/deployments/{deployment}?api-version={version}")
         }
         None => format!("{}/openai/v1", bare.trim_end_matches("/openai")),
     }
+}
+
+/// A name that is no more than a name in an address, whoever wrote it.
+fn escaped(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~".contains(&byte);
+    let is_dots = name.bytes().all(|byte| byte == b'.');
+    name.bytes().fold(String::new(), |mut all, byte| {
+        match plain(byte) || byte == b'.' && !is_dots {
+            true => all.push(char::from(byte)),
+            false => all.push_str(&format!("%{byte:02X}")),
+        }
+        all
+    })
 }
 
 fn script_target(asked: &TargetRequest, path: &str) -> Result<Target, ProviderError> {
@@ -303,4 +317,38 @@ pub(crate) fn checked_url(url: &str) -> Result<String, ProviderError> {
         return Err(ProviderError::SecretInUrl);
     }
     Ok(url.trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_is_a_name_under_the_persons_own_resource_whatever_it_is_called() {
+        let resource = "https://ours.openai.azure.com";
+        for (deployment, version, expected) in [
+            (
+                "gpt",
+                Some("2025-04-01"),
+                "/openai/deployments/gpt?api-version=2025-04-01",
+            ),
+            (
+                "gpt-4.1",
+                Some("v"),
+                "/openai/deployments/gpt-4.1?api-version=v",
+            ),
+            (
+                "../x?y#z",
+                Some("a&b"),
+                "/openai/deployments/..%2Fx%3Fy%23z?api-version=a%26b",
+            ),
+            ("..", Some("v"), "/openai/deployments/%2E%2E?api-version=v"),
+            ("@evil.example", None, "/openai/v1"),
+        ] {
+            let endpoint = azure_endpoint(resource, version, deployment);
+            assert_eq!(endpoint, format!("{resource}{expected}"));
+        }
+        let whole = "https://ours.openai.azure.com/openai/deployments/d?api-version=1";
+        assert_eq!(azure_endpoint(whole, Some("2"), "x"), whole);
+    }
 }

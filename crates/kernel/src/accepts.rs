@@ -61,9 +61,6 @@ pub struct Accepts {
     /// Whether a conversation with calls in it must name tools, even where none is offered any more.
     #[serde(skip_serializing_if = "is_false")]
     pub calls_need_tools: bool,
-    /// Whether the tokens of thoughts lie beside those of the reply instead of among them.
-    #[serde(skip_serializing_if = "is_false")]
-    pub thoughts_counted_apart: bool,
     /// Whether a stream can be asked to tell its usage.
     #[serde(skip_serializing_if = "is_true")]
     pub stream_usage: bool,
@@ -96,7 +93,6 @@ impl Default for Accepts {
             user_after_tool: true,
             thought_return: ThoughtReturn::default(),
             calls_need_tools: false,
-            thoughts_counted_apart: false,
             stream_usage: true,
             parallel_tool_calls: true,
             prompt_cache_key: true,

@@ -289,13 +289,14 @@ fn form(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
 }
 
 fn output_limit(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
-    let (sent, other) = match accepts.output_limit {
-        OutputLimitField::MaxTokens => ("max_tokens", OutputLimitField::MaxCompletionTokens),
-        OutputLimitField::MaxCompletionTokens => {
-            ("max_completion_tokens", OutputLimitField::MaxTokens)
-        }
+    const NAMES: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+    let (sent, named, other) = match accepts.output_limit {
+        OutputLimitField::MaxTokens => (NAMES[0], NAMES[1], OutputLimitField::MaxCompletionTokens),
+        OutputLimitField::MaxCompletionTokens => (NAMES[1], NAMES[0], OutputLimitField::MaxTokens),
     };
-    let refused = words.names(sent) && words.refuses();
+    // A value that is too high is not a field that is unknown: a server that knows only the one would not bound the
+    // reply by the other.
+    let refused = words.names(sent) && (words.names(named) || words.knows_not());
     (target.dialect == Dialect::Chat && refused).then_some(Lesson::OutputLimit(other))
 }
 

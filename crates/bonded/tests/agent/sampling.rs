@@ -135,3 +135,43 @@ fn the_conversation_is_sent_whole_and_in_order() {
     assert_eq!(messages[3]["content"], "a");
     assert_eq!(messages[5]["content"], "b");
 }
+
+#[test]
+fn custom_fields_stand_in_every_request_and_no_secret_enters_the_log_by_them() {
+    let provider = |custom: Value| json!({ "providers": { "first": { "custom": custom } } });
+    let world = World::new()
+        .config(&provider(
+            json!({ "seed": 7, "metadata": { "team": "shed" } }),
+        ))
+        .says([report("done")]);
+    let outcome = world.run(&[], "say it").good();
+    assert_eq!(outcome.requests[0]["seed"], 7);
+    assert_eq!(outcome.requests[0]["metadata"], json!({ "team": "shed" }));
+
+    let secret = "q8Zr5TnVx2Lw9KdPb4Hy7Mc";
+    let hidden = [
+        json!({ "auth_token": secret }),
+        json!({ "metadata": [{ "password": secret }] }),
+    ];
+    for custom in hidden {
+        let world = World::new()
+            .config(&provider(custom))
+            .says([report("done")]);
+        let outcome = world.run(&[], "say it");
+        assert_ne!(outcome.code, Some(0));
+        assert!(
+            outcome.stderr.contains("holds a secret"),
+            "{}",
+            outcome.stderr
+        );
+        assert!(!outcome.stderr.contains(secret) && outcome.requests.is_empty());
+    }
+    for custom in [json!({ "model": "other" }), json!({ "stream": true })] {
+        let world = World::new()
+            .config(&provider(custom))
+            .says([report("done")]);
+        let outcome = world.run(&[], "say it");
+        assert!(outcome.stderr.contains("stands in every request already"));
+        assert!(outcome.requests.is_empty());
+    }
+}

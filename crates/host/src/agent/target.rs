@@ -1,7 +1,7 @@
 //! From a model's name to a target: what the configuration says of its provider, else what everybody knows.
 
 use bonded_kernel::{
-    Dialect, PenaltyField, Price, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
+    Dialect, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
 };
 use bonded_transport::models::{self, Service};
 use bonded_transport::tokens;
@@ -68,8 +68,7 @@ fn target(
     let known_as = own.accepts.like.as_deref().unwrap_or(&model.model);
     target.price = config
         .pricing(&model.provider, &model.model)?
-        .map(|pricing| pricing.price())
-        .or_else(|| listed_price(&target, known_as));
+        .map(|pricing| pricing.price());
     target.sampling = sampling(&own, options);
     target.window = window(&own, options, known_as, unknown, &target)?;
     let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
@@ -144,12 +143,6 @@ fn thinks(sampling: &Sampling) -> bool {
     sampling
         .reasoning
         .is_some_and(|it| !matches!(it, Reasoning::Off | Reasoning::Tokens(0)))
-}
-
-/// What the maker of a model asks for it, where the maker itself is asked.
-fn listed_price(target: &Target, model: &str) -> Option<Price> {
-    let is_maker = Service::at(&target.endpoint).is_some_and(|service| service.is_maker);
-    models::family(model).filter(|_| is_maker)?.price()
 }
 
 fn configured(

@@ -1,6 +1,7 @@
 //! The providers of the configuration.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -156,6 +157,31 @@ impl ProviderConfig {
 }
 
 impl Config {
+    /// What stands in the body of requests is kept in the log, so no secret may be among it.
+    fn refuse_secrets(&self, provider: &ProviderConfig, path: &KeyPath) -> Result<(), Problems> {
+        let secrets = self.environment.secrets();
+        let mut found = vec![];
+        for (name, value) in &provider.custom {
+            texts(name, value, &mut found);
+        }
+        let keys = provider.models.values().chain([&provider.every_model]);
+        let keys = keys.filter_map(|model| model.prompt_cache_key.as_deref());
+        found.extend(keys.map(|key| ("promptCacheKey", key)));
+        for (name, text) in &found {
+            secrets.learn_named(name, text);
+        }
+        let mask = secrets.mask();
+        let problems = found.into_iter().filter(|(_, text)| mask.finds(text));
+        let problems = problems.map(|(name, _)| ConfigError::Unusable {
+            file: self.files().next().map(Path::to_path_buf).unwrap_or_default(),
+            key_path: path.clone(),
+            message: format!(
+                "its field {name:?} holds a secret, which would stand in the log; send it in `headers`"
+            ),
+        });
+        Problems::none_of(problems.collect())
+    }
+
     /// A provider with its variables put in; `None` if the configuration does not have it.
     pub fn provider(&self, name: &str) -> Result<Option<ProviderConfig>, Problems> {
         let mut problems = Vec::new();
@@ -167,6 +193,7 @@ impl Config {
         Problems::none_of(problems)?;
         let secrets = self.environment.secrets();
         if let Some(provider) = &provider {
+            self.refuse_secrets(provider, &path)?;
             if let Some(key) = &provider.api_key {
                 secrets.learn_key(name, key.expose());
             }
@@ -175,6 +202,18 @@ impl Config {
             }
         }
         Ok(provider)
+    }
+}
+
+/// Every text in a value, with the name that it goes by.
+fn texts<'v>(name: &'v str, value: &'v Value, found: &mut Vec<(&'v str, &'v str)>) {
+    match value {
+        Value::String(text) => found.push((name, text)),
+        Value::Array(items) => items.iter().for_each(|item| texts(name, item, found)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| texts(name, value, found)),
+        _ => {}
     }
 }
 

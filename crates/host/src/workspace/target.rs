@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bonded_kernel::Target;
 use bonded_kernel::workspace::ProviderChoice;
+use bonded_transport::models;
 
 use crate::config::Whose;
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};
@@ -30,6 +31,7 @@ pub(super) fn target_of(
     let mut target = resolve_target(&asked, |_| None)?;
     if let Some(url) = url.filter(|_| kind != SCRIPT) {
         target.endpoint = provider::checked_url(url)?;
+        target.dialect = provider::dialect_at(target.dialect, &target.endpoint, None);
     }
     // The keys of a server are those of whoever runs it: in the environment, or in `.env` of the data directory.
     let is_meant = |endpoint: &str| Whose::Persons.goes_to(whose(kind, endpoint));
@@ -39,12 +41,39 @@ pub(super) fn target_of(
             endpoint: target.endpoint,
         });
     }
+    if kind != SCRIPT {
+        target.accepts = Some(Box::new(models::known(&target)));
+    }
     Ok(target)
 }
 
 #[cfg(test)]
 mod tests {
+    use bonded_kernel::Dialect;
+
     use super::*;
+
+    #[test]
+    fn responses_are_spoken_to_openai_itself_and_to_no_server_that_speaks_like_it() {
+        for (url, dialect) in [
+            (None, Dialect::Responses),
+            (Some("http://127.0.0.1:9/v1"), Dialect::Chat),
+        ] {
+            let choice = ProviderChoice {
+                provider_kind: "openai".into(),
+                base_url: url.map(Into::into),
+                model: "gpt-5".into(),
+                timeout_ms: 1,
+                max_tokens: 1,
+                temperature: 0.0,
+            };
+            let target = target_of(&choice, |name| name.into(), |_, _| Whose::Persons);
+            let target = target.expect("it may be asked");
+            assert_eq!(target.dialect, dialect, "{url:?}");
+            let accepts = target.accepts.expect("it is known");
+            assert_eq!(accepts.temperature_max, None);
+        }
+    }
 
     #[test]
     fn a_key_goes_to_no_place_that_a_rule_alone_names() {

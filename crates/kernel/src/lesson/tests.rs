@@ -140,6 +140,13 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             "invalid: temperature, top_p, top_k, reasoning_effort, safe_prompt",
             None,
         ),
+        (
+            Chat,
+            usual(),
+            "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+            None,
+        ),
+        (Chat, usual(), "max_tokens must be at most 4096", None),
         // What was not sent is not what was refused.
         (Chat, usual(), "service_tier is not supported", None),
         (Chat, usual(), "temperatures differ", None),

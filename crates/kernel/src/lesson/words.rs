@@ -22,6 +22,17 @@ const REFUSING: [&str; 18] = [
     "must be",
 ];
 
+/// What a refusal says of a field that it does not know.
+const UNKNOWN: [&str; 7] = [
+    "unsupported parameter",
+    "unknown parameter",
+    "unknown field",
+    "unrecognized request argument",
+    "extra inputs",
+    "extra fields",
+    "is not supported",
+];
+
 /// What goes before a list of the values that are taken.
 const LISTING: [&str; 8] = [
     "supported values",
@@ -82,6 +93,11 @@ impl Words {
     /// Whether the message says that something is not taken.
     pub(super) fn refuses(&self) -> bool {
         REFUSING.iter().any(|words| self.text.contains(words))
+    }
+
+    /// Whether the message says that a field is not known.
+    pub(super) fn knows_not(&self) -> bool {
+        UNKNOWN.iter().any(|words| self.text.contains(words))
     }
 
     /// The words after what introduces a list of values; all of them go to the end of the message.

@@ -3,7 +3,7 @@
 //! The first row that fits counts, so a family's older and special models stand before the rest of it, and the last row
 //! of a family is what its newest models take: a name that nobody knew when this was written is taken for one of those.
 
-use bonded_kernel::{Accepts, Effort, OutputLimitField, Price, ThinkingForm, ThoughtReturn};
+use bonded_kernel::{Accepts, Effort, OutputLimitField, ThinkingForm, ThoughtReturn};
 
 use super::glob;
 
@@ -27,8 +27,6 @@ pub struct Family {
     any_order: bool,
     /// How much it takes in.
     pub window: Option<u64>,
-    /// Microdollars a million tokens: what goes in, what comes out, what comes from the cache, what is written to it.
-    price: Option<[u64; 4]>,
 }
 
 /// What of the settings of sampling is taken.
@@ -69,16 +67,6 @@ impl Family {
         accepts.alternates = !self.any_order;
         accepts.user_after_tool = self.any_order;
     }
-
-    /// What its maker asks for it.
-    pub fn price(&self) -> Option<Price> {
-        self.price.map(|[input, output, cached, written]| Price {
-            input,
-            output,
-            cached,
-            written: (written > 0).then_some(written),
-        })
-    }
 }
 
 /// A model's name without its maker, its region and its service's ornaments.
@@ -107,7 +95,6 @@ const USUAL: Family = Family {
     tool_choice_required: true,
     any_order: true,
     window: None,
-    price: None,
 };
 
 /// Models that do not think, or cannot be told how much.
@@ -140,27 +127,18 @@ const GEMINI: Family = Family {
     ..USUAL
 };
 
-const fn dollars(input: u64, output: u64, cached: u64, written: u64) -> Option<[u64; 4]> {
-    Some([
-        input * 10_000,
-        output * 10_000,
-        cached * 10_000,
-        written * 10_000,
-    ])
-}
-
-/// All families. Prices are in cents here.
+/// All families.
 #[rustfmt::skip]
 pub static FAMILIES: &[Family] = &[
     // Anthropic
-    Family { names: &["claude-3-7*", "claude-3.7*"], sampling: Samples::All, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-3-7*", "claude-3.7*"], sampling: Samples::All, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
     Family { names: &["claude-3*", "claude-2*", "claude-instant*"], sampling: Samples::All, thinking: ThinkingForm::None, efforts: &[], ..CLAUDE },
-    Family { names: &["claude-haiku-4*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(100, 500, 10, 125), ..CLAUDE },
-    Family { names: &["claude-opus-4", "claude-opus-4-20*", "claude-opus-4@*", "claude-opus-4-0*", "claude-opus-4?1*", "claude-4-opus*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(1500, 7500, 150, 1875), ..CLAUDE },
-    Family { names: &["claude-sonnet-4", "claude-sonnet-4-20*", "claude-sonnet-4@*", "claude-sonnet-4-0*", "claude-sonnet-4?5*", "claude-4-sonnet*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(300, 1500, 30, 375), ..CLAUDE },
-    Family { names: &["claude-opus-4?5*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], price: dollars(500, 2500, 50, 625), ..CLAUDE },
-    Family { names: &["claude-opus-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], price: dollars(500, 2500, 50, 625), ..CLAUDE },
-    Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], price: dollars(300, 1500, 30, 375), ..CLAUDE },
+    Family { names: &["claude-haiku-4*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-opus-4", "claude-opus-4-20*", "claude-opus-4@*", "claude-opus-4-0*", "claude-opus-4?1*", "claude-4-opus*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-sonnet-4", "claude-sonnet-4-20*", "claude-sonnet-4@*", "claude-sonnet-4-0*", "claude-sonnet-4?5*", "claude-4-sonnet*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-opus-4?5*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-opus-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], ..CLAUDE },
+    Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], ..CLAUDE },
     Family { names: &["claude-opus-4?7*", "claude-opus-4?8*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], ..CLAUDE },
     Family { names: &["claude-opus-5", "claude-opus-5-20*", "claude-opus-5@*", "claude-sonnet-5", "claude-sonnet-5-20*", "claude-sonnet-5@*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], window: Some(1_000_000), ..CLAUDE },
     Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], tool_choice_required: false, window: Some(1_000_000), ..CLAUDE },
@@ -168,26 +146,26 @@ pub static FAMILIES: &[Family] = &[
     // OpenAI
     Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
     Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },
-    Family { names: &["o1", "o1-*"], window: Some(200_000), price: dollars(1500, 6000, 750, 0), ..OPENAI },
-    Family { names: &["o3-mini*", "o4-mini*"], window: Some(200_000), price: dollars(110, 440, 28, 0), ..OPENAI },
+    Family { names: &["o1", "o1-*"], window: Some(200_000), ..OPENAI },
+    Family { names: &["o3-mini*", "o4-mini*"], window: Some(200_000), ..OPENAI },
     Family { names: &["o3-pro*", "o1-pro*"], window: Some(200_000), ..OPENAI },
-    Family { names: &["o3", "o3-20*"], window: Some(200_000), price: dollars(200, 800, 50, 0), ..OPENAI },
+    Family { names: &["o3", "o3-20*"], window: Some(200_000), ..OPENAI },
     Family { names: &["o?-*", "codex-*"], window: Some(200_000), ..OPENAI },
     Family { names: &["gpt-5-chat*"], window: Some(128_000), output_limit: OutputLimitField::MaxCompletionTokens, ..SILENT },
     Family { names: &["gpt-5.?-chat*"], efforts: &[Medium], window: Some(128_000), ..OPENAI },
     Family { names: &["gpt-5-pro*"], efforts: &[High], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-5-codex*"], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5-mini*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(25, 200, 3, 0), ..OPENAI },
-    Family { names: &["gpt-5-nano*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(5, 40, 1, 0), ..OPENAI },
-    Family { names: &["gpt-5", "gpt-5-20*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), price: dollars(125, 1000, 13, 0), ..OPENAI },
+    Family { names: &["gpt-5-mini*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5-nano*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-5", "gpt-5-20*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-5.1-codex-max*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-5.1-codex*"], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.1*"], efforts: &[NoEffort, Low, Medium, High], window: Some(400_000), price: dollars(125, 1000, 13, 0), ..OPENAI },
+    Family { names: &["gpt-5.1*"], efforts: &[NoEffort, Low, Medium, High], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-5.?-pro*"], efforts: &[Medium, High, XHigh], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-5.?-codex*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
     Family { names: &["gpt-4.1*"], window: Some(1_047_576), ..SILENT },
-    Family { names: &["gpt-4o-mini*"], window: Some(128_000), price: dollars(15, 60, 8, 0), ..SILENT },
-    Family { names: &["gpt-4o*", "chatgpt-4o*"], window: Some(128_000), price: dollars(250, 1000, 125, 0), ..SILENT },
+    Family { names: &["gpt-4o-mini*"], window: Some(128_000), ..SILENT },
+    Family { names: &["gpt-4o*", "chatgpt-4o*"], window: Some(128_000), ..SILENT },
     Family { names: &["gpt-4-turbo*", "gpt-4-1106*", "gpt-4-0125*"], window: Some(128_000), ..SILENT },
     Family { names: &["gpt-4-32k*"], window: Some(32_768), ..SILENT },
     Family { names: &["gpt-4*"], window: Some(8_192), ..SILENT },
@@ -197,9 +175,9 @@ pub static FAMILIES: &[Family] = &[
     // Google
     Family { names: &["gemma*"], any_order: false, ..SILENT },
     Family { names: &["gemini-1*", "gemini-2.0*"], thinking: ThinkingForm::None, efforts: &[], ..GEMINI },
-    Family { names: &["gemini-2.5-pro*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(125, 1000, 13, 0), ..GEMINI },
-    Family { names: &["gemini-2.5-flash-lite*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(10, 40, 1, 0), ..GEMINI },
-    Family { names: &["gemini-2.5*"], thinking: ThinkingForm::Budget, efforts: &[], price: dollars(30, 250, 3, 0), ..GEMINI },
+    Family { names: &["gemini-2.5-pro*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
+    Family { names: &["gemini-2.5-flash-lite*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
+    Family { names: &["gemini-2.5*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
     Family { names: &["gemini-3.7*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-3-pro*"], efforts: &[Low, High], ..GEMINI },
     Family { names: &["gemini-*pro*"], efforts: &[Low, Medium, High], ..GEMINI },

@@ -12,8 +12,6 @@ pub struct Service {
     pub name: &'static str,
     /// The ends of its hosts' names.
     hosts: &'static [&'static str],
-    /// Whether the makers of the models set its prices.
-    pub is_maker: bool,
     describe: fn(&mut Accepts),
 }
 
@@ -60,7 +58,6 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "openai",
         hosts: &["api.openai.com"],
-        is_maker: true,
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.top_k = false;
@@ -74,7 +71,6 @@ pub static SERVICES: &[Service] = &[
             "cognitiveservices.azure.com",
             "services.ai.azure.com",
         ],
-        is_maker: false,
         describe: |accepts| {
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
@@ -84,19 +80,16 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "anthropic",
         hosts: &["api.anthropic.com"],
-        is_maker: true,
         describe: |_| {},
     },
     Service {
         name: "google",
         hosts: &["generativelanguage.googleapis.com"],
-        is_maker: true,
-        describe: |accepts| accepts.thoughts_counted_apart = true,
+        describe: |_| {},
     },
     Service {
         name: "openrouter",
         hosts: &["openrouter.ai"],
-        is_maker: false,
         // The router says what the models behind it take, and leaves out what they do not.
         describe: |accepts| {
             *accepts = Accepts {
@@ -112,7 +105,6 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "mistral",
         hosts: &["api.mistral.ai", "codestral.mistral.ai"],
-        is_maker: true,
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxTokens;
             accepts.user_after_tool = false;
@@ -126,7 +118,6 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "deepseek",
         hosts: &["api.deepseek.com"],
-        is_maker: true,
         describe: |accepts| {
             accepts.thought_return = ThoughtReturn::Content;
             accepts.top_k = false;
@@ -136,9 +127,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "xai",
         hosts: &["api.x.ai"],
-        is_maker: true,
         describe: |accepts| {
-            accepts.thoughts_counted_apart = true;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
         },
@@ -146,7 +135,6 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "groq",
         hosts: &["api.groq.com"],
-        is_maker: false,
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.thought_return = ThoughtReturn::None;
@@ -160,31 +148,26 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "bedrock",
         hosts: &[],
-        is_maker: false,
         describe: |accepts| accepts.calls_need_tools = true,
     },
     Service {
         name: "ollama",
         hosts: &[],
-        is_maker: false,
         describe: of_ones_own,
     },
     Service {
         name: "lmstudio",
         hosts: &[],
-        is_maker: false,
         describe: of_ones_own,
     },
     Service {
         name: "llamacpp",
         hosts: &[],
-        is_maker: false,
         describe: of_ones_own,
     },
     Service {
         name: "vllm",
         hosts: &[],
-        is_maker: false,
         describe: |accepts| accepts.alternates = true,
     },
 ];
