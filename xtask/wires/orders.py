@@ -211,9 +211,28 @@ def thoughts_are_as_given(body):
     given = script.messages_blocks(turn, body)
     for place, block in enumerate(given):
         is_thought = block["type"] in THOUGHTS
-        if is_thought and (place >= len(blocks) or blocks[place] != block):
+        if is_thought and (place >= len(blocks) or unbound(blocks[place]) != unbound(block)):
             return f"messages.{at}.content.{place}"
     return None if len(blocks) == len(given) else f"messages.{at}.content"
+
+
+def unbound(block):
+    """A thought without what stood before it."""
+    return block | {"signature": str(block.get("signature")).split(".")[0]}
+
+
+@order
+def thoughts_are_bound(body):
+    """What stands before a thought is what stood there when it was thought, unless such thoughts may be dropped."""
+    binding = (body.get("thinking") or {}).get("block_binding") or {}
+    if binding.get("prefix_mismatch_behavior") == "drop_block":
+        return None
+    for at, message in enumerate(body["messages"]):
+        stood = script.before(body, at)
+        for place, block in enumerate(blocks_of(message)):
+            if block["type"] == "thinking" and block["signature"].split(".")[1:] != [stood]:
+                return f"messages.{at}.content.{place}"
+    return None
 
 
 @order

@@ -2,6 +2,7 @@
 every time, so that what was given can be told from what came back without keeping anything.
 """
 
+import hashlib
 import json
 import re
 
@@ -15,6 +16,8 @@ TURNS = [
 ]
 MARK = re.compile(r"t(\d)c\d")
 REPORT = "agent__final_report"
+# A model that is told so calls nothing, though its service may want tools to be named.
+WITHDRAWN = "no longer available"
 NONCE = re.compile(r"ai-agent-([0-9a-f]{8})-")
 
 
@@ -59,6 +62,8 @@ def plan(body):
     turn = 0 if before is None else before + 1
     tools = tool_names(body)
     tool = next((name for name in tools if not name.startswith("agent__")), None)
+    if WITHDRAWN in json.dumps(said[-1]):
+        tool = None
     if tool and turn < len(TURNS):
         hold = {"thought": thought, "text": text, "call": lambda *place: (tool, arguments(*place))}
         return turn, [(kind, hold[kind](turn, at)) for at, kind in enumerate(TURNS[turn])]
@@ -100,14 +105,28 @@ def shows_thoughts(body):
     return asked.get("display") == "summarized" or (not is_newer and asked.get("display") != "omitted")
 
 
-def messages_blocks(turn, body):
-    """The blocks of a turn, thoughts and all."""
+def without_marks(said):
+    """The same without what only says what to keep in a cache."""
+    if isinstance(said, dict):
+        return {name: without_marks(it) for name, it in said.items() if name != "cache_control"}
+    return [without_marks(it) for it in said] if isinstance(said, list) else said
+
+
+def before(body, at):
+    """What stands before a message, as a few letters."""
+    prefix = [body.get("system"), body.get("tools"), body["messages"][:at]]
+    return hashlib.sha256(json.dumps(without_marks(prefix)).encode()).hexdigest()[:12]
+
+
+def messages_blocks(turn, body, at_message=None):
+    """The blocks of a turn, thoughts and all. A signature ends with what stood before the message."""
+    bound = before(body, len(body["messages"]) if at_message is None else at_message)
     tool = next((name for name in tool_names(body) if not name.startswith("agent__")), "none")
     blocks = []
     for at, kind in enumerate(TURNS[turn]):
         if kind == "thought":
             said = thought(turn, at) if shows_thoughts(body) else ""
-            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}=="})
+            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}.{bound}"})
         elif kind == "text":
             blocks.append({"type": "text", "text": text(turn, at)})
         else:

@@ -49,6 +49,15 @@ def error(service, dialect, verdict):
     return {"error": {"message": words, "type": "invalid_request_error", "param": None, "code": None}}
 
 
+def unannounced(body, headers):
+    """What must be named in a header before it may be said."""
+    is_said = "block_binding" in (body.get("thinking") or {})
+    is_named = "thinking-binding-controls-2026-08-01" in headers.get("anthropic-beta", "")
+    if not is_said or is_named:
+        return []
+    return [judge.Verdict("thinking.adaptive.block_binding: Extra inputs are not permitted")]
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -61,6 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         found = [judge.Verdict(f"there is no route /{rest}", 404)]
         if dialect:
             found = judge.judge(service, dialect, model, body)
+            found += unannounced(body, self.headers)
         refused = [{"words": verdict.words, "advice": verdict.is_advice} for verdict in found]
         say(json.dumps({"service": service, "tried": tried, "model": model, "dialect": dialect, "refused": refused}))
         fatal = next((verdict for verdict in found if not verdict.is_advice), None)

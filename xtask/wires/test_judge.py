@@ -148,6 +148,7 @@ IDEAL = [
     ("openrouter", "chat", "google/gemini-3-flash-preview", {"reasoning": {"effort": "low"}}),
     ("litellm", "chat", "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", {"max_tokens": 100}),
     ("llamacpp", "chat", "strict-template", {"max_tokens": 100}),
+    ("anthropic", "messages", "claude-opus-5-5", {"max_tokens": 4096, "thinking": {"type": "adaptive"}}),
 ]
 
 
@@ -201,6 +202,7 @@ BREAKS = {
     "no_space_at_the_end": (2, lambda body: body["messages"].append({"role": "assistant", "content": "Yes "})),
     "thoughts_are_as_given": (2, lambda body: swap(body["messages"][3]["content"], 1, 2)),
     "a_thought_begins": (4, lambda body: body["messages"][1]["content"].pop(0)),
+    "thoughts_are_bound": (11, lambda body: put(body["messages"][0], "content", "Go on.")),
     "calls_are_signed": (5, lambda body: body["contents"][3]["parts"][3].pop("thoughtSignature")),
     "responses_match_calls": (5, lambda body: body["contents"][-1]["parts"].pop()),
     "parts_are_there": (5, lambda body: body["contents"].append({"role": "user", "parts": []})),

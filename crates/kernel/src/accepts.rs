@@ -58,6 +58,8 @@ pub struct Accepts {
     pub user_after_tool: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub thought_return: ThoughtReturn,
+    #[serde(skip_serializing_if = "is_default")]
+    pub signed_thoughts: SignedThoughts,
     /// Whether a conversation with calls in it must name tools, even where none is offered any more.
     #[serde(skip_serializing_if = "is_false")]
     pub calls_need_tools: bool,
@@ -92,6 +94,7 @@ impl Default for Accepts {
             alternates: false,
             user_after_tool: true,
             thought_return: ThoughtReturn::default(),
+            signed_thoughts: SignedThoughts::default(),
             calls_need_tools: false,
             stream_usage: true,
             parallel_tool_calls: true,
@@ -266,6 +269,20 @@ pub enum ThoughtReturn {
     Content,
     /// As `reasoning_details`.
     Details,
+}
+
+/// What becomes of thoughts that the service has signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignedThoughts {
+    /// They go back as they came.
+    #[default]
+    Kept,
+    /// They go back, and the service is told to pass over those before which something has changed since. It would
+    /// refuse the request otherwise, and notices are shown once.
+    Bound,
+    /// They are left out.
+    LeftOut,
 }
 
 fn is_highest(value: &Option<f64>) -> bool {

@@ -9,7 +9,8 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::accepts::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm, ThoughtReturn,
+    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
+    ThoughtReturn,
 };
 use crate::config::{Dialect, Reasoning, Target, ToolChoice};
 use words::Words;
@@ -38,6 +39,8 @@ pub enum Lesson {
     Route(Dialect),
     /// Thoughts go back in this form.
     ThoughtReturn(ThoughtReturn),
+    /// Signed thoughts go back so.
+    SignedThoughts(SignedThoughts),
     /// The system text is said in this role.
     SystemRole(SystemRole),
     /// Messages of one side are one message.
@@ -191,6 +194,17 @@ impl Lesson {
         (taught != *target).then_some(lesson)
     }
 
+    /// Whether an answer with this status can teach it: a refusal of the request, and what some say in its place.
+    pub(crate) fn is_taught_by(&self, status: u16) -> bool {
+        match self {
+            // A model that is elsewhere is not found.
+            Self::Route(_) => matches!(status, 400 | 404 | 422),
+            // A template that raises an error breaks a server of one's own.
+            Self::Alternate | Self::NoUserAfterTool => matches!(status, 400 | 422 | 500),
+            _ => matches!(status, 400 | 422),
+        }
+    }
+
     /// Changes how a target is spoken to.
     pub(crate) fn teach(&self, target: &mut Target) {
         if let Self::Route(dialect) = self {
@@ -209,6 +223,7 @@ impl Lesson {
             Self::Thinking(form) => accepts.thinking = *form,
             Self::Efforts(efforts) => accepts.efforts.clone_from(efforts),
             Self::ThoughtReturn(form) => accepts.thought_return = *form,
+            Self::SignedThoughts(form) => accepts.signed_thoughts = *form,
             Self::SystemRole(role) => accepts.system_role = *role,
             Self::Alternate => accepts.alternates = true,
             Self::NoUserAfterTool => accepts.user_after_tool = false,
@@ -238,6 +253,7 @@ impl std::fmt::Display for Lesson {
             Self::Route(Dialect::Responses) => f.write_str("it is asked through responses"),
             Self::Route(_) => f.write_str("it is asked through chat completions"),
             Self::ThoughtReturn(_) => f.write_str("its thoughts are sent back"),
+            Self::SignedThoughts(_) => f.write_str("its thoughts are not sent back"),
             Self::SystemRole(_) => f.write_str("the system text is said in another role"),
             Self::Alternate => f.write_str("messages of one side are joined"),
             Self::NoUserAfterTool => f.write_str("notices stand in the answers of tools"),
@@ -267,14 +283,18 @@ impl Accepts {
 /// The form that a message names: another field, another route, another order.
 fn form(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
     let is_chat = target.dialect == Dialect::Chat;
-    if is_chat && words.says("/responses") && words.says("use") {
+    if is_chat && refuses_the_route(words) {
         return Some(Lesson::Route(Dialect::Responses));
     }
     if is_chat && words.names("reasoning_content") && words.says("passed back") {
         return Some(Lesson::ThoughtReturn(ThoughtReturn::Content));
     }
     if is_chat && (words.says("must alternate") || words.says("should alternate")) {
-        return Some(Lesson::Alternate);
+        // Where the sides alternate already, answers of tools do not count as a side.
+        return Some(match accepts.alternates {
+            true => Lesson::NoUserAfterTool,
+            false => Lesson::Alternate,
+        });
     }
     if is_chat && (words.says("after role tool") || words.says("after tool")) {
         return Some(Lesson::NoUserAfterTool);
@@ -285,7 +305,22 @@ fn form(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
     if is_chat && words.names("developer") && accepts.system_role == SystemRole::Developer {
         return Some(Lesson::SystemRole(SystemRole::System));
     }
+    if target.dialect == Dialect::Messages && refuses_thoughts(words, accepts) {
+        return Some(Lesson::SignedThoughts(SignedThoughts::LeftOut));
+    }
     output_limit(words, target, accepts).or_else(|| thinking(words, target, accepts))
+}
+
+/// Whether a message says that this model, or its tools, are not for chat completions.
+fn refuses_the_route(words: &Words) -> bool {
+    let names_other = words.says("/responses") && (words.says("use") || words.says("only support"));
+    names_other || words.says("not supported") && words.says("in /v1/chat/completions")
+}
+
+/// Whether a message refuses thoughts that came from the service itself, or the word on those that no longer fit.
+fn refuses_thoughts(words: &Words, accepts: &Accepts) -> bool {
+    let is_word = accepts.signed_thoughts == SignedThoughts::Bound && words.says("block_binding");
+    words.says("bound to a different conversation") || is_word && words.refuses()
 }
 
 fn output_limit(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {

@@ -9,6 +9,8 @@ use crate::failure::failed;
 use crate::secret::Secret;
 
 /// The version of the messages format that is spoken here.
+/// Where Anthropic wants to be told of what is not for everybody yet.
+const BETA_HEADER: &str = "anthropic-beta";
 const MESSAGES_VERSION: &str = "2023-06-01";
 
 /// A header's value that is shorter cannot be told from an ordinary word, and is not masked.
@@ -68,6 +70,7 @@ impl Credentials {
         &self,
         dialect: Dialect,
         key_header: Option<&str>,
+        beta: Option<&str>,
     ) -> Result<HeaderMap, Failure> {
         let mut headers = HeaderMap::new();
         if dialect == Dialect::Messages {
@@ -89,6 +92,13 @@ impl Credentials {
         for (name, value) in &self.headers {
             let bad = || unusable(&format!("the header {name:?}"));
             headers.insert(header_name(name)?, sensitive(value).ok_or_else(bad)?);
+        }
+        if let Some(beta) = beta {
+            let named = headers.get(BETA_HEADER).and_then(|it| it.to_str().ok());
+            // Beside what the person names there.
+            let all = named.map_or_else(|| beta.to_owned(), |named| format!("{named},{beta}"));
+            let all = HeaderValue::from_str(&all).map_err(|_| unusable("the beta header"))?;
+            headers.insert(BETA_HEADER, all);
         }
         Ok(headers)
     }
@@ -168,7 +178,7 @@ mod tests {
         ];
         for (dialect, name, value) in cases {
             let headers = Credentials::with_key(KEY)
-                .headers(dialect, None)
+                .headers(dialect, None, None)
                 .expect("usable");
             assert_eq!(
                 headers.get(name).and_then(|v| v.to_str().ok()),
@@ -182,7 +192,7 @@ mod tests {
     #[test]
     fn a_service_that_wants_the_key_in_its_own_header_gets_it_there_only() {
         let shown = |name| {
-            let headers = Credentials::with_key(KEY).headers(Dialect::Chat, Some(name));
+            let headers = Credentials::with_key(KEY).headers(Dialect::Chat, Some(name), None);
             headers.map_err(|failure| failure.message)
         };
         let headers = shown("api-key").expect("usable");
@@ -201,7 +211,7 @@ mod tests {
     #[test]
     fn a_header_of_the_user_counts_more_than_that_of_the_dialect() {
         let own = with_headers(&[("Authorization", "Basic 123"), ("X-Team", "blue")]);
-        let headers = own.headers(Dialect::Chat, None).expect("usable");
+        let headers = own.headers(Dialect::Chat, None, None).expect("usable");
         assert_eq!(headers["authorization"], "Basic 123");
         assert_eq!(headers["x-team"], "blue");
     }
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn a_header_that_is_none_is_named_and_its_value_is_not_shown() {
         for (name, value) in [("bad name", "hidden-value"), ("x-good", "hidden\u{7}value")] {
-            let failure = with_headers(&[(name, value)]).headers(Dialect::Chat, None);
+            let failure = with_headers(&[(name, value)]).headers(Dialect::Chat, None, None);
             let failure = failure.expect_err("no header");
             assert_eq!(failure.class, FailureClass::Auth);
             assert!(failure.message.contains(name), "{}", failure.message);

@@ -19,7 +19,7 @@ mod signed;
 mod thought;
 mod tools;
 
-use bonded_kernel::{Dialect, Failure, Reply, Request};
+use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
 use bytes::Bytes;
 use futures_util::stream::Stream;
 
@@ -30,6 +30,7 @@ pub use tools::{Tools, ToolsCache};
 
 use crate::Live;
 use crate::body::Cut;
+use crate::models::accepted_by;
 
 /// More calls or blocks than any reply holds; it bounds the search for the one that a piece belongs to.
 const ITEMS_MAX: usize = 1024;
@@ -62,6 +63,12 @@ pub fn encode_with_tools(request: &Request<'_>, tools: &Tools) -> Vec<u8> {
     };
     custom::add(request.target, &mut body);
     body
+}
+
+/// What a request to this target may say that is not for everybody yet, as a header must name it.
+pub(crate) fn beta(target: &Target) -> Option<&'static str> {
+    let is_messages = target.dialect == Dialect::Messages;
+    is_messages.then(|| messages::beta(&accepted_by(target)))?
 }
 
 /// Reads a whole reply. An error that came with a good status is a failure too. Its calls are in the words that the

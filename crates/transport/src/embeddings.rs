@@ -41,6 +41,7 @@ impl Embeddings {
             dialect: target.dialect,
             credentials,
             key_header: target.key_header.clone(),
+            beta: None,
             timeout_ms: target.timeout_ms,
         };
         let clients = Arc::clone(&self.clients);

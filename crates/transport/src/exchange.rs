@@ -47,6 +47,8 @@ pub(crate) struct Peer {
     pub(crate) dialect: Dialect,
     pub(crate) credentials: Credentials,
     pub(crate) key_header: Option<String>,
+    /// What the request uses that is not for everybody yet, as the service wants it named.
+    pub(crate) beta: Option<&'static str>,
     pub(crate) timeout_ms: u64,
 }
 
@@ -57,10 +59,11 @@ impl Peer {
         request: RequestBuilder,
         clock: &Clock,
     ) -> Result<Response, Failure> {
-        let request = request.headers(
-            self.credentials
-                .headers(self.dialect, self.key_header.as_deref())?,
-        );
+        let request = request.headers(self.credentials.headers(
+            self.dialect,
+            self.key_header.as_deref(),
+            self.beta,
+        )?);
         let response = match timeout(clock.left(), request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(unsent(error)),

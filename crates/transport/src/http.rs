@@ -87,6 +87,7 @@ impl Http {
             dialect: target.dialect,
             credentials: (self.credentials)(target),
             key_header: target.key_header.clone(),
+            beta: dialect::beta(target),
             timeout_ms: target.timeout_ms,
         };
         let ask = Ask {

@@ -33,7 +33,7 @@ pub fn known_as(target: &Target, model: &str) -> Accepts {
         family.describe(&mut accepts);
     }
     if let Some(service) = Service::of(target) {
-        service.describe(&mut accepts);
+        service.describe(&mut accepts, model);
     }
     if target.dialect != Dialect::Chat {
         accepts.output_limit = OutputLimitField::default();

@@ -66,6 +66,7 @@ fn peer(target: &Target, credentials: Credentials) -> Peer {
         dialect: target.dialect,
         credentials,
         key_header: target.key_header.clone(),
+        beta: None,
         timeout_ms: TIMEOUT_MS,
     }
 }

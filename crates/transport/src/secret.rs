@@ -5,6 +5,9 @@ use std::fmt;
 /// What stands where a key was.
 const MASK: &str = "***";
 
+/// What is shorter is no secret but stands in for one, such as `none`, and would only spoil what servers say.
+const SECRET_BYTES_MIN: usize = 8;
+
 /// So many leading characters of a key are taken as the key itself: a text that was cut in the middle of
 /// a key must not keep a part of it.
 const PREFIX_BYTES: usize = 8;
@@ -27,6 +30,9 @@ impl Secret {
     /// The text without the key and without any beginning of it that is long enough to tell.
     pub(crate) fn masked_in(&self, text: &str) -> String {
         let key = self.0.as_str();
+        if key.len() < SECRET_BYTES_MIN {
+            return text.to_owned();
+        }
         let prefix_end = key.floor_char_boundary(PREFIX_BYTES);
         let prefix = &key[..prefix_end];
         let mut masked = String::with_capacity(text.len());
@@ -90,7 +96,11 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(secret.masked_in(text), expected, "{text}");
         }
-        let short = Secret::new("é1").expect("not empty");
-        assert_eq!(short.masked_in("aé1b"), "a***b");
+        let odd = Secret::new("éééé1234").expect("not empty");
+        assert_eq!(odd.masked_in("aéééé1234b"), "a***b");
+        for placeholder in ["k", "none", "EMPTY"] {
+            let short = Secret::new(placeholder).expect("not empty");
+            assert_eq!(short.masked_in("k none EMPTY"), "k none EMPTY");
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 mod common;
 
-use bonded_kernel::{Accepts, Dialect, Effort, Reasoning, ThinkingForm, ToolChoice};
+use bonded_kernel::{
+    Accepts, Dialect, Effort, Reasoning, SignedThoughts, ThinkingForm, ToolChoice,
+};
 use bonded_transport::dialect;
 use common::{Conversation, assistant, signed, tool, user};
 use serde_json::{Value, json};
@@ -100,7 +102,7 @@ fn messages_thoughts_are_asked_for_in_the_form_that_the_model_takes() {
         ..Accepts::default()
     };
     let thinks = |effort: &str| {
-        json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": effort},
+        json!({"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": effort},
             "tool_choice": {"type": "auto"}})
     };
     let all = adaptive(&EFFORTS);
@@ -159,8 +161,46 @@ fn a_model_that_decides_itself_goes_on_thinking_after_calls_without_a_thought() 
         conversation.target.sampling.reasoning = Some(Reasoning::High);
         conversation.messages = vec![user("a"), called, tool("c1", "one")];
         let body = body(&conversation);
-        assert_eq!(body["thinking"], json!({"type": "adaptive"}));
+        assert_eq!(body["thinking"]["type"], "adaptive");
         assert_eq!(body["messages"][1]["content"][0]["type"], "tool_use");
+    }
+}
+
+#[test]
+fn thoughts_that_no_longer_fit_are_passed_over_or_left_out() {
+    const CALL: [(&str, &str, &str); 1] = [("c1", "read", "{}")];
+    const OWN: &str =
+        r#"{"dialect":"messages","items":[{"type":"thinking","thinking":"","signature":"s"}]}"#;
+    let binding = json!({"prefix_mismatch_behavior": "drop_block"});
+    let cases = [
+        (SignedThoughts::Kept, None, None, "thinking"),
+        (SignedThoughts::Bound, None, Some(&binding), "thinking"),
+        (
+            SignedThoughts::Bound,
+            Some(Reasoning::Max),
+            Some(&binding),
+            "thinking",
+        ),
+        (
+            SignedThoughts::LeftOut,
+            Some(Reasoning::Max),
+            None,
+            "tool_use",
+        ),
+    ];
+    for (signed_thoughts, reasoning, expected, begins) in cases {
+        let accepts = Accepts {
+            thinking: ThinkingForm::Adaptive,
+            efforts: EFFORTS.to_vec(),
+            signed_thoughts,
+            ..Accepts::default()
+        };
+        let mut conversation = conversation(Dialect::Messages, accepts);
+        conversation.target.sampling.reasoning = reasoning;
+        conversation.messages = vec![user("a"), signed("", OWN, &CALL), tool("c1", "one")];
+        let body = body(&conversation);
+        assert_eq!(body["thinking"].get("block_binding"), expected);
+        assert_eq!(body["messages"][1]["content"][0]["type"], begins);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a configuration says of what a model accepts: it counts more than what is known of the model.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm, ThoughtReturn,
+    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
+    ThoughtReturn,
 };
 
 use super::ConfigError;
@@ -26,6 +27,7 @@ pub struct AcceptsConfig {
     alternates: Option<bool>,
     user_after_tool: Option<bool>,
     thought_return: Option<ThoughtReturn>,
+    signed_thoughts: Option<SignedThoughts>,
     calls_need_tools: Option<bool>,
     stream_usage: Option<bool>,
     parallel_tool_calls: Option<bool>,
@@ -63,6 +65,11 @@ const RETURNS: [(&str, ThoughtReturn); 3] = [
     ("reasoning_content", ThoughtReturn::Content),
     ("reasoning_details", ThoughtReturn::Details),
 ];
+const SIGNED: [(&str, SignedThoughts); 3] = [
+    ("kept", SignedThoughts::Kept),
+    ("bound", SignedThoughts::Bound),
+    ("left_out", SignedThoughts::LeftOut),
+];
 
 impl AcceptsConfig {
     pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Self {
@@ -82,6 +89,7 @@ impl AcceptsConfig {
             alternates: entry.flag("alternates"),
             user_after_tool: entry.flag("userAfterTool"),
             thought_return: entry.word("thoughtReturn", &RETURNS, problems),
+            signed_thoughts: entry.word("signedThoughts", &SIGNED, problems),
             calls_need_tools: entry.flag("callsNeedTools"),
             stream_usage: entry.flag("streamUsage"),
             parallel_tool_calls: entry.flag("parallelToolCalls"),
@@ -108,6 +116,7 @@ impl AcceptsConfig {
             alternates: self.alternates.or(other.alternates),
             user_after_tool: self.user_after_tool.or(other.user_after_tool),
             thought_return: self.thought_return.or(other.thought_return),
+            signed_thoughts: self.signed_thoughts.or(other.signed_thoughts),
             calls_need_tools: self.calls_need_tools.or(other.calls_need_tools),
             stream_usage: self.stream_usage.or(other.stream_usage),
             parallel_tool_calls: self.parallel_tool_calls.or(other.parallel_tool_calls),
@@ -162,6 +171,7 @@ impl AcceptsConfig {
         set(&mut accepts.alternates, &self.alternates);
         set(&mut accepts.user_after_tool, &self.user_after_tool);
         set(&mut accepts.thought_return, &self.thought_return);
+        set(&mut accepts.signed_thoughts, &self.signed_thoughts);
         set(&mut accepts.calls_need_tools, &self.calls_need_tools);
         set(&mut accepts.stream_usage, &self.stream_usage);
         set(&mut accepts.parallel_tool_calls, &self.parallel_tool_calls);

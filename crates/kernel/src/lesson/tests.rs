@@ -26,6 +26,7 @@ fn budgeted() -> Accepts {
 
 #[test]
 fn what_services_are_known_to_say_teaches_what_they_mean() {
+    use crate::accepts::SignedThoughts as Signed;
     use Dialect::{Chat, Gemini, Messages};
     use Lesson::*;
     let usual = Accepts::default;
@@ -147,6 +148,42 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             None,
         ),
         (Chat, usual(), "max_tokens must be at most 4096", None),
+        (
+            Chat,
+            usual(),
+            "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.",
+            Some(Route(Dialect::Responses)),
+        ),
+        (
+            Chat,
+            usual(),
+            "This model is only supported in v1/responses and not in v1/chat/completions.",
+            Some(Route(Dialect::Responses)),
+        ),
+        (
+            Chat,
+            Accepts {
+                alternates: true,
+                ..usual()
+            },
+            "Jinja Exception: conversation roles must alternate user and assistant roles",
+            Some(NoUserAfterTool),
+        ),
+        (
+            Messages,
+            usual(),
+            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+            Some(SignedThoughts(Signed::LeftOut)),
+        ),
+        (
+            Messages,
+            Accepts {
+                signed_thoughts: Signed::Bound,
+                ..budgeted()
+            },
+            "thinking.adaptive.block_binding: Extra inputs are not permitted",
+            Some(SignedThoughts(Signed::LeftOut)),
+        ),
         // What was not sent is not what was refused.
         (Chat, usual(), "service_tier is not supported", None),
         (Chat, usual(), "temperatures differ", None),

@@ -205,13 +205,14 @@ impl Stepper<'_> {
         let Phase::Asking { target: index, .. } = self.run.phase else {
             return None;
         };
-        if class != FailureClass::Model || !matches!(status, Some(400 | 422)) {
-            return None;
-        }
+        let status = status.filter(|_| class == FailureClass::Model)?;
         let target = self.run.target(index)?;
         let temperature = target.sampling.temperature;
         let temperature = temperature.or(self.run.config().temperature);
         let lesson = Lesson::of(message, target, temperature)?;
+        if !lesson.is_taught_by(status) {
+            return None;
+        }
         let is_new = self.run.lessons.takes(index, &lesson);
         is_new.then_some((index, lesson))
     }

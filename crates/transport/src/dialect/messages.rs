@@ -11,6 +11,7 @@ pub use decode::decode;
 pub use encode::encode;
 pub(super) use encode::render_tools;
 pub use stream::Accumulator;
+pub(super) use thinking::beta;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 pub(super) const NAME: &str = "messages";

@@ -3,7 +3,9 @@
 //! The first row that fits counts, so a family's older and special models stand before the rest of it, and the last row
 //! of a family is what its newest models take: a name that nobody knew when this was written is taken for one of those.
 
-use bonded_kernel::{Accepts, Effort, OutputLimitField, ThinkingForm, ThoughtReturn};
+use bonded_kernel::{
+    Accepts, Effort, OutputLimitField, SignedThoughts, ThinkingForm, ThoughtReturn,
+};
 
 use super::glob;
 
@@ -25,6 +27,7 @@ pub struct Family {
     tool_choice_required: bool,
     /// Whether its templates take messages in any order of sides.
     any_order: bool,
+    signed_thoughts: SignedThoughts,
     /// How much it takes in.
     pub window: Option<u64>,
 }
@@ -66,6 +69,7 @@ impl Family {
         accepts.tool_choice_required = self.tool_choice_required;
         accepts.alternates = !self.any_order;
         accepts.user_after_tool = self.any_order;
+        accepts.signed_thoughts = self.signed_thoughts;
     }
 }
 
@@ -94,6 +98,7 @@ const USUAL: Family = Family {
     thought_return: ThoughtReturn::None,
     tool_choice_required: true,
     any_order: true,
+    signed_thoughts: SignedThoughts::Kept,
     window: None,
 };
 
@@ -141,8 +146,9 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], ..CLAUDE },
     Family { names: &["claude-opus-4?7*", "claude-opus-4?8*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], ..CLAUDE },
     Family { names: &["claude-opus-5", "claude-opus-5-20*", "claude-opus-5@*", "claude-sonnet-5", "claude-sonnet-5-20*", "claude-sonnet-5@*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], window: Some(1_000_000), ..CLAUDE },
-    Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], tool_choice_required: false, window: Some(1_000_000), ..CLAUDE },
-    Family { names: &["claude-*"], tool_choice_required: false, ..CLAUDE },
+    Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, window: Some(1_000_000), ..CLAUDE },
+    Family { names: &["claude-fable-5", "claude-fable-5-20*", "claude-fable-5@*", "claude-mythos-5", "claude-mythos-5-20*", "claude-mythos-5@*", "claude-haiku-5", "claude-haiku-5-20*", "claude-haiku-5@*"], tool_choice_required: false, ..CLAUDE },
+    Family { names: &["claude-*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, ..CLAUDE },
     // OpenAI
     Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
     Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },

@@ -5,6 +5,8 @@ use bonded_kernel::{
     Accepts, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
 };
 
+use super::glob;
+
 /// A service that runs models of one or of many makers.
 #[derive(Debug)]
 pub struct Service {
@@ -12,7 +14,8 @@ pub struct Service {
     pub name: &'static str,
     /// The ends of its hosts' names.
     hosts: &'static [&'static str],
-    describe: fn(&mut Accepts),
+    /// Changes what a model takes elsewhere, by its name, to what it takes here.
+    describe: fn(&mut Accepts, &str),
 }
 
 impl Service {
@@ -30,8 +33,8 @@ impl Service {
         SERVICES.iter().find(is_its)
     }
 
-    pub(super) fn describe(&self, accepts: &mut Accepts) {
-        (self.describe)(accepts);
+    pub(super) fn describe(&self, accepts: &mut Accepts, model: &str) {
+        (self.describe)(accepts, model);
     }
 }
 
@@ -58,7 +61,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "openai",
         hosts: &["api.openai.com"],
-        describe: |accepts| {
+        describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
@@ -71,7 +74,7 @@ pub static SERVICES: &[Service] = &[
             "cognitiveservices.azure.com",
             "services.ai.azure.com",
         ],
-        describe: |accepts| {
+        describe: |accepts, _| {
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.service_tier = false;
@@ -80,21 +83,24 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "anthropic",
         hosts: &["api.anthropic.com"],
-        describe: |_| {},
+        describe: |_, _| {},
     },
     Service {
         name: "google",
         hosts: &["generativelanguage.googleapis.com"],
-        describe: |_| {},
+        describe: |_, _| {},
     },
     Service {
         name: "openrouter",
         hosts: &["openrouter.ai"],
         // The router says what the models behind it take, and leaves out what they do not.
-        describe: |accepts| {
+        describe: |accepts, model| {
+            let least = super::family(model).and_then(|_| accepts.efforts.first());
+            let always_thinks = least.is_some_and(|least| *least != Effort::None);
+            let efforts = Effort::ALL.iter().skip(usize::from(always_thinks));
             *accepts = Accepts {
                 thinking: ThinkingForm::Routed,
-                efforts: Effort::ALL.to_vec(),
+                efforts: efforts.copied().collect(),
                 thought_return: ThoughtReturn::Details,
                 alternates: accepts.alternates,
                 user_after_tool: accepts.user_after_tool,
@@ -105,7 +111,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "mistral",
         hosts: &["api.mistral.ai", "codestral.mistral.ai"],
-        describe: |accepts| {
+        describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxTokens;
             accepts.user_after_tool = false;
             accepts.top_k = false;
@@ -118,7 +124,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "deepseek",
         hosts: &["api.deepseek.com"],
-        describe: |accepts| {
+        describe: |accepts, _| {
             accepts.thought_return = ThoughtReturn::Content;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
@@ -127,7 +133,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "xai",
         hosts: &["api.x.ai"],
-        describe: |accepts| {
+        describe: |accepts, _| {
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
         },
@@ -135,10 +141,14 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "groq",
         hosts: &["api.groq.com"],
-        describe: |accepts| {
+        describe: |accepts, model| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.thought_return = ThoughtReturn::None;
             accepts.efforts.retain(|it| *it != Effort::Minimal);
+            if glob::fits("*qwen3*", model) {
+                // It thinks by itself, or is told not to.
+                accepts.efforts = vec![Effort::None];
+            }
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.prompt_cache_key = false;
@@ -148,7 +158,7 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "bedrock",
         hosts: &[],
-        describe: |accepts| accepts.calls_need_tools = true,
+        describe: |accepts, _| accepts.calls_need_tools = true,
     },
     Service {
         name: "ollama",
@@ -168,11 +178,11 @@ pub static SERVICES: &[Service] = &[
     Service {
         name: "vllm",
         hosts: &[],
-        describe: |accepts| accepts.alternates = true,
+        describe: in_a_template,
     },
 ];
 
-fn of_ones_own(accepts: &mut Accepts) {
+fn of_ones_own(accepts: &mut Accepts, model: &str) {
     accepts.penalty = PenaltyField::RepeatPenalty;
     accepts.output_limit = OutputLimitField::MaxTokens;
     accepts.efforts.retain(|it| {
@@ -181,6 +191,12 @@ fn of_ones_own(accepts: &mut Accepts) {
             Effort::None | Effort::Low | Effort::Medium | Effort::High
         )
     });
-    // Templates of many models raise an error otherwise, and no model needs it otherwise.
+    in_a_template(accepts, model);
+}
+
+/// The model's own template makes one text of a conversation. Many raise an error where one side speaks twice, answers of
+/// tools in between or not, and no model needs it so.
+fn in_a_template(accepts: &mut Accepts, _: &str) {
     accepts.alternates = true;
+    accepts.user_after_tool = false;
 }

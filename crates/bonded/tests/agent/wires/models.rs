@@ -39,36 +39,34 @@ const fn openai(route: &'static str, name: &'static str) -> Model {
     }
 }
 
+/// OpenAI itself is asked through responses, and so is Azure under the address that needs no version; a provider on
+/// loopback is neither, so its rows say the route.
 pub(super) const MODELS: &[Model] = &[
-    model("openai", "openai", "gpt-4o"),
-    model("openai", "openai", "gpt-4.1"),
-    model("openai", "openai", "gpt-5"),
-    model("openai", "openai", "gpt-5-mini"),
-    model("openai", "openai", "gpt-5.1"),
-    model("openai", "openai", "gpt-5.2"),
-    model("openai", "openai", "gpt-5.4"),
-    model("openai", "openai", "gpt-5.5"),
-    model("openai", "openai", "gpt-5.6-sol"),
-    model("openai", "openai", "gpt-6-sol"),
-    model("openai", "openai", "gpt-6-astra"),
-    model("openai", "openai", "o3"),
-    model("openai", "openai", "o4-mini"),
-    model("openai", "openai", "gpt-5-codex"),
-    model("openai", "openai", "gpt-5.1-codex-max"),
     openai("responses", "gpt-4o"),
+    openai("responses", "gpt-4.1"),
     openai("responses", "gpt-5"),
+    openai("responses", "gpt-5-mini"),
     openai("responses", "gpt-5.1"),
+    openai("responses", "gpt-5.2"),
+    openai("responses", "gpt-5.4"),
+    openai("responses", "gpt-5.5"),
     openai("responses", "gpt-5.6-sol"),
+    openai("responses", "gpt-6-sol"),
     openai("responses", "gpt-6-astra"),
     openai("responses", "o3"),
+    openai("responses", "o4-mini"),
     openai("responses", "gpt-5-codex"),
+    openai("responses", "gpt-5.1-codex-max"),
     openai("responses", "gpt-5-pro"),
     openai("chat", "gpt-5"),
-    openai("chat", "gpt-5.4"),
+    openai("chat", "gpt-4.1"),
     openai("chat", "o3"),
     model("azure", "openai", "gpt-4o"),
     model("azure", "openai", "gpt-5-mini"),
-    model("azure", "openai", "gpt-5.6-luna"),
+    Model {
+        route: Some("responses"),
+        ..model("azure", "azure", "gpt-5.6-luna")
+    },
     model("anthropic", "anthropic", "claude-3-5-haiku-20241022"),
     model("anthropic", "anthropic", "claude-3-7-sonnet-20250219"),
     model("anthropic", "anthropic", "claude-sonnet-4-20250514"),
@@ -85,6 +83,8 @@ pub(super) const MODELS: &[Model] = &[
     model("anthropic", "anthropic", "claude-fable-5"),
     model("anthropic", "anthropic", "claude-opus-5-5"),
     model("anthropic", "anthropic", "claude-haiku-5-5"),
+    model("anthropic", "anthropic", "claude-sonnet-5-5"),
+    model("anthropic", "anthropic", "claude-fable-5-1"),
     model("google", "google", "gemini-2.5-pro"),
     model("google", "google", "gemini-2.5-flash"),
     model("google", "google", "gemini-2.5-flash-lite"),
@@ -113,12 +113,10 @@ pub(super) const MODELS: &[Model] = &[
     model("openrouter", "openrouter", "mistralai/mistral-medium-3"),
     model(
         "litellm",
-        "openai",
+        "bedrock",
         "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     ),
-    model("litellm", "openai", "anthropic/claude-opus-4-7"),
     model("litellm", "openai", "openai/gpt-5-mini"),
-    model("litellm", "openai", "openai/gpt-5.6-sol"),
     model("ollama", "ollama", "qwen3:8b"),
     model("ollama", "ollama", "llama3.2"),
     model("ollama", "ollama", "gpt-oss:20b"),
@@ -128,4 +126,21 @@ pub(super) const MODELS: &[Model] = &[
     model("llamacpp", "llamacpp", "qwen3"),
     model("llamacpp", "llamacpp", "strict-template"),
     model("llamacpp", "llamacpp", "gemma-3-27b-it"),
+];
+
+/// Models behind a route or a gateway whose ways nobody can know before it has refused once.
+pub(super) const LEARNED: &[Model] = &[
+    openai("chat", "gpt-5.4"),
+    openai("chat", "gpt-5.6-sol"),
+    openai("chat", "gpt-6-astra"),
+    openai("chat", "gpt-5-codex"),
+    model("litellm", "openai", "openai/gpt-5.6-sol"),
+    model("litellm", "openai", "anthropic/claude-opus-4-7"),
+    model(
+        "litellm",
+        "openai",
+        "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ),
+    model("litellm", "anthropic", "anthropic/claude-opus-5-5"),
+    model("llamacpp", "openai-compatible", "strict-template"),
 ];

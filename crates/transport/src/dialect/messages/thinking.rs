@@ -1,6 +1,6 @@
 //! Whether a request lets the model think, and how much.
 
-use bonded_kernel::{Accepts, Effort, Message, Reasoning, Request, ThinkingForm};
+use bonded_kernel::{Accepts, Effort, Message, Reasoning, Request, SignedThoughts, ThinkingForm};
 use serde::{Serialize, Serializer};
 
 use super::NAME;
@@ -14,18 +14,41 @@ const BUDGET_MIN: u32 = 1024;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Thinking {
     /// The model itself decides when it thinks.
-    Adaptive,
+    Adaptive {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        display: Option<Display>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        block_binding: Option<Binding>,
+    },
     Enabled {
         budget_tokens: u32,
     },
     Disabled,
 }
 
+/// Newer models keep their thoughts to themselves unless somebody asks to see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Display {
+    Summarized,
+}
+
+/// What becomes of a thought before which something has changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Binding {
+    prefix_mismatch_behavior: &'static str,
+}
+
+const PASSED_OVER: Binding = Binding {
+    prefix_mismatch_behavior: "drop_block",
+};
+
 /// What a request says of thoughts: nothing where nobody has said anything, so that the model does as it does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     pub(super) thinking: Option<Thinking>,
     pub(super) output: Option<OutputConfig>,
+    leaves_thoughts_out: bool,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -40,14 +63,33 @@ fn word<S: Serializer>(effort: &Effort, serializer: S) -> Result<S::Ok, S::Error
 
 impl Asked {
     pub(super) fn of(request: &Request<'_>, accepts: &Accepts) -> Self {
-        match (request.target.sampling.reasoning, accepts.thinking) {
+        let asked = match (request.target.sampling.reasoning, accepts.thinking) {
             (None, _) | (_, ThinkingForm::None) => Self::default(),
             (Some(reasoning), ThinkingForm::Adaptive) => Self::adaptive(reasoning, accepts),
             (Some(reasoning), _) => Self {
                 thinking: Some(Thinking::within_budget(reasoning, request)),
-                output: None,
+                ..Self::default()
             },
+        };
+        Self {
+            leaves_thoughts_out: accepts.signed_thoughts == SignedThoughts::LeftOut,
+            ..asked.bound(accepts)
         }
+    }
+
+    /// Where thoughts are bound to what stood before them, the word on it stands in `thinking`; a model of which they
+    /// are thinks adaptively if nobody says anything.
+    fn bound(mut self, accepts: &Accepts) -> Self {
+        let unsaid = Thinking::Adaptive {
+            display: None,
+            block_binding: None,
+        };
+        if binds_thoughts(accepts)
+            && let Thinking::Adaptive { block_binding, .. } = self.thinking.get_or_insert(unsaid)
+        {
+            *block_binding = Some(PASSED_OVER);
+        }
+        self
     }
 
     /// A model that cannot be kept from thinking refuses to be told so; it is asked for as little effort as it knows.
@@ -57,26 +99,40 @@ impl Asked {
         let thinking = match (wanted, effort) {
             (Effort::None, Some(Effort::None)) => Some(Thinking::Disabled),
             (Effort::None, _) => None,
-            _ => Some(Thinking::Adaptive),
+            _ => Some(Thinking::Adaptive {
+                display: Some(Display::Summarized),
+                block_binding: None,
+            }),
         };
         let effort = effort.filter(|effort| *effort != Effort::None);
         Self {
             thinking,
             output: effort.map(|effort| OutputConfig { effort }),
+            leaves_thoughts_out: false,
         }
     }
 
     pub(super) fn thinks(self) -> bool {
         matches!(
             self.thinking,
-            Some(Thinking::Adaptive | Thinking::Enabled { .. })
+            Some(Thinking::Adaptive { .. } | Thinking::Enabled { .. })
         )
     }
 
     /// Whether the thoughts of earlier replies are wanted.
     pub(super) fn takes_thoughts(self) -> bool {
-        self.thinking != Some(Thinking::Disabled)
+        self.thinking != Some(Thinking::Disabled) && !self.leaves_thoughts_out
     }
+}
+
+/// Whether the word on thoughts that no longer fit is said to this model.
+fn binds_thoughts(accepts: &Accepts) -> bool {
+    accepts.signed_thoughts == SignedThoughts::Bound && accepts.thinking == ThinkingForm::Adaptive
+}
+
+/// What must be named in a header because a request may say it.
+pub(in crate::dialect) fn beta(accepts: &Accepts) -> Option<&'static str> {
+    binds_thoughts(accepts).then_some("thinking-binding-controls-2026-08-01")
 }
 
 impl Thinking {
