@@ -4,6 +4,7 @@ use bonded_kernel::{Dialect, Price, Target};
 use bonded_transport::models::Service;
 
 use crate::config::OpenaiMode;
+use crate::config::nearest::{did_you_mean, nearest};
 
 /// A variable that holds a key.
 #[derive(Clone, Copy, Debug)]
@@ -169,10 +170,14 @@ pub(crate) fn by_name(name: &str) -> Option<&'static KnownProvider> {
 }
 
 pub(crate) fn no_provider(model: &str) -> ProviderError {
-    let known: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
+    let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
+    let known: Vec<&str> = known.chain(["azure"]).collect();
+    let meant = model.split_once('/').map(|(provider, _)| provider);
+    let meant = meant.and_then(|provider| nearest(provider, known.iter().copied()));
     ProviderError::NoProvider {
         model: model.to_owned(),
         known: known.join(", "),
+        meant: did_you_mean(meant),
     }
 }
 
@@ -194,9 +199,14 @@ pub struct TargetRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     #[error(
-        "{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL"
+        "{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL{meant}"
     )]
-    NoProvider { model: String, known: String },
+    NoProvider {
+        model: String,
+        known: String,
+        /// The provider that was probably meant, as a question.
+        meant: String,
+    },
     #[error("{model:?} names no model; write {provider}/MODEL")]
     NoModel { model: String, provider: String },
     #[error("the base URL {url:?} does not begin with http:// or https://")]
@@ -489,6 +499,23 @@ mod tests {
             ..TargetRequest::default()
         };
         resolve_target(&asked, env).expect("a target")
+    }
+
+    #[test]
+    fn a_provider_with_a_typo_is_answered_with_the_one_that_was_meant() {
+        for (model, meant) in [
+            ("opnai/gpt-5", Some("openai")),
+            ("azur/d", Some("azure")),
+            ("qwertyuiop/m", None),
+            ("gpt-5", None),
+        ] {
+            let message = no_provider(model).to_string();
+            let expected = meant.map(|name| format!("did you mean {name}?"));
+            let asked = message
+                .split_once("; did")
+                .map(|(_, rest)| format!("did{rest}"));
+            assert_eq!(asked, expected, "{message}");
+        }
     }
 
     /// As google-genai 3.1.0, anthropic 2.8.0 and openai 3.49.0 choose.

@@ -71,6 +71,14 @@ fn target(
         .map(|pricing| pricing.price());
     target.sampling = sampling(&own, options);
     target.window = window(&own, options, known_as, unknown, &target)?;
+    let like = own.accepts.like.clone();
+    if let Some(like) = like.filter(|like| models::family(like).is_none()) {
+        return Err(AgentError::UnknownLike {
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            like,
+        });
+    }
     let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
     target.accepts = Some(Box::new(accepts.map_err(|why| AgentError::Accepts {
         provider: model.provider.clone(),
