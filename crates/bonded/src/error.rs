@@ -359,6 +359,7 @@ impl From<AgentError> for CliError {
             AgentError::Sandbox(_) => Code::Sandbox,
             AgentError::UnknownTokenizer { .. }
             | AgentError::NoKey { .. }
+            | AgentError::UnknownLike { .. }
             | AgentError::Accepts { .. } => Code::Config,
             AgentError::File(_)
             | AgentError::Unreadable { .. }

@@ -44,7 +44,8 @@ pub use long_work::off_the_runtime;
 pub use many::{Many, many};
 pub use policy::policy;
 pub use provider::{
-    KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
+    KNOWN_PROVIDERS, KeyVariable, KnownProvider, ProviderError, SCRIPT, TargetRequest,
+    resolve_target, shadowed_key, take_key_from,
 };
 pub use refuse::refuse;
 pub use result::{RunResult, Status};

@@ -94,7 +94,7 @@ async fn check_models() -> Vec<Finding> {
         )),
     }];
     for known in KNOWN_PROVIDERS {
-        findings.push(match known.key_env {
+        findings.push(match known.key(variable).map(|key| key.name) {
             Some(key) if variable(key).is_some() => {
                 Finding::Good(format!("{}: {key} is set", known.name))
             }
@@ -107,7 +107,7 @@ async fn check_models() -> Vec<Finding> {
                     "{}: {} answers with {}",
                     known.name,
                     known.endpoint,
-                    models_text(&models)
+                    models.map_or("no list of models".into(), |it| models_text(&it))
                 )),
                 Err(_) => Finding::Missing(
                     format!("{}: nothing answers at {}", known.name, known.endpoint),

@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use bonded_host::Host;
-use bonded_host::agent::{Agent, AgentError, Assignment, Workplace, unsent};
+use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
 use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{no_price, own_limits};
-use super::targets::check_scripts;
+use super::targets::{check_scripts, told_before};
 use super::{Prepared, Wanted, kept};
 use crate::agents;
 use crate::error::CliError;
@@ -38,7 +38,7 @@ pub(super) fn prepare_agent(
         ));
     }
     let mut warnings: Vec<String> = agent.warnings().iter().map(ToString::to_string).collect();
-    warnings.extend(sample.config.targets.iter().flat_map(unsent));
+    warnings.extend(sample.config.targets.iter().flat_map(told_before));
     Ok(Prepared {
         sample,
         warnings,

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_host::agent::{UnknownWindow, Workplace, targets, unsent};
+use bonded_host::agent::{UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
-use bonded_host::{Goal, Host, policy};
+use bonded_host::{Goal, Host, policy, take_key_from};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
 
 use super::limits::{no_price, own_limits, parse_price};
-use super::targets::{Server, check_scripts, custom_targets, names_provider, no_model};
+use super::targets::{
+    Server, check_scripts, custom_targets, names_provider, no_model, told_before,
+};
 use super::{Prepared, Wanted, kept, working_directory};
 use crate::agents;
 use crate::args::{AgentArgs, variable};
@@ -50,7 +52,7 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     let system = system_text(args.system)?;
-    let warnings = config.targets.iter().flat_map(unsent).collect();
+    let warnings = config.targets.iter().flat_map(told_before).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -124,7 +126,7 @@ fn plain_config(
     if let Some(key_env) = &args.model.key_env {
         targets
             .iter_mut()
-            .for_each(|target| target.key_env = Some(key_env.clone()));
+            .for_each(|target| take_key_from(target, key_env));
     }
     let limits = Limits {
         turns_max: options.turns_max,

@@ -42,8 +42,9 @@ pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
         CliError::new(Code::Config, error.to_string())
             .hint("correct the file, or remove it and start again: it is then made anew")
     })?;
+    let surroundings = read.config.surroundings(dir.path());
     Ok(Configured {
-        surroundings: Arc::new(read.config.surroundings(dir.path())),
+        surroundings: Arc::new(surroundings.with_environment(variables(dir.path())?)),
         prompt_file: data_file(dir.path(), &read.config.agent.prompt_path),
         config: read.config,
         warnings: read.warnings,

@@ -52,7 +52,7 @@ fn target(
 ) -> Result<Target, AgentError> {
     let provider = config.provider(&model.provider)?;
     let mut target = match &provider {
-        Some(provider) => configured(provider, model, config)?,
+        Some(provider) => configured(provider, model, config, environment)?,
         None => well_known(model, environment)?,
     };
     check_key(&target, provider.as_ref(), environment)?;
@@ -71,6 +71,14 @@ fn target(
         .map(|pricing| pricing.price());
     target.sampling = sampling(&own, options);
     target.window = window(&own, options, known_as, unknown, &target)?;
+    let like = own.accepts.like.clone();
+    if let Some(like) = like.filter(|like| models::family(like).is_none()) {
+        return Err(AgentError::UnknownLike {
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            like,
+        });
+    }
     let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
     target.accepts = Some(Box::new(accepts.map_err(|why| AgentError::Accepts {
         provider: model.provider.clone(),
@@ -149,6 +157,7 @@ fn configured(
     provider: &ProviderConfig,
     model: &ModelRef,
     config: &Config,
+    environment: &Environment,
 ) -> Result<Target, AgentError> {
     let usual = usual(provider.kind);
     let dialect = match provider.kind {
@@ -161,18 +170,22 @@ fn configured(
         ProviderKind::Azure => azure(provider, model)?,
         _ => endpoint(provider)?,
     };
-    let is_azure = provider.kind == ProviderKind::Azure;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
-    let key_env = known.and_then(|known| known.key_env);
+    // A key of the configuration, or for an address of it, is none of the variables'.
+    let leaves_key = provider.api_key.is_none() && provider.base_url.is_none();
+    let known = known.filter(|_| leaves_key);
+    let key = known.and_then(|known| known.key(|name| environment.get(name).map(str::to_owned)));
+    let key_header = match provider.kind {
+        ProviderKind::Azure => Some(provider::AZURE_KEY_HEADER),
+        _ => key.and_then(|key| key.header),
+    };
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
     let is_compatible = provider.kind == ProviderKind::Openai && provider.base_url.is_some();
     Ok(Target {
         dialect,
-        key_header: is_azure.then(|| provider::AZURE_KEY_HEADER.to_owned()),
+        key_header: key_header.map(str::to_owned),
         family: (!is_compatible && provider.name != usual).then(|| usual.to_owned()),
-        key_env: key_env
-            .filter(|_| provider.api_key.is_none() && provider.base_url.is_none())
-            .map(str::to_owned),
+        key_env: key.map(|key| key.name.to_owned()),
         secrets_in: if has_secrets {
             config.files().map(absolute).collect()
         } else {

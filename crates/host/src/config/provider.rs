@@ -258,7 +258,7 @@ fn provider(
 
 /// What stands in a request anyway cannot be said a second time.
 fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 16] = [
         "model",
         "messages",
         "input",
@@ -271,6 +271,11 @@ fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
         "store",
         "include",
         "thinking",
+        // What bounds a reply is what the run reserves for it.
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "generationConfig",
     ];
     for field in entry.object("custom").keys() {
         if OWN.contains(&field.as_str()) {

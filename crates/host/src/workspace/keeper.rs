@@ -253,6 +253,7 @@ impl Keeper {
                 &choice,
                 |name| self.surroundings.script_file(name),
                 |kind, endpoint| self.surroundings.whose_place(kind, endpoint),
+                |name| self.surroundings.variable(name),
             )
         };
         choices.map(target).collect()

@@ -5,6 +5,8 @@ use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
 use super::agent_plan;
 use super::loop_plan;
 use super::policy_plan;
+use super::refusal::Manner;
+use super::refusal_plan;
 use super::rng::Rng;
 
 /// Everything about a world that is fixed before it begins.
@@ -19,6 +21,8 @@ pub struct Plan {
     pub crashes_at: Vec<u64>,
     /// The provider reports more tokens than were reserved.
     pub provider_lies: bool,
+    /// How the service of each target refuses; those beyond the end take everything.
+    pub manners: Vec<Manner>,
     pub sabotage: Sabotage,
 }
 
@@ -79,6 +83,7 @@ impl Plan {
         agent_plan::make_agent(seed, &mut config);
         policy_plan::make_policy(seed, &mut config);
         loop_plan::make_loop(seed, &mut config);
+        let manners = refusal_plan::make_refusing(seed, &mut config);
         Self {
             config,
             temper: rng.weighted(&[
@@ -99,6 +104,7 @@ impl Plan {
             crashes_max: rng.pick(&[0, 1, 1, 2, 3, 5, 8]),
             crashes_at: vec![],
             provider_lies: rng.chance(100),
+            manners,
             sabotage: Sabotage::None,
         }
     }
