@@ -1,7 +1,8 @@
 //! What a configuration says of what a model accepts: it counts more than what is known of the model.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SystemRole, ThinkingForm,
+    ThoughtReturn,
 };
 
 use super::ConfigError;
@@ -27,6 +28,7 @@ pub struct AcceptsConfig {
     user_after_tool: Option<bool>,
     thought_return: Option<ThoughtReturn>,
     calls_need_tools: Option<bool>,
+    call_ids: Option<CallIds>,
     stream_usage: Option<bool>,
     parallel_tool_calls: Option<bool>,
     prompt_cache_key: Option<bool>,
@@ -64,6 +66,12 @@ const RETURNS: [(&str, ThoughtReturn); 3] = [
     ("reasoning_details", ThoughtReturn::Details),
 ];
 
+const CALL_IDS: [(&str, CallIds); 3] = [
+    ("as_given", CallIds::AsGiven),
+    ("short", CallIds::Short),
+    ("nine", CallIds::Nine),
+];
+
 impl AcceptsConfig {
     pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Self {
         Self {
@@ -83,6 +91,7 @@ impl AcceptsConfig {
             user_after_tool: entry.flag("userAfterTool"),
             thought_return: entry.word("thoughtReturn", &RETURNS, problems),
             calls_need_tools: entry.flag("callsNeedTools"),
+            call_ids: entry.word("callIds", &CALL_IDS, problems),
             stream_usage: entry.flag("streamUsage"),
             parallel_tool_calls: entry.flag("parallelToolCalls"),
             prompt_cache_key: entry.flag("promptCacheKey"),
@@ -109,6 +118,7 @@ impl AcceptsConfig {
             user_after_tool: self.user_after_tool.or(other.user_after_tool),
             thought_return: self.thought_return.or(other.thought_return),
             calls_need_tools: self.calls_need_tools.or(other.calls_need_tools),
+            call_ids: self.call_ids.or(other.call_ids),
             stream_usage: self.stream_usage.or(other.stream_usage),
             parallel_tool_calls: self.parallel_tool_calls.or(other.parallel_tool_calls),
             prompt_cache_key: self.prompt_cache_key.or(other.prompt_cache_key),
@@ -163,6 +173,7 @@ impl AcceptsConfig {
         set(&mut accepts.user_after_tool, &self.user_after_tool);
         set(&mut accepts.thought_return, &self.thought_return);
         set(&mut accepts.calls_need_tools, &self.calls_need_tools);
+        set(&mut accepts.call_ids, &self.call_ids);
         set(&mut accepts.stream_usage, &self.stream_usage);
         set(&mut accepts.parallel_tool_calls, &self.parallel_tool_calls);
         set(&mut accepts.prompt_cache_key, &self.prompt_cache_key);

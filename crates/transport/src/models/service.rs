@@ -2,7 +2,7 @@
 //! takes. A service is known by where it is: a provider may be called anything.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
 };
 
 /// A service that runs models of one or of many makers.
@@ -62,6 +62,7 @@ pub static SERVICES: &[Service] = &[
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -75,6 +76,7 @@ pub static SERVICES: &[Service] = &[
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.service_tier = false;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -98,6 +100,7 @@ pub static SERVICES: &[Service] = &[
                 thought_return: ThoughtReturn::Details,
                 alternates: accepts.alternates,
                 user_after_tool: accepts.user_after_tool,
+                call_ids: accepts.call_ids,
                 ..Accepts::default()
             };
         },
@@ -108,6 +111,7 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts| {
             accepts.output_limit = OutputLimitField::MaxTokens;
             accepts.user_after_tool = false;
+            accepts.call_ids = CallIds::Nine;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.stream_usage = false;
