@@ -50,11 +50,11 @@ fn many_copies(n: usize) -> Value {
     json!({ "type": "object", "allOf": parts, "$defs": { "A": { "properties": wide, "enum": vec![0; n] } } })
 }
 
-/// Definitions that refer to one another, each with the last part of its place in common.
+/// Definitions that refer to one another in pairs, each with the last part of its place in common.
 fn many_names(n: usize) -> Value {
     let property = |at: usize| (format!("p{at}"), json!({ "$ref": format!("#/x/{at}/a") }));
     let place = |at: usize| {
-        let next = format!("#/x/{}/a", (at + 1) % n);
+        let next = format!("#/x/{}/a", at ^ 1);
         (
             at.to_string(),
             json!({ "a": { "properties": { "b": { "$ref": next } } } }),
