@@ -43,6 +43,11 @@ def text(turn, at):
     return f"I say {turn}.{at}."
 
 
+def is_own_text(content):
+    """Whether a message says what the script says."""
+    return re.search(r"I say \d\.\d\.", json.dumps(content)) is not None
+
+
 def arguments(turn, at):
     return {"text": f"t{turn}c{at}"}
 

@@ -52,8 +52,8 @@ pub mod work;
 pub mod workspace;
 
 pub use accepts::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
-    ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
+    ThinkingForm, ThoughtReturn,
 };
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};

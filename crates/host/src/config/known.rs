@@ -87,6 +87,7 @@ const ACCEPTS: Shape = Object(&[
     ("userAfterTool", Bool),
     ("thoughtReturn", Text),
     ("callsNeedTools", Bool),
+    ("callIds", Text),
     ("streamUsage", Bool),
     ("parallelToolCalls", Bool),
     ("promptCacheKey", Bool),

@@ -4,7 +4,7 @@
 //! of a family is what its newest models take: a name that nobody knew when this was written is taken for one of those.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, SignedThoughts, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, SignedThoughts, ThinkingForm, ThoughtReturn,
 };
 
 use super::glob;
@@ -28,6 +28,8 @@ pub struct Family {
     /// Whether its templates take messages in any order of sides.
     any_order: bool,
     signed_thoughts: SignedThoughts,
+    /// What the ids of calls may look like, whoever runs it.
+    call_ids: CallIds,
     /// How much it takes in.
     pub window: Option<u64>,
 }
@@ -70,6 +72,7 @@ impl Family {
         accepts.alternates = !self.any_order;
         accepts.user_after_tool = self.any_order;
         accepts.signed_thoughts = self.signed_thoughts;
+        accepts.call_ids = self.call_ids;
     }
 }
 
@@ -99,6 +102,7 @@ const USUAL: Family = Family {
     tool_choice_required: true,
     any_order: true,
     signed_thoughts: SignedThoughts::Kept,
+    call_ids: CallIds::AsGiven,
     window: None,
 };
 
@@ -112,6 +116,7 @@ const SILENT: Family = Family {
 /// OpenAI's models that think take neither a temperature nor `max_tokens`, wherever they run.
 const OPENAI: Family = Family {
     sampling: Samples::None,
+    call_ids: CallIds::Short,
     thinks_unasked: true,
     output_limit: OutputLimitField::MaxCompletionTokens,
     ..USUAL
@@ -191,11 +196,18 @@ pub static FAMILIES: &[Family] = &[
     // DeepSeek and others whose thoughts have to come back with the calls that followed them
     Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
     Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(65_536), ..USUAL },
-    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["kimi-*"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    Family { names: &["deepseek-v3*", "deepseek-coder*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["deepseek-reasoner*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(131_072), ..USUAL },
+    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(131_072), ..USUAL },
+    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5", "glm-5-*", "glm-5.1*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(131_072), ..USUAL },
+    Family { names: &["glm-5.2*"], thinking: ThinkingForm::Switch, efforts: &[High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(131_072), ..USUAL },
+    Family { names: &["glm-5*"], efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(1_048_576), ..USUAL },
+    Family { names: &["kimi-k2.5*", "kimi-k2.6*"], sampling: Samples::None, thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    Family { names: &["kimi-k3*"], sampling: Samples::None, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    Family { names: &["kimi-k2-*", "kimi-k2"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    Family { names: &["kimi-*"], sampling: Samples::None, thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
     // Mistral
-    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*", "voxtral*"], any_order: false, window: Some(131_072), ..SILENT },
+    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*", "mixtral*", "voxtral*"], any_order: false, call_ids: CallIds::Nine, window: Some(131_072), ..SILENT },
     // xAI
     Family { names: &["grok-4.3*"], efforts: &[NoEffort, Low, Medium, High], window: Some(256_000), ..USUAL },
     Family { names: &["grok-4.6*"], efforts: &[Low, Medium, High], window: Some(256_000), ..USUAL },

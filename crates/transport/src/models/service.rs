@@ -2,7 +2,7 @@
 //! takes. A service is known by where it is: a provider may be called anything.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
 };
 
 use super::glob;
@@ -65,6 +65,7 @@ pub static SERVICES: &[Service] = &[
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -78,6 +79,7 @@ pub static SERVICES: &[Service] = &[
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.service_tier = false;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -104,6 +106,7 @@ pub static SERVICES: &[Service] = &[
                 thought_return: ThoughtReturn::Details,
                 alternates: accepts.alternates,
                 user_after_tool: accepts.user_after_tool,
+                call_ids: accepts.call_ids,
                 ..Accepts::default()
             };
         },
@@ -114,6 +117,7 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxTokens;
             accepts.user_after_tool = false;
+            accepts.call_ids = CallIds::Nine;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.stream_usage = false;

@@ -36,7 +36,14 @@ fn a_family_is_known_by_the_models_name_in_every_spelling() {
         ("gpt-4o-mini", "gpt-4o-mini*"),
         ("models/gemini-3.1-pro-preview", "gemini-*pro*"),
         ("gemini-2.5-pro", "gemini-2.5-pro*"),
-        ("deepseek-reasoner", "deepseek*"),
+        ("deepseek-reasoner", "deepseek-reasoner*"),
+        ("deepseek-v4-pro", "deepseek*"),
+        ("deepseek-ai/DeepSeek-V3.2", "deepseek-v3*"),
+        ("glm-5-turbo", "glm-4.5*"),
+        ("zai-org/GLM-5.3", "glm-5*"),
+        ("moonshotai/Kimi-K2-Instruct", "kimi-k2-*"),
+        ("kimi-k2.7-code", "kimi-*"),
+        ("mixtral-8x7b-instruct", "magistral*"),
     ];
     for (model, names) in cases {
         let found = family(model).map(|family| family.names[0]);
@@ -107,6 +114,16 @@ fn efforts_are_those_of_the_model() {
         ("gpt-5.1", Effort::None, Some(Effort::None)),
         ("gpt-5.1", Effort::XHigh, Some(Effort::High)),
         ("o3", Effort::Minimal, Some(Effort::Low)),
+        ("deepseek-v4-pro", Effort::Minimal, Some(Effort::Low)),
+        ("deepseek-v4-pro", Effort::Medium, Some(Effort::Low)),
+        ("deepseek-flash", Effort::XHigh, Some(Effort::High)),
+        ("deepseek-flash", Effort::Max, Some(Effort::Max)),
+        ("deepseek-reasoner", Effort::High, None),
+        ("glm-5.1", Effort::High, None),
+        ("glm-5.2", Effort::Low, Some(Effort::High)),
+        ("glm-5.3", Effort::Max, Some(Effort::Max)),
+        ("kimi-k3", Effort::Medium, Some(Effort::Low)),
+        ("kimi-k2.7-code", Effort::High, None),
         ("gpt-4o", Effort::High, None),
     ];
     for (model, wanted, expected) in cases {
