@@ -46,12 +46,14 @@ pub(super) fn parse_price(text: &str) -> Result<Price, CliError> {
             output: *output,
             cached: *input,
             written: None,
+            above: None,
         }),
         [input, output, cached] => Ok(Price {
             input: *input,
             output: *output,
             cached: *cached,
             written: None,
+            above: None,
         }),
         _ => Err(bad("two or three numbers are needed".into())),
     }

@@ -36,7 +36,7 @@ const GOLDEN: [Golden; 5] = [
     Golden {
         format: 5,
         lines: include_str!("../golden/format-5.jsonl"),
-        first_hash: "e57a3eb08a98e584b436449c2b5b62ce1dc31950b18e998c57f5125262b3009d",
+        first_hash: "9fb1c90794c43c4877109c3410d21860effe2a68ec43c5ff0700454c9868e8d9",
     },
 ];
 
@@ -131,7 +131,7 @@ fn the_fifth_golden_file_has_every_field_that_came_with_it() {
     let fields = "accepts temperature_max top_p top_k temperature_with_top_p penalty output_limit thinking efforts thinks_unasked \
          tool_choice_required system_role alternates user_after_tool thought_return calls_need_tools \
          stream_usage parallel_tool_calls prompt_cache_key service_tier refused_custom \
-         key_header custom lesson leave_out leave_out_custom route";
+         key_header custom lesson leave_out leave_out_custom route price_listed above tokens";
     let values = "xhigh max adaptive budget level routed switch none repeat_penalty max_completion_tokens developer \
          content details alternate no_user_after_tool calls_need_tools caching";
     for word in fields.split_whitespace().chain(values.split_whitespace()) {

@@ -10,7 +10,7 @@ use bonded_kernel::{
 pub struct Service {
     /// What a provider of this kind is called in a configuration.
     pub name: &'static str,
-    /// The ends of its hosts' names.
+    /// The ends of its hosts' names, the one that everybody is told first.
     hosts: &'static [&'static str],
     describe: fn(&mut Accepts),
 }
@@ -28,6 +28,13 @@ impl Service {
         let host = host_of(endpoint);
         let is_its = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
         SERVICES.iter().find(is_its)
+    }
+
+    /// Whether its list prices hold at an address: at its first host, and not at those of regions and of special uses.
+    pub(super) fn sells_at(&self, endpoint: &str) -> bool {
+        self.hosts
+            .first()
+            .is_some_and(|host| *host == host_of(endpoint))
     }
 
     pub(super) fn describe(&self, accepts: &mut Accepts) {
