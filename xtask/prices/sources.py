@@ -68,7 +68,7 @@ class Litellm:
     MODES = ("chat", "responses")
     ABOVE = re.compile(r"_above_(\d+)k_tokens$")
     # Prices that depend on more than tokens and their number, and replies that are not text.
-    OTHER = re.compile(r"^(off_peak_pricing|tiered_pricing|input_cost_per_request|output_cost_per_(audio|image|video).*)$")
+    OTHER = re.compile(r"off_peak_pricing$|tiered_pricing$|input_cost_per_request$|output_cost_per_(audio|image|video)")
 
     def __init__(self):
         package = Path(find_spec("litellm").origin).parent
