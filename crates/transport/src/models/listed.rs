@@ -41,7 +41,13 @@ impl Listed {
     /// The row of a model at the service whose own address this is.
     pub fn at(endpoint: &str, model: &str) -> Option<Self> {
         let service = Service::at(endpoint)?.name;
-        Self::rows().find(|row| row.service == service && row.model == model)
+        // Only the line that is meant is read.
+        let is_its = |line: &&str| {
+            let after = line.strip_prefix(service)?.strip_prefix('\t')?;
+            Some(after.strip_prefix(model)?.starts_with('\t'))
+        };
+        let line = TABLE.lines().find(|line| is_its(line) == Some(true))?;
+        Self::read(line).filter(|row| row.model == model)
     }
 
     /// All rows, in their order.

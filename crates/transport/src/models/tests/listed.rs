@@ -126,6 +126,7 @@ fn only_the_very_name_at_the_makers_own_address_has_a_listed_price() {
         (OPENAI, "openai/gpt-5"),
         (OPENAI, "ft:gpt-4o-2024-08-06:us::x"),
         (OPENAI, ""),
+        (OPENAI, "gpt-5\t272000"),
         // What is processed in a region costs more.
         ("https://eu.api.openai.com/v1", "gpt-5"),
         ("https://codestral.mistral.ai/v1", "codestral-2508"),
