@@ -33,7 +33,7 @@ pub use error::AgentError;
 pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
-pub use target::{UnknownWindow, all as targets, unconfigured, unsent};
+pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
 pub(crate) use tools::BUILTIN;
 pub use tools::{AgentTools, BUILTIN_WORD};
 pub use variables::Moment;

@@ -12,7 +12,7 @@ use bonded_host::workspace::ProviderHealth;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
-use bonded_transport::{Credentials, probe};
+use bonded_transport::{Credentials, models, probe};
 
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
@@ -93,6 +93,12 @@ async fn check_models() -> Vec<Finding> {
             "BONDED_MODEL is {model}: it is asked where neither --model nor an agent file names one"
         )),
     }];
+    findings.push(Finding::Good(format!(
+        "prices and windows of {} models are listed as of {} ({}); `pricing` and `contextWindow` count more",
+        models::Listed::rows().count(),
+        models::listed_on(),
+        models::listed_by()
+    )));
     for known in KNOWN_PROVIDERS {
         findings.push(match known.key(variable).map(|key| key.name) {
             Some(key) if variable(key).is_some() => {

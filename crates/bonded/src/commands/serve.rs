@@ -188,7 +188,8 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
             UnknownWindow::Usual,
         )?;
         if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
-            let hint = "put the models' prices into `pricing` of the configuration";
+            let hint =
+                "no price is listed; put the models' prices into `pricing` of the configuration";
             return Err(settings::no_price(hint));
         }
         for warning in agent.warnings() {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::Status;
+use bonded_host::{Status, agent};
 use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{ListFilter, Store};
 
@@ -89,6 +89,8 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     ];
     if let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) {
         lines.push(format!("goal     {}", text::brief(&started.goal, 200)));
+        let prices = started.config.targets.iter().filter_map(agent::listed);
+        lines.extend(prices.map(|price| format!("price    {price}")));
     }
     if let Some(Event::RunEnded(ended)) = entries.last().map(|entry| &entry.event) {
         let termination = &ended.termination;

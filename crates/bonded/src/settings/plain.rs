@@ -11,7 +11,7 @@ use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
 
-use super::limits::{no_price, own_limits, parse_price};
+use super::limits::{listed_prices, no_price, own_limits, parse_price};
 use super::targets::{
     Server, check_scripts, custom_targets, names_provider, no_model, told_before,
 };
@@ -52,7 +52,8 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     let system = system_text(args.system)?;
-    let warnings = config.targets.iter().flat_map(told_before).collect();
+    let told = config.targets.iter().flat_map(told_before);
+    let warnings = told.chain(listed_prices(&config)).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -119,9 +120,10 @@ fn plain_config(
     mut targets: Vec<Target>,
 ) -> Result<RunConfig, CliError> {
     if let Some(price) = args.model.price.as_deref().map(parse_price).transpose()? {
-        targets
-            .iter_mut()
-            .for_each(|target| target.price = Some(price));
+        for target in &mut targets {
+            target.price = Some(price);
+            target.price_listed = None;
+        }
     }
     if let Some(key_env) = &args.model.key_env {
         targets
@@ -137,7 +139,8 @@ fn plain_config(
         ..own_limits(args.limits, 3)?
     };
     if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
-        let hint = "say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
+        let hint =
+            "no price is listed; say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
         return Err(no_price(hint));
     }
     Ok(RunConfig {

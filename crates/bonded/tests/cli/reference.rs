@@ -217,6 +217,7 @@ fn the_doctor_reports_store_models_sandbox_and_git() {
     for part in [
         "holds 1 runs",
         "OPENAI_API_KEY is not set",
+        " models are listed as of 20",
         "commands, read-only: ",
         "commands, workspace-write: ",
         "(the default)",

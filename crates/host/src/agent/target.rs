@@ -3,7 +3,7 @@
 use bonded_kernel::{
     Dialect, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
 };
-use bonded_transport::models::{self, Service};
+use bonded_transport::models;
 use bonded_transport::tokens;
 use serde_json::Value;
 
@@ -66,9 +66,6 @@ fn target(
     let mode = options.openai_mode.or(mode);
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, mode);
     let known_as = own.accepts.like.as_deref().unwrap_or(&model.model);
-    target.price = config
-        .pricing(&model.provider, &model.model)?
-        .map(|pricing| pricing.price());
     target.sampling = sampling(&own, options);
     target.window = window(&own, options, known_as, unknown, &target)?;
     let like = own.accepts.like.clone();
@@ -86,7 +83,36 @@ fn target(
         why,
     })?));
     target.custom = provider.map(|provider| provider.custom).unwrap_or_default();
+    match config.pricing(&model.provider, &model.model)? {
+        Some(pricing) => target.price = Some(pricing.price()),
+        None => list_price(&mut target),
+    }
     Ok(target)
+}
+
+/// Gives a target the price that is listed for it, if one is, in place of any other.
+pub fn list_price(target: &mut Target) {
+    target.price = models::listed_price(target);
+    target.price_listed = target.price.map(|_| models::listed_on().to_owned());
+}
+
+/// What a target costs, where nobody but a list says it.
+pub fn listed(target: &Target) -> Option<String> {
+    let (price, day) = (target.price?, target.price_listed.as_ref()?);
+    let dollars = |micro: u64| micro as f64 / 1e6;
+    let long = price.above.map(|long| {
+        let (input, output) = (dollars(long.input), dollars(long.output));
+        let tokens = long.tokens;
+        format!(" (${input} and ${output} where more than {tokens} tokens go in)")
+    });
+    Some(format!(
+        "{}/{} costs ${} for a million tokens in and ${} for a million out{}, as listed on {day}",
+        target.provider,
+        target.model,
+        dollars(price.input),
+        dollars(price.output),
+        long.unwrap_or_default()
+    ))
 }
 
 /// A target that no configuration knows, as the options want it asked.
@@ -95,6 +121,7 @@ pub fn unconfigured(mut target: Target, options: &Options) -> Target {
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, options.openai_mode);
     target.sampling = sampling(&ModelConfig::default(), options);
     target.accepts = Some(Box::new(models::known(&target)));
+    list_price(&mut target);
     target
 }
 
@@ -364,10 +391,7 @@ fn window(
         None => tokens::vocabulary_of(model),
     };
     let said = options.context_window_tokens.or(own.context_window_tokens);
-    // A server of one's own has the window that it was started with.
-    let is_service = Service::at(&target.endpoint).is_some();
-    let family = models::family(model).filter(|_| is_service);
-    let listed = family.and_then(|family| family.window);
+    let listed = models::window(&target.endpoint, model);
     let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);
     Ok(said.or(listed).or(usual).map(|tokens| Window {
         tokens,

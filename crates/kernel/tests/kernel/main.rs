@@ -30,6 +30,7 @@ mod paging;
 mod policy;
 mod policy_marks;
 mod policy_own_tools;
+mod price;
 mod progress_report;
 mod purity;
 mod repair;

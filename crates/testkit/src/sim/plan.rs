@@ -1,6 +1,6 @@
 //! What a seed means: the settings of the run, the temper of the model, and how often what goes wrong.
 
-use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
+use bonded_kernel::{Limits, LongPrice, Money, Price, RunConfig, Target};
 
 use super::agent_plan;
 use super::loop_plan;
@@ -124,13 +124,29 @@ fn target(rng: &mut Rng, index: u64) -> Target {
     Target {
         stream: rng.chance(500),
         timeout_ms: rng.between(1_000, 120_000),
-        price: rng.chance(600).then(|| Price {
-            input: rng.between(0, 3_000_000),
-            output: rng.between(0, 15_000_000),
-            cached: rng.between(0, 300_000),
-            written: None,
-        }),
+        price: rng.chance(600).then(|| price(rng)),
         ..Target::new("sim", format!("sim:{index}"), format!("model-{index}"))
+    }
+}
+
+fn price(rng: &mut Rng) -> Price {
+    let input = rng.between(0, 3_000_000);
+    let output = rng.between(0, 15_000_000);
+    let cached = rng.between(0, 300_000);
+    // Not drawn, so that a seed makes the world that it always made.
+    let above = (input % 3 == 0).then_some(LongPrice {
+        tokens: output % 4_000,
+        input: input * 2,
+        output: output * 2,
+        cached: cached * 2,
+        written: None,
+    });
+    Price {
+        input,
+        output,
+        cached,
+        written: None,
+        above,
     }
 }
 

@@ -12,7 +12,7 @@ use super::glob;
 pub struct Service {
     /// What a provider of this kind is called in a configuration.
     pub name: &'static str,
-    /// The ends of its hosts' names.
+    /// The ends of its hosts' names, the one that everybody is told first.
     hosts: &'static [&'static str],
     /// Changes what a model takes elsewhere, by its name, to what it takes here.
     describe: fn(&mut Accepts, &str),
@@ -31,6 +31,13 @@ impl Service {
         let host = host_of(endpoint);
         let is_its = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
         SERVICES.iter().find(is_its)
+    }
+
+    /// Whether its list prices hold at an address: at its first host, and not at those of regions and of special uses.
+    pub(super) fn sells_at(&self, endpoint: &str) -> bool {
+        self.hosts
+            .first()
+            .is_some_and(|host| *host == host_of(endpoint))
     }
 
     pub(super) fn describe(&self, accepts: &mut Accepts, model: &str) {
