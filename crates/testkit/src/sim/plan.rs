@@ -134,7 +134,7 @@ fn price(rng: &mut Rng) -> Price {
     let output = rng.between(0, 15_000_000);
     let cached = rng.between(0, 300_000);
     // Not drawn, so that a seed makes the world that it always made.
-    let above = (input % 3 == 0).then_some(LongPrice {
+    let above = input.is_multiple_of(3).then_some(LongPrice {
         tokens: output % 4_000,
         input: input * 2,
         output: output * 2,
