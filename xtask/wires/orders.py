@@ -240,14 +240,15 @@ def thoughts_are_as_given(body):
     given = script.messages_blocks(turn, body)
     for place, block in enumerate(given):
         is_thought = block["type"] in THOUGHTS
-        if is_thought and (place >= len(blocks) or unbound(blocks[place]) != unbound(block)):
+        if is_thought and (place >= len(blocks) or not is_given(blocks[place], block, script.thought(turn, place))):
             return f"messages.{at}.content.{place}"
     return None if len(blocks) == len(given) else f"messages.{at}.content"
 
 
-def unbound(block):
-    """A thought without what stood before it."""
-    return block | {"signature": str(block.get("signature")).split(".")[0]}
+def is_given(block, given, thought):
+    """Whether a thought is the one that was given, whether or not its words were shown then."""
+    bare = lambda it: (it.get("type"), str(it.get("signature")).split(".")[0])
+    return bare(block) == bare(given) and block.get("thinking") in ("", thought)
 
 
 @order
@@ -259,7 +260,7 @@ def thoughts_are_bound(body):
     for at, message in enumerate(body["messages"]):
         stood = script.before(body, at)
         for place, block in enumerate(blocks_of(message)):
-            if block["type"] == "thinking" and block["signature"].split(".")[1:] != [stood]:
+            if block["type"] == "thinking" and block["signature"].split(".")[1:] not in ([], [stood]):
                 return f"messages.{at}.content.{place}"
     return None
 

@@ -131,7 +131,7 @@ def messages_blocks(turn, body, at_message=None):
     for at, kind in enumerate(TURNS[turn]):
         if kind == "thought":
             said = thought(turn, at) if shows_thoughts(body) else ""
-            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}.{bound}"})
+            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}==.{bound}"})
         elif kind == "text":
             blocks.append({"type": "text", "text": text(turn, at)})
         else:

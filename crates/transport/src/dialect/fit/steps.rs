@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 /// Each is a part of a schema. A schema of the size that the kernel takes has a hundred thousand at most.
-const STEPS_MAX: u64 = 400_000;
+pub(super) const STEPS_MAX: u64 = 400_000;
 
 /// So much text costs as much as a part.
 const BYTES_PER_STEP: usize = 32;
