@@ -46,6 +46,34 @@ impl<'a> Transaction<'a> {
         Ok(written)
     }
 
+    pub(super) fn write_all(
+        &mut self,
+        writes: &[Write],
+    ) -> Result<Vec<Result<Written, Refused>>, Fault> {
+        let connection = self.connection;
+        let execute = |sql: &str| -> Result<(), Fault> {
+            connection.prepare_cached(sql)?.execute([])?;
+            Ok(())
+        };
+        let mut results = Vec::with_capacity(writes.len());
+        for write in writes {
+            execute("SAVEPOINT one")?;
+            let heads = self.heads.clone();
+            let result = match self.write(write) {
+                Ok(written) => Ok(written),
+                Err(Fault::Refused(refused)) => {
+                    self.heads = heads;
+                    execute("ROLLBACK TO one")?;
+                    Err(*refused)
+                }
+                Err(fault) => return Err(fault),
+            };
+            execute("RELEASE one")?;
+            results.push(result);
+        }
+        Ok(results)
+    }
+
     fn make(&mut self, write: &Write) -> Result<Written, Fault> {
         let considers = matches!(
             write.change,
