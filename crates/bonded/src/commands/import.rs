@@ -58,7 +58,7 @@ pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
                 Err(why) => summary.not_taken(path, &why),
             }
         }
-        Taking::new(&book, &vault.name, args.overwrite, now)
+        Taking::new(&book, args.overwrite, now)
             .take(prepared, &mut summary)
             .await?;
     }

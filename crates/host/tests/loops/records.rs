@@ -200,9 +200,9 @@ impl Conflict {
         assert_eq!(seen.outcome, Outcome::Ok, "{}", seen.text);
         world.edit(note, "by a person").await;
         let change = json!({ "key": note.to_string(), "value": "by the agent" });
-        let output = world.call_in(2, &registry, "record_update", &change).await;
+        let output = world.call_in(3, &registry, "record_update", &change).await;
         assert_eq!(output.outcome, Outcome::Failed);
-        let again = world.call_in(3, &registry, "record_update", &change).await;
+        let again = world.call_in(4, &registry, "record_update", &change).await;
         assert_eq!(
             again.code.as_deref(),
             Some("VERSION_CONFLICT"),

@@ -272,11 +272,11 @@ impl World {
         let started = RunStarted::new(text, system, config, registry.catalog().clone());
         let id = RunId::new("run-1").expect("a name");
         let (mut run, _first) = kernel::start(id, Millis(1), started);
-        let nothing = || "<ram_delete><key>nothing</key></ram_delete>".to_owned();
+        let nothing = |turn| format!("<ram_add><key>turn</key><value>{turn}</value></ram_add>");
         for number in 1..=turn {
             let reply = Reply {
                 text: if number < turn {
-                    nothing()
+                    nothing(number)
                 } else {
                     written(tool, arguments)
                 },

@@ -114,13 +114,26 @@ fn linking_to(
     id: NoteId,
 ) -> Result<Vec<i64>, Fault> {
     let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
-               WHERE link.workspace = ?1 AND link.folded IN (SELECT ?2 UNION SELECT ?3 UNION \
-               SELECT folded FROM former_title WHERE note = (SELECT key FROM note WHERE id = ?4)) \
-               AND note.deleted_at IS NULL ORDER BY link.source";
-    let parameters = params![workspace, title, id.to_string(), id.as_bytes()];
-    let candidates = rows::all(connection, sql, parameters, |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
+               WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
+               ORDER BY link.source";
+    let parameters = params![workspace, title, id.to_string()];
+    let found = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    let mut candidates = rows::all(connection, sql, parameters, found)?;
+    // Most notes were never called otherwise.
+    let sql = "SELECT folded FROM former_title \
+               WHERE note = (SELECT key FROM note WHERE id = ?1)";
+    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))?;
+    for folded in former {
+        let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
+                   WHERE link.workspace = ?1 AND link.folded = ?2 AND note.deleted_at IS NULL";
+        candidates.extend(rows::all(
+            connection,
+            sql,
+            params![workspace, folded],
+            found,
+        )?);
+    }
+    candidates.sort();
     // A note that many link to is mostly linked to in the same words.
     let mut leads_here = BTreeMap::new();
     let mut sources = Vec::new();

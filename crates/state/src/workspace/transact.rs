@@ -50,28 +50,14 @@ impl<'a> Transaction<'a> {
         &mut self,
         writes: &[Write],
     ) -> Result<Vec<Result<Written, Refused>>, Fault> {
-        let connection = self.connection;
-        let execute = |sql: &str| -> Result<(), Fault> {
-            connection.prepare_cached(sql)?.execute([])?;
-            Ok(())
+        // The kernel refuses before anything is written, so that no savepoint is needed; with one for each write, the index
+        // of words would be flushed each time.
+        let one = |write| match self.write(write) {
+            Ok(written) => Ok(Ok(written)),
+            Err(Fault::Refused(refused)) => Ok(Err(*refused)),
+            Err(fault) => Err(fault),
         };
-        let mut results = Vec::with_capacity(writes.len());
-        for write in writes {
-            execute("SAVEPOINT one")?;
-            let heads = self.heads.clone();
-            let result = match self.write(write) {
-                Ok(written) => Ok(written),
-                Err(Fault::Refused(refused)) => {
-                    self.heads = heads;
-                    execute("ROLLBACK TO one")?;
-                    Err(*refused)
-                }
-                Err(fault) => return Err(fault),
-            };
-            execute("RELEASE one")?;
-            results.push(result);
-        }
-        Ok(results)
+        writes.iter().map(one).collect()
     }
 
     fn make(&mut self, write: &Write) -> Result<Written, Fault> {

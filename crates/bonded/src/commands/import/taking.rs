@@ -23,7 +23,6 @@ const VERSION: &str = "import.version";
 
 pub(super) struct Taking<'a> {
     book: &'a Notebook,
-    vault: &'a str,
     overwrite: bool,
     now: Millis,
     /// The changes of this transaction, and the file that each belongs to.
@@ -32,10 +31,9 @@ pub(super) struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    pub(super) fn new(book: &'a Notebook, vault: &'a str, overwrite: bool, now: Millis) -> Self {
+    pub(super) fn new(book: &'a Notebook, overwrite: bool, now: Millis) -> Self {
         Self {
             book,
-            vault,
             overwrite,
             now,
             writes: vec![],
@@ -120,7 +118,7 @@ impl<'a> Taking<'a> {
 
     fn create(&mut self, place: usize, one: Prepared) -> Taken {
         let (created, updated) = times(&one.file, self.now);
-        let origin = self.origin(&one, 1);
+        let origin = Self::origin(&one, 1);
         let fields = one.file.fields;
         let mut metadata = fields.metadata;
         metadata.extend(origin);
@@ -156,7 +154,7 @@ impl<'a> Taking<'a> {
     }
 
     /// Where a note comes from, where its file does not say who it is.
-    fn origin(&self, one: &Prepared, version: u64) -> Metadata {
+    fn origin(one: &Prepared, version: u64) -> Metadata {
         let Some(hash) = &one.hash else {
             return Metadata::new();
         };
@@ -164,7 +162,6 @@ impl<'a> Taking<'a> {
             (PATH.to_owned(), json!(one.path.to_string_lossy())),
             (HASH.to_owned(), json!(hash)),
             (VERSION.to_owned(), json!(version)),
-            ("import.vault".to_owned(), json!(self.vault)),
         ])
     }
 
@@ -184,7 +181,7 @@ impl<'a> Taking<'a> {
         let is_deleted = note.deleted_at.is_some();
         let base_version = note.version + u64::from(is_deleted);
         let mut metadata = one.file.fields.metadata.clone();
-        metadata.extend(self.origin(&one, base_version + 1));
+        metadata.extend(Self::origin(&one, base_version + 1));
         let fields = one.file.fields;
         let edit = NoteEdit {
             title: fields.title.filter(|title| *title != note.title),
