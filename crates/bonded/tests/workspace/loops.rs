@@ -15,7 +15,7 @@ struct Ran {
 }
 
 impl Ran {
-    fn of(server: Server, model: &Model, memory: Value, mode: &str) -> Self {
+    fn of(server: Server, model: &Model, memory: &Value, mode: &str) -> Self {
         let rule = json!({
             "workspace_id": server.workspace(),
             "trigger": "manual",
@@ -83,7 +83,7 @@ fn what_a_run_changed_and_what_it_was_refused_is_in_the_api() {
     };
     let first = format!("{}{}{}", add("One"), add("Two"), state("evaluating"));
     let model = model(&[(&first, ""), (&state("idle"), "")]);
-    let ran = Ran::of(Server::asking(&[&model]), &model, json!({}), "yolo");
+    let ran = Ran::of(Server::asking(&[&model]), &model, &json!({}), "yolo");
     let rows = [
         ("record_add", "done", ""),
         ("record_add", "refused", "SCOPE_VIOLATION"),
@@ -106,7 +106,7 @@ fn what_the_model_thought_is_the_log_of_thoughts_where_conversations_are_kept() 
     for (keeps, expected) in [(true, json!("I weighed it up")), (false, Value::Null)] {
         let model = model(&[(&only_idle, "I weighed it up")]);
         let memory = json!({ "retain_full_conversation_logs": keeps });
-        let ran = Ran::of(Server::asking(&[&model]), &model, memory, "yolo");
+        let ran = Ran::of(Server::asking(&[&model]), &model, &memory, "yolo");
         assert_eq!(ran.memory()["think_log"], expected, "{}", ran.run);
     }
 }
@@ -121,7 +121,7 @@ fn a_note_that_was_not_read_and_a_title_of_two_notes_are_not_changed() {
     let model = model(&replies);
     let server = Server::asking(&[&model]);
     let notes = ["Plan", "Twin", "Twin"].map(|title| server.note(title, "long work"));
-    let ran = Ran::of(server, &model, json!({}), "yolo");
+    let ran = Ran::of(server, &model, &json!({}), "yolo");
     let codes: Vec<String> = ran.operations().into_iter().map(|it| it.2).collect();
     assert_eq!(codes, ["NOTE_NOT_READ", "AMBIGUOUS_TITLE"], "{}", ran.run);
     for note in notes {
