@@ -40,7 +40,7 @@ use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
 pub(crate) use access::{Caller, Tokens, needs_tokens};
-pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended};
+pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended, STORE_FAILED};
 pub(crate) use client::Client;
 pub(crate) use conversation::{Role, Said};
 use guests::Asker;

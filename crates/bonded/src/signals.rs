@@ -20,6 +20,15 @@ const RUNS: Stopping = Stopping {
     exit_code: 130,
 };
 
+/// The signal that a file is as large as it may be; the same number on every system that this program runs on.
+const SIGXFSZ: i32 = 25;
+
+/// Whoever limits the size of files, or has a full quota, is to see writes fail, not a server die.
+pub(crate) fn outlive_file_limits() {
+    // Once it is listened for, it ends nothing; nobody has to hear it.
+    let _heard = signal(SignalKind::from_raw(SIGXFSZ));
+}
+
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -34,7 +34,8 @@ use std::thread::JoinHandle;
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, Note, Operation, Role, StoredEvent, UserId, Workspace,
+    Actor, AutomationRun, Chain, Change, Note, Operation, Refused, Role, StoredEvent, UserId,
+    Workspace,
 };
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,7 @@ const LAYOUT: Layout = Layout {
         include_str!("workspace/001.sql"),
         include_str!("workspace/002.sql"),
         include_str!("workspace/003.sql"),
+        include_str!("workspace/004.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,
@@ -174,6 +176,26 @@ impl WorkspaceStore {
     /// future that is dropped after its first poll may still write.
     pub async fn write(&self, write: Write) -> Result<Written, WorkspaceError> {
         self.change(move |transaction| transaction.write(&write))
+            .await
+    }
+
+    /// Whether something can be written: it is, and is synced.
+    pub async fn try_writing(&self) -> Result<(), WorkspaceError> {
+        let sql = "INSERT INTO cursor (name, value) VALUES ('tried', 1) \
+                   ON CONFLICT (name) DO UPDATE SET value = value + 1";
+        self.change(move |transaction| {
+            transaction.connection.prepare_cached(sql)?.execute([])?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Makes several changes in one transaction, each by itself: what is refused leaves the others as they are.
+    pub async fn write_all(
+        &self,
+        writes: Vec<Write>,
+    ) -> Result<Vec<Result<Written, Refused>>, WorkspaceError> {
+        self.change(move |transaction| transaction.write_all(&writes))
             .await
     }
 

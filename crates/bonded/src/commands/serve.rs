@@ -20,9 +20,10 @@ use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Apart, Settings, Tokens};
-use crate::signals::{Stopping, stop_on_signal};
+use crate::signals::{Stopping, outlive_file_limits, stop_on_signal};
 use crate::workspace;
 use crate::workspace::config_file::LISTEN;
+use crate::workspace::logging;
 use crate::workspace::opened::Opened;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
@@ -34,6 +35,7 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    outlive_file_limits();
     let Some(data) = &args.data else {
         let said = args.listen.as_deref().unwrap_or(LISTEN);
         return serve_agents(args, store, said, |_| Ok(Router::default())).await;
@@ -227,7 +229,7 @@ fn told_address(listener: &TcpListener, said: &str) -> Result<(), CliError> {
     let address = listener
         .local_addr()
         .map_err(|error| no_listener(said, &error))?;
-    output::stderr(&format!("listening on http://{address}"));
+    logging::say_always(&format!("listening on http://{address}"));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 use crate::error::with_causes;
+use crate::output;
 
 /// How many entries are read at a time.
 const PART_ENTRIES: usize = 128;
@@ -25,6 +26,10 @@ pub(crate) struct Answer {
     pub(crate) json: Option<Value>,
     pub(crate) usage: Usage,
 }
+
+/// What a client is told of a store that fails.
+pub(crate) const STORE_FAILED: &str =
+    "the store of runs failed; whoever runs the server was told why";
 
 /// Shared by all clients that wait for one run.
 pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
@@ -145,12 +150,19 @@ fn unusable(error: &HostError) -> Refusal {
         HostError::Store(StoreError::Held { .. }) | HostError::TakenOver { .. } => {
             Refusal::held(message)
         }
+        HostError::Store(error) => store_failed(error),
         HostError::OtherGoal { .. } => Refusal::other_body(),
         HostError::Agent(_) | HostError::Workdir { .. } | HostError::Catalog { .. } => {
             Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
         _ => internal(&message),
     }
+}
+
+/// What the store says of its files is for whoever runs the server.
+pub(super) fn store_failed(error: &StoreError) -> Refusal {
+    output::stderr(&format!("error: {}", with_causes(error)));
+    internal(STORE_FAILED)
 }
 
 /// The store or the server itself has failed.

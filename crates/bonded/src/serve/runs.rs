@@ -118,7 +118,7 @@ impl Runs {
         let key = key.of_own(own);
         let _alone = self.keys.lock().await;
         let stored = key::stored(&*self.host.store, &key).await;
-        let mut earlier = stored.map_err(|error| answer::internal(&error.to_string()))?;
+        let mut earlier = stored.map_err(|error| answer::store_failed(&error))?;
         earlier.extend(self.under_way_of(&key));
         self.start(caller, key.choose(&earlier)?, goal)
     }

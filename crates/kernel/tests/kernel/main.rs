@@ -25,6 +25,7 @@ mod looping_faults;
 mod looping_memory;
 mod looping_property;
 mod looping_scope;
+mod looping_states;
 mod masked;
 mod paging;
 mod policy;
