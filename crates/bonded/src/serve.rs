@@ -124,8 +124,8 @@ impl Server {
     }
 }
 
-/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, by themselves
-/// or as cancelled.
+/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
+/// go of.
 pub(crate) async fn serve(
     listener: TcpListener,
     settings: Settings,
@@ -137,6 +137,7 @@ pub(crate) async fn serve(
     let end_runs = CancellationToken::new();
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
+    let interrupt = host.interrupt.clone();
     let server = Server::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
@@ -147,10 +148,12 @@ pub(crate) async fn serve(
         runs.ended().await;
     });
     if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
+        // Runs are let go of: whoever asks again with the same key takes them up.
+        interrupt.cancel();
         end_runs.cancel();
-        // A client that does not read must not keep the process; every run has been told to end.
-        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
         runs.ended().await;
+        // A client that does not read must not keep the process.
+        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
     }
 }
 

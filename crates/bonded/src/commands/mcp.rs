@@ -17,7 +17,7 @@ use crate::stderr_writer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
-    told: "cancelling the runs under way; press Ctrl-C again to stop at once",
+    told: "letting go of the runs under way; press Ctrl-C again to stop at once",
     exit_code: 1,
 };
 
@@ -30,11 +30,16 @@ pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode
         asks_clients: args.ask_client,
         ..prepared.settings
     };
+    let interrupt = host.interrupt.clone();
     let server = Server::new(settings, host, tools.clone(), end_runs.clone());
     let runs = server.runs.clone();
     let offer = Arc::new(Offer::new(server));
     let stop = stop_on_signal(STOPPING);
     stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;
+    if stop.is_cancelled() {
+        // A machine that goes down cancels nothing.
+        interrupt.cancel();
+    }
     end_runs.cancel();
     runs.ended().await;
     tools.stop().await;

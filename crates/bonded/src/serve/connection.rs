@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::Request;
@@ -17,6 +17,7 @@ use super::guests::{Guest, Guests};
 use super::peer::Peer;
 use super::stall::Stalling;
 use super::unread;
+use crate::output;
 
 const CONNECTIONS_MAX: usize = 1024;
 /// For the head of the first request: nobody connects to say nothing.
@@ -25,6 +26,8 @@ const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may not take what is sent to it.
 const STALL_MAX: Duration = Duration::from_secs(30);
+/// How long failures to accept are counted before they are told again.
+const COMPLAINT_PAUSE: Duration = Duration::from_secs(10);
 /// After a failed accept, and while everybody is busy.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -45,9 +48,11 @@ pub(super) async fn accept(
     router: Router,
     stop: CancellationToken,
 ) -> Connections {
+    raise_descriptors();
     let mut open = JoinSet::new();
     let guests = Guests::default();
     let max = connections_max();
+    let mut complaints = Complaints::default();
     loop {
         let has_room = guests.count() < max || guests.can_make_room();
         tokio::select! {
@@ -63,7 +68,8 @@ pub(super) async fn accept(
                     let peer = Peer(client_of(peer.ip()));
                     open.spawn(talk(stream, (peer, guest), router.clone(), stop.clone()));
                 }
-                Err(_) => {
+                Err(error) => {
+                    complaints.tell(&error);
                     // When there are no descriptors left, the next one fails at once too.
                     guests.send_one_away();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -71,6 +77,44 @@ pub(super) async fn accept(
             },
             () = tokio::time::sleep(ACCEPT_PAUSE), if !has_room => {}
         }
+    }
+}
+
+/// What goes wrong with accepting, told now and then.
+#[derive(Default)]
+struct Complaints {
+    last: Option<Instant>,
+    untold: u64,
+}
+
+impl Complaints {
+    fn tell(&mut self, error: &std::io::Error) {
+        if self.last.is_some_and(|at| at.elapsed() < COMPLAINT_PAUSE) {
+            self.untold += 1;
+            return;
+        }
+        let before = match std::mem::take(&mut self.untold) {
+            0 => String::new(),
+            untold => format!("; {untold} times more since the last time"),
+        };
+        output::stderr(&format!("cannot accept a connection: {error}{before}"));
+        self.last = Some(Instant::now());
+    }
+}
+
+/// As many descriptors as the process may have. The usual soft limit is for programs that use `select`.
+fn raise_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it cannot be raised, what there is has to do.
+    let _as_it_was = setrlimit(Resource::Nofile, limit);
+    let found = getrlimit(Resource::Nofile).current;
+    if let Some(count) = found.filter(|count| *count / 2 < CONNECTIONS_MAX as u64) {
+        output::stderr(&format!(
+            "warning: the process may have {count} descriptors only, and so {} connections; see `ulimit -Hn`",
+            connections_max()
+        ));
     }
 }
 
