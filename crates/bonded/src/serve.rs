@@ -42,6 +42,7 @@ use tokio::net::TcpListener;
 pub(crate) use access::{Caller, Tokens, needs_tokens};
 pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended};
 pub(crate) use client::Client;
+use connection::Connections;
 pub(crate) use conversation::{Role, Said};
 use guests::Asker;
 pub(crate) use key::Key;
@@ -53,6 +54,8 @@ pub(crate) use progress::Follower;
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{Asked, Streaming, named_wish};
 pub(crate) use runs::Runs;
+
+use crate::output;
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -142,7 +145,7 @@ pub(crate) async fn serve(
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
     let router = routes::router(server, mcp).merge(beside);
-    let mut connections = connection::accept(listener, router, stop).await;
+    let mut connections = accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
         runs.ended().await;
@@ -164,7 +167,14 @@ pub(crate) async fn serve_router(
     stop_after: Duration,
     stop: CancellationToken,
 ) {
-    let mut connections = connection::accept(listener, router, stop).await;
+    let mut connections = accept(listener, router, stop).await;
     // A client that does not read must not keep the process.
     let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
+}
+
+async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) -> Connections {
+    if let Some(few) = connection::raise_descriptors() {
+        output::stderr(&few);
+    }
+    connection::accept(listener, router, stop, output::stderr).await
 }

@@ -17,7 +17,6 @@ use super::guests::{Guest, Guests};
 use super::peer::Peer;
 use super::stall::Stalling;
 use super::unread;
-use crate::output;
 
 const CONNECTIONS_MAX: usize = 1024;
 /// For the head of the first request: nobody connects to say nothing.
@@ -47,12 +46,16 @@ pub(super) async fn accept(
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
+    tell: fn(&str),
 ) -> Connections {
-    raise_descriptors();
     let mut open = JoinSet::new();
     let guests = Guests::default();
     let max = connections_max();
-    let mut complaints = Complaints::default();
+    let mut complaints = Complaints {
+        tell,
+        last: None,
+        untold: 0,
+    };
     loop {
         let has_room = guests.count() < max || guests.can_make_room();
         tokio::select! {
@@ -81,8 +84,8 @@ pub(super) async fn accept(
 }
 
 /// What goes wrong with accepting, told now and then.
-#[derive(Default)]
 struct Complaints {
+    tell: fn(&str),
     last: Option<Instant>,
     untold: u64,
 }
@@ -97,25 +100,25 @@ impl Complaints {
             0 => String::new(),
             untold => format!("; {untold} times more since the last time"),
         };
-        output::stderr(&format!("cannot accept a connection: {error}{before}"));
+        (self.tell)(&format!("cannot accept a connection: {error}{before}"));
         self.last = Some(Instant::now());
     }
 }
 
-/// As many descriptors as the process may have. The usual soft limit is for programs that use `select`.
-fn raise_descriptors() {
+/// As many descriptors as the process may have: the usual soft limit is for programs that use `select`. Says what is to be
+/// told where they are few.
+pub(super) fn raise_descriptors() -> Option<String> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it cannot be raised, what there is has to do.
     let _as_it_was = setrlimit(Resource::Nofile, limit);
     let found = getrlimit(Resource::Nofile).current;
-    if let Some(count) = found.filter(|count| *count / 2 < CONNECTIONS_MAX as u64) {
-        output::stderr(&format!(
-            "warning: the process may have {count} descriptors only, and so {} connections; see `ulimit -Hn`",
-            connections_max()
-        ));
-    }
+    let count = found.filter(|count| *count / 2 < CONNECTIONS_MAX as u64)?;
+    let most = connections_max();
+    Some(format!(
+        "warning: the process may have {count} descriptors only, and so {most} connections; see `ulimit -Hn`"
+    ))
 }
 
 /// Half of the descriptors at most: runs need some too.

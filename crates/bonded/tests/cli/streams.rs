@@ -52,8 +52,6 @@ fn what_cannot_be_written_to_stdout_is_an_error_of_every_command() {
         &["doctor"],
         &["explain", "usage"],
         &["completions", "bash"],
-        &["trust", "--list"],
-        &["rule", "list", "--data", &data],
         &["user", "list", "--data", &data],
         &["--help"],
         &["--version"],

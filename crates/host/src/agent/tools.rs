@@ -94,7 +94,7 @@ pub struct AgentTools {
     /// By what defines them: the configuration files, the directory, and what is demanded for them.
     servers: Mutex<BTreeMap<PoolKey, Arc<McpServers>>>,
     /// What configuration files said when they were first read, by the files and the directory they were read for.
-    configs: Mutex<BTreeMap<(Vec<String>, PathBuf), Arc<Config>>>,
+    configs: Mutex<BTreeMap<ReadKey, Arc<Config>>>,
     /// By the configuration files that define them.
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     /// One set for the whole process, whichever files name them.
@@ -106,6 +106,7 @@ pub struct AgentTools {
     trace: Option<Say>,
 }
 
+type ReadKey = (Vec<String>, PathBuf);
 type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
 
 impl std::fmt::Debug for AgentTools {
