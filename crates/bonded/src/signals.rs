@@ -128,12 +128,23 @@ pub(crate) fn cancel_on_signal() -> CancellationToken {
 
 /// For a server: gives a token that Ctrl-C and SIGTERM cancel. SIGHUP changes nothing.
 pub(crate) fn stop_on_signal(stopping: Stopping) -> CancellationToken {
+    stop_after(stopping, || {})
+}
+
+/// The same for a server that lets go of its runs at once.
+pub(crate) fn let_go_on_signal(stopping: Stopping) -> CancellationToken {
+    // First: clients that leave because of the stop would cancel their runs.
+    stop_after(stopping, || INTERRUPT.cancel())
+}
+
+fn stop_after(stopping: Stopping, first: fn()) -> CancellationToken {
     let token = CancellationToken::new();
     if let Ok(mut signals) = Signals::new() {
         let cancelled = token.clone();
         tokio::spawn(async move {
             stop_of(&mut signals).await;
             output::stderr(stopping.told);
+            first();
             cancelled.cancel();
             stop_of(&mut signals).await;
             exit(stopping.exit_code);

@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::mcp::Offer;
 use crate::mcp::layer::stdio;
 use crate::serve::{Server, Settings};
-use crate::signals::{Stopping, stop_on_signal};
+use crate::signals::{Stopping, let_go_on_signal};
 use crate::stderr_writer;
 
 /// The client decides when it is over, so runs are not waited for.
@@ -30,16 +30,11 @@ pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode
         asks_clients: args.ask_client,
         ..prepared.settings
     };
-    let interrupt = host.interrupt.clone();
     let server = Server::new(settings, host, tools.clone(), end_runs.clone());
     let runs = server.runs.clone();
     let offer = Arc::new(Offer::new(server));
-    let stop = stop_on_signal(STOPPING);
+    let stop = let_go_on_signal(STOPPING);
     stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;
-    if stop.is_cancelled() {
-        // A machine that goes down cancels nothing.
-        interrupt.cancel();
-    }
     end_runs.cancel();
     runs.ended().await;
     tools.stop().await;
