@@ -162,7 +162,7 @@ impl World {
             children: None,
             secrets: Arc::default(),
             live: None,
-            interrupt: bonded_host::CancellationToken::new(),
+            interrupt: CancellationToken::new(),
         })
     }
 
