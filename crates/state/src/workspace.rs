@@ -42,6 +42,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use crate::StoreError;
 use crate::sqlite::file::{Layout, StoreFile};
 use crate::watchers::Watchers;
 pub use access::{ListedSession, ListedToken, Session, proof_id};
@@ -143,12 +144,30 @@ impl WorkspaceStore {
         Self::start(StoreFile::new(path, &LAYOUT)?)
     }
 
+    /// Opens the file to look at it. Where it cannot be written, it is read as it is, and every change is refused.
+    pub fn open_to_read(path: &Path) -> Result<Self, WorkspaceError> {
+        match Self::open_existing(path) {
+            Err(WorkspaceError::Store(StoreError::ReadOnly { .. })) => {}
+            opened => return opened,
+        }
+        let file = StoreFile::new(path, &LAYOUT)?.to_read()?;
+        Ok(Self {
+            readers: Arc::new(Readers::new(file.clone())),
+            file,
+            jobs: None,
+            writer: None,
+            watchers: Arc::default(),
+        })
+    }
+
     fn start(file: StoreFile) -> Result<Self, WorkspaceError> {
         let mut connection = file.open_for_writing()?;
         words::fill(&mut connection).map_err(|fault| readers::error(&file, fault))?;
+        let identity = file.identity()?;
         let watchers = Arc::<Watchers<Stream>>::default();
         let (jobs, queue) = mpsc::channel();
-        let writer = Writer::new(connection, file.clone(), queue, watchers.clone());
+        let file_of_it = (file.clone(), identity);
+        let writer = Writer::new(connection, file_of_it, queue, watchers.clone());
         let thread = std::thread::Builder::new().name("bonded-workspace".into());
         let writer = thread
             .spawn(move || writer.run())
@@ -206,10 +225,10 @@ impl WorkspaceStore {
     ) -> Result<T, WorkspaceError> {
         let (done, answer) = oneshot::channel();
         let job = Box::new(Asked::new(make, done));
-        let is_sent = match &self.jobs {
-            Some(jobs) => jobs.send(job).is_ok(),
-            None => false,
+        let Some(jobs) = &self.jobs else {
+            return Err(self.file.not_writable("it was opened to be read").into());
         };
+        let is_sent = jobs.send(job).is_ok();
         match answer.await {
             Ok(result) if is_sent => result,
             _ => Err(self.file.closed().into()),

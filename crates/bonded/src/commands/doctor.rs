@@ -71,7 +71,7 @@ async fn check_store(said: Option<&Path>) -> Finding {
         let what = format!("{} does not exist yet", path.display());
         return Finding::Missing(what, "the first run makes it".into());
     }
-    let store = match SqliteStore::open_existing(&path) {
+    let store = match SqliteStore::open_to_read(&path) {
         Ok(store) => store,
         Err(error) => return Finding::Bad(error.into()),
     };

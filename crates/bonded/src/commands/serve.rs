@@ -153,7 +153,13 @@ impl<D> Prepared<D> {
         for agent in &agents {
             keeper.check(settings::kept(&agent.options).as_deref())?;
         }
-        let (host, tools) = agents::host_apart(store, workplace, shown, apart);
+        let (host, tools) = agents::host_apart(store, workplace, shown, apart.clone());
+        for agent in &agents {
+            // Read now, and never again: a file that is changed or removed meanwhile breaks no answer.
+            for dir in apart.iter().map(PathBuf::as_path).chain([Path::new(&dir)]) {
+                tools.config(&agent.config_files(), dir)?;
+            }
+        }
         let quiet = agents.iter().any(|agent| agent.options.quiet);
         let settings = Settings {
             agents,

@@ -15,7 +15,7 @@ use crate::render::{json, line, text};
 use crate::{output, settings};
 
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let store = settings::open_existing_store(store)?;
+    let store = settings::open_store_to_read(store)?;
     let run = settings::find_run(&*store, &args.run).await?;
     let entries = store.load(&run, 0).await?;
     if let Some(turn) = args.turn {

@@ -36,7 +36,10 @@ pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
 
 /// Tells what a run came to. `stopping` is whether the server itself ends its runs.
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
-    let run = driven.map_err(|error| unusable(&error))?;
+    let run = driven.map_err(|error| match error {
+        HostError::Interrupted { .. } => Refusal::stopping(),
+        error => unusable(&error),
+    })?;
     let Some(termination) = run.termination() else {
         return Err(waits(&run));
     };

@@ -227,7 +227,9 @@ impl Runs {
         goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let following = self.keeper.follow(id, goal.config.kept.as_deref());
+        let kept = goal.config.kept.as_deref();
+        self.keeper.refuse_cut(id, kept).await?;
+        let following = self.keeper.follow(id, kept);
         let driven = Box::pin(self.host.run_as(id.clone(), goal, cancel)).await;
         match following {
             Ok(following) => following.settle().await,

@@ -92,6 +92,12 @@ impl DataDir {
         Ok(Arc::new(opened.map_err(super::store_error)?))
     }
 
+    /// Opens a store that is there; where it cannot be written, to be read.
+    pub(crate) fn open_store_to_read(&self) -> Result<Arc<WorkspaceStore>, CliError> {
+        let opened = WorkspaceStore::open_to_read(&self.file("workspace.db"));
+        Ok(Arc::new(opened.map_err(super::store_error)?))
+    }
+
     /// Checks the agent's prompt and tells, in one sentence, what in it means nothing.
     pub(crate) fn check_prompt(&self, path: &Path) -> Result<Option<String>, CliError> {
         let bytes = fs::read(path).map_err(|error| self.fault(path, &error))?;

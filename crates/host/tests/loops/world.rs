@@ -164,6 +164,7 @@ impl World {
             children: None,
             secrets: Arc::default(),
             live: None,
+            interrupt: CancellationToken::new(),
         })
     }
 
