@@ -26,20 +26,20 @@ fn numbered(count: usize, member: impl Fn(usize) -> (String, Value)) -> Value {
     Value::Object((0..count).map(member).collect::<Map<_, _>>())
 }
 
-fn closed(properties: Value) -> Value {
+fn closed(properties: &Value) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 /// Alternatives that share no key.
 fn many_keys(n: usize) -> Value {
-    let alternative = |at: usize| closed(numbered(20, |key| (format!("k{at}_{key}"), json!({}))));
+    let alternative = |at: usize| closed(&numbered(20, |key| (format!("k{at}_{key}"), json!({}))));
     json!({ "type": "object", "anyOf": (0..n).map(alternative).collect::<Vec<_>>() })
 }
 
 /// Alternatives that say each something else of one key.
 fn many_schemas(n: usize) -> Value {
     let alternative = |at: usize| {
-        closed(json!({ "a": { "type": "string", "title": "A word", "maxLength": at } }))
+        closed(&json!({ "a": { "type": "string", "title": "A word", "maxLength": at } }))
     };
     json!({ "type": "object", "oneOf": (0..n).map(alternative).collect::<Vec<_>>() })
 }
