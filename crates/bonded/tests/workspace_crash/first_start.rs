@@ -78,7 +78,9 @@ fn a_directory_whose_maker_failed_in_the_middle_of_a_file_can_be_made_again() {
             ],
         );
         let failed = finish(start(&mut limited));
-        assert_eq!(failed.code, Some(4), "{blocks} blocks: {failed:?}");
+        // A file of its own, or the store's.
+        let is_told = matches!(failed.code, Some(3 | 4));
+        assert!(is_told, "{blocks} blocks: {failed:?}");
         let again = place.bonded(&["init", &data]);
         assert_eq!(again.code, Some(0), "{blocks} blocks: {again:?}");
     }
