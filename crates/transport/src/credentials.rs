@@ -97,8 +97,8 @@ impl Credentials {
             let named = headers.get(BETA_HEADER).and_then(|it| it.to_str().ok());
             // Beside what the person names there.
             let all = named.map_or_else(|| beta.to_owned(), |named| format!("{named},{beta}"));
-            let all = HeaderValue::from_str(&all).map_err(|_| unusable("the beta header"))?;
-            headers.insert(BETA_HEADER, all);
+            let bad = || unusable(&format!("the header {BETA_HEADER:?}"));
+            headers.insert(BETA_HEADER, sensitive(&all).ok_or_else(bad)?);
         }
         Ok(headers)
     }

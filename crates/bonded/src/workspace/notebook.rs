@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bonded_host::workspace::config::HostSurroundings;
+use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Actor, Chain, Change, Note, NoteId, Rule, Workspace};
 use bonded_state::workspace::{StoredRule, WorkspaceStore, Write, Written};
 
@@ -55,19 +56,8 @@ impl Notebook {
     }
 
     /// The same at a time of the past, for what is read back from files.
-    pub(crate) async fn write_at(
-        &self,
-        change: Change,
-        at: bonded_kernel::Millis,
-    ) -> Result<Written, CliError> {
-        let write = Write {
-            actor: Actor::System,
-            at,
-            request_id: "cli".to_owned(),
-            key: None,
-            chain: Chain::default(),
-            change,
-        };
+    pub(crate) async fn write_at(&self, change: Change, at: Millis) -> Result<Written, CliError> {
+        let write = by_keeper(change, at);
         self.store.write(write).await.map_err(store_error)
     }
 
@@ -111,5 +101,17 @@ impl Notebook {
             !rule.is_deleted && rule.rule.draft.workspace_id == self.workspace.workspace_id
         };
         Ok(rule.filter(is_here).ok_or_else(missing)?.rule)
+    }
+}
+
+/// A change by whoever has the files.
+pub(crate) fn by_keeper(change: Change, at: Millis) -> Write {
+    Write {
+        actor: Actor::System,
+        at,
+        request_id: "cli".to_owned(),
+        key: None,
+        chain: Chain::default(),
+        change,
     }
 }

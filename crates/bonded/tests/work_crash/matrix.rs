@@ -109,6 +109,8 @@ fn boundaries(world: &World) -> Vec<Boundary> {
             "work/moved/renamed.txt",
             "work/to_folder/a/b",
             "store.db.work/trees/*/history.jsonl",
+            "store.db.work/chains",
+            "store.db.work/chains/*",
         ]
         .map(there),
     );

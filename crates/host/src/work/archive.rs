@@ -119,7 +119,8 @@ impl Archive {
     }
 }
 
-/// What is wrong with the receipt that a line of a history names. It is looked for now: a plan may be at work.
+/// What is wrong with the receipt that a line of a history names. Its file is read after the history was: a plan that is at
+/// work writes the receipt first.
 fn missing(workshop: &Workshop, history: &str, line: &Remembered) -> Option<String> {
     let file = workshop.item_dir(&line.plan, &line.item).join(RECEIPT);
     let text = fs::read_to_string(&file).ok();

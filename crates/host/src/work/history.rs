@@ -52,6 +52,10 @@ impl History {
         if !is_whole {
             history.restore(workshop, root, head.as_ref())?;
         }
+        // A process may have died between a line and the note of it.
+        if head.as_ref() != history.lines.last().map(|line| &line.link) {
+            history.note_head()?;
+        }
         Ok(history)
     }
 
@@ -130,7 +134,7 @@ impl History {
             let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
             write_durably(&self.file, format!("{}\n", lines.join("\n")).as_bytes())?;
         }
-        self.note_head()
+        Ok(())
     }
 
     /// Notes how far the chain has come.

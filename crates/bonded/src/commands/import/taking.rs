@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, Metadata, NewNote, Note, NoteEdit, NoteId, NoteWrite,
-};
+use bonded_kernel::workspace::{Change, Metadata, NewNote, Note, NoteEdit, NoteId, NoteWrite};
 use bonded_kernel::{Hash, Millis};
 use bonded_state::workspace::Write;
 use serde_json::json;
@@ -13,7 +11,7 @@ use serde_json::json;
 use super::summary::{Summary, Taken};
 use super::{Prepared, stem, times};
 use crate::error::CliError;
-use crate::workspace::notebook::Notebook;
+use crate::workspace::notebook::{Notebook, by_keeper};
 use crate::workspace::store_error;
 
 /// Where the file of a note lies, what it held, and the version of the note that came of it.
@@ -105,14 +103,7 @@ impl<'a> Taking<'a> {
     }
 
     fn write(&mut self, place: usize, change: Change, at: Millis) {
-        self.writes.push(Write {
-            actor: Actor::System,
-            at,
-            request_id: "cli".to_owned(),
-            key: None,
-            chain: Chain::default(),
-            change,
-        });
+        self.writes.push(by_keeper(change, at));
         self.files.push(place);
     }
 
