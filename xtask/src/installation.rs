@@ -12,7 +12,6 @@ use crate::stage::run;
 const REQUIREMENTS: &str = "requirements.txt";
 const PACKAGE: &str = "package.json";
 const LOCK: &str = "package-lock.json";
-const VERSIONS: [&str; 3] = [REQUIREMENTS, PACKAGE, LOCK];
 /// Holds the versions that were installed whole.
 const MARKER: &str = "installed.txt";
 
@@ -48,8 +47,29 @@ impl Installation {
         &self,
         install_js: impl FnOnce(&Path) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
+        self.install_whole(&[REQUIREMENTS, PACKAGE, LOCK], || {
+            self.install_python()?;
+            let js = self.js();
+            fs::create_dir_all(&js).map_err(Fault::file(&js))?;
+            for name in [PACKAGE, LOCK] {
+                fs::copy(self.source.join(name), js.join(name)).map_err(Fault::file(&js))?;
+            }
+            install_js(&js)
+        })
+    }
+
+    /// The same for what has nothing for Node.
+    pub(crate) fn install_python_alone(&self) -> Result<(), Fault> {
+        self.install_whole(&[REQUIREMENTS], || self.install_python())
+    }
+
+    fn install_whole(
+        &self,
+        files: &[&str],
+        install: impl FnOnce() -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         // What is installed names its own place, so a moved tree needs another installation.
-        let versions = format!("{}\n{}", self.dir.display(), self.versions()?);
+        let versions = format!("{}\n{}", self.dir.display(), self.versions(files)?);
         let marker = self.dir.join(MARKER);
         if fs::read_to_string(&marker).is_ok_and(|installed| installed == versions) {
             return Ok(());
@@ -57,23 +77,18 @@ impl Installation {
         if self.dir.exists() {
             fs::remove_dir_all(&self.dir).map_err(Fault::file(&self.dir))?;
         }
-        let js = self.js();
-        fs::create_dir_all(&js).map_err(Fault::file(&js))?;
-        self.install_python()?;
-        for name in [PACKAGE, LOCK] {
-            fs::copy(self.source.join(name), js.join(name)).map_err(Fault::file(&js))?;
-        }
-        install_js(&js)?;
+        fs::create_dir_all(&self.dir).map_err(Fault::file(&self.dir))?;
+        install()?;
         // Last, so that an installation that broke off is made again.
         fs::write(&marker, versions).map_err(Fault::file(&marker))
     }
 
-    fn versions(&self) -> Result<String, Fault> {
+    fn versions(&self, files: &[&str]) -> Result<String, Fault> {
         let read = |name: &&str| {
             let path = self.source.join(name);
             fs::read_to_string(&path).map_err(Fault::file(&path))
         };
-        VERSIONS.iter().map(read).collect()
+        files.iter().map(read).collect()
     }
 
     fn install_python(&self) -> Result<(), Fault> {

@@ -22,6 +22,7 @@ mod injection;
 mod installation;
 mod mcp_servers;
 mod options;
+mod prices;
 mod published;
 mod real_model;
 mod sdk;
@@ -56,6 +57,8 @@ cargo xtask COMMAND
                                 asks models of every family at a strict provider, and what is refused is
                                 listed; with --newest the types are those of the newest SDKs, and what
                                 changed in them is named
+  prices [--newest] [--check]   write the table of listed prices and windows from two lists that others keep, at the
+                                versions that are pinned or the newest; with --check only say what differs
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
@@ -98,6 +101,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "published" => options::none(rest).and_then(|()| published::start()),
         "schemathesis" => soak::schemathesis(rest),
         "wires" => wires::check(rest),
+        "prices" => prices::table(rest),
         "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),

@@ -54,10 +54,22 @@ def no_user_after_tool(body):
     return next(("messages" for before, after in pairs if (before, after) == ("tool", "user")), None)
 
 
+def ids_of(body):
+    """The ids of calls and of their answers."""
+    for message in body["messages"]:
+        yield from (call["id"] for call in calls_of(message))
+        if message["role"] == "tool":
+            yield message["tool_call_id"]
+
+
 @order
 def ids_have_nine_letters(body):
-    ids = (call["id"] for message in body["messages"] for call in calls_of(message))
-    return next((id for id in ids if not re.fullmatch("[a-zA-Z0-9]{9}", id)), None)
+    return next((id for id in ids_of(body) if not re.fullmatch("[a-zA-Z0-9]{9}", id)), None)
+
+
+@order
+def ids_are_short(body):
+    return next((id for id in ids_of(body) if len(id) > 40), None)
 
 
 @order
@@ -113,6 +125,12 @@ def items_are_answered(body):
     return next((id for id in called + answered if called.count(id) != 1 or answered.count(id) != 1), None)
 
 
+@order
+def item_ids_are_short(body):
+    items = enumerate(item for item in body["input"] if isinstance(item, dict))
+    return next((f"input[{at}].call_id" for at, item in items if len(item.get("call_id", "")) > 64), None)
+
+
 def own_items(body):
     """What the model said, item by item; what others said is `None`."""
     for item in body["input"]:
@@ -146,7 +164,8 @@ def thought_items_are_as_given(body):
 
 @order
 def phases_are_kept(body):
-    said = [item for item in body["input"] if item.get("role") == "assistant"]
+    """Each message of the script has the phase that it came with; what others said never had one."""
+    said = [item for item in body["input"] if item.get("role") == "assistant" and script.is_own_text(item["content"])]
     return next((f"input[{body['input'].index(item)}]" for item in said if not item.get("phase")), None)
 
 
@@ -174,6 +193,16 @@ def results_follow_their_calls(body):
         is_first = all(block["type"] == "tool_result" for block in blocks[: len(answered)])
         if called != set(answered) or len(answered) != len(called) or not is_first:
             return f"messages.{at}"
+    return None
+
+
+@order
+def ids_are_plain(body):
+    for at, message in enumerate(body["messages"]):
+        for place, block in enumerate(blocks_of(message)):
+            field = {"tool_use": "id", "tool_result": "tool_use_id"}.get(block["type"])
+            if field and not re.fullmatch("[a-zA-Z0-9_-]+", block[field]):
+                return f"messages.{at}.content.{place}.{block['type']}.{field}"
     return None
 
 
@@ -211,14 +240,15 @@ def thoughts_are_as_given(body):
     given = script.messages_blocks(turn, body)
     for place, block in enumerate(given):
         is_thought = block["type"] in THOUGHTS
-        if is_thought and (place >= len(blocks) or unbound(blocks[place]) != unbound(block)):
+        if is_thought and (place >= len(blocks) or not is_given(blocks[place], block, script.thought(turn, place))):
             return f"messages.{at}.content.{place}"
     return None if len(blocks) == len(given) else f"messages.{at}.content"
 
 
-def unbound(block):
-    """A thought without what stood before it."""
-    return block | {"signature": str(block.get("signature")).split(".")[0]}
+def is_given(block, given, thought):
+    """Whether a thought is the one that was given, whether or not its words were shown then."""
+    bare = lambda it: (it.get("type"), str(it.get("signature")).split(".")[0])
+    return bare(block) == bare(given) and block.get("thinking") in ("", thought)
 
 
 @order
@@ -230,7 +260,7 @@ def thoughts_are_bound(body):
     for at, message in enumerate(body["messages"]):
         stood = script.before(body, at)
         for place, block in enumerate(blocks_of(message)):
-            if block["type"] == "thinking" and block["signature"].split(".")[1:] != [stood]:
+            if block["type"] == "thinking" and block["signature"].split(".")[1:] not in ([], [stood]):
                 return f"messages.{at}.content.{place}"
     return None
 

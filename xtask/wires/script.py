@@ -43,6 +43,11 @@ def text(turn, at):
     return f"I say {turn}.{at}."
 
 
+def is_own_text(content):
+    """Whether a message says what the script says."""
+    return re.search(r"I say \d\.\d\.", json.dumps(content)) is not None
+
+
 def arguments(turn, at):
     return {"text": f"t{turn}c{at}"}
 
@@ -126,7 +131,7 @@ def messages_blocks(turn, body, at_message=None):
     for at, kind in enumerate(TURNS[turn]):
         if kind == "thought":
             said = thought(turn, at) if shows_thoughts(body) else ""
-            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}.{bound}"})
+            blocks.append({"type": "thinking", "thinking": said, "signature": f"c2ln{turn}{at}==.{bound}"})
         elif kind == "text":
             blocks.append({"type": "text", "text": text(turn, at)})
         else:

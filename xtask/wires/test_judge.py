@@ -16,7 +16,7 @@ MODELS = [
     "gpt-4o", "o3", "gpt-5-mini", "gpt-5-pro", "gpt-5-codex", "gpt-5.1", "gpt-5.4", "gpt-5.5", "gpt-5.6-sol", "gpt-6-astra",
     "claude-3-5-haiku-20241022", "claude-sonnet-4-20250514", "claude-opus-4-1-20250805", "claude-opus-4-5", "claude-sonnet-4-5",
     "claude-opus-4-6", "claude-opus-4-7", "claude-opus-5", "claude-fable-5", "gemini-2.5-pro", "gemini-2.5-flash",
-    "gemini-3-pro-preview", "gemini-3.7-flash", "deepseek-v4-pro", "grok-4", "grok-4.3", "grok-4.5", "grok-4.6", "gpt-oss-120b",
+    "gemini-3-pro-preview", "gemini-3.7-flash", "deepseek-v4-pro", "kimi-k2.6", "kimi-k2.7-code", "grok-4", "grok-4.3", "grok-4.5", "grok-4.6", "gpt-oss-120b",
     "qwen3-32b", "llama3.2", "mistral-large-latest", "mistral-small-latest", "strict-template", "openai/gpt-5", "some-model",
 ]
 DIALECTS = {"anthropic": "messages", "google": "gemini"}
@@ -191,6 +191,9 @@ def swap(items, a, b):
 # For each order how a good conversation is broken: the ideal client that is taken, and what is done to its third request.
 BREAKS = {
     "calls_are_answered": (0, lambda body: body["messages"].pop()),
+    "ids_are_short": (0, lambda body: put(body["messages"][1]["tool_calls"][0], "id", 41 * "a")),
+    "item_ids_are_short": (1, lambda body: put(body["input"][-1], "call_id", 65 * "a")),
+    "ids_are_plain": (2, lambda body: put(body["messages"][-1]["content"][0], "tool_use_id", "functions.echo:0")),
     "items_are_answered": (1, lambda body: body["input"].pop()),
     "thought_items_are_followed": (1, lambda body: swap(body["input"], 5, 6)),
     "thought_items_are_as_given": (1, lambda body: body["input"].pop(5)),

@@ -18,7 +18,7 @@ use bonded_transport::{Providers, Transport};
 use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output, settings, trust};
+use crate::{options, output, settings, signals, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
@@ -184,6 +184,7 @@ pub(crate) fn unsealed_host(
         secrets: workplace.environment.secrets().clone(),
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
         live: None,
+        interrupt: signals::interrupt(),
     };
     (host, tools)
 }

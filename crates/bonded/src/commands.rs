@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use self::work::Ground;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Code};
-use crate::output;
+use crate::{output, signals};
 
 /// Parses the command line and runs the command.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
@@ -82,6 +82,7 @@ async fn command(
     store: Option<&Path>,
     ground: Option<&Ground>,
 ) -> Result<ExitCode, CliError> {
+    signals::outlive_size_limits();
     match command {
         Command::Work(args) => Box::pin(work::work(args, store, ground)).await,
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,

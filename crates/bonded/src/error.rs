@@ -13,6 +13,8 @@ use bonded_host::{HostError, ProviderError};
 use bonded_kernel::BadRunId;
 use bonded_state::StoreError;
 
+use crate::signals;
+
 /// The stable codes. Each has a page in `docs/errors`, which `bonded explain CODE` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
@@ -54,19 +56,24 @@ pub(crate) enum Code {
     StoreFull,
     StoreReadOnly,
     StoreLocked,
+    StoreReplaced,
     StoreIo,
     BrokenLog,
+    Tampered,
+    NotCompared,
     ReplayDiffers,
     BadReceipt,
     DataDir,
     Refused,
     RunFailed,
     AwaitingReview,
+    Interrupted,
+    OutputFailed,
     Internal,
 }
 
 impl Code {
-    pub(crate) const ALL: [Self; 47] = [
+    pub(crate) const ALL: [Self; 52] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -105,14 +112,19 @@ impl Code {
         Self::StoreFull,
         Self::StoreReadOnly,
         Self::StoreLocked,
+        Self::StoreReplaced,
         Self::StoreIo,
         Self::BrokenLog,
+        Self::Tampered,
+        Self::NotCompared,
         Self::ReplayDiffers,
         Self::BadReceipt,
         Self::DataDir,
         Self::Refused,
         Self::RunFailed,
         Self::AwaitingReview,
+        Self::Interrupted,
+        Self::OutputFailed,
         Self::Internal,
     ];
 
@@ -166,14 +178,19 @@ impl Code {
             Self::StoreFull => page!("store-full", 3),
             Self::StoreReadOnly => page!("store-read-only", 3),
             Self::StoreLocked => page!("store-locked", 3),
+            Self::StoreReplaced => page!("store-replaced", 3),
             Self::StoreIo => page!("store-io", 3),
             Self::BrokenLog => page!("broken-log", 1),
+            Self::Tampered => page!("tampered", 1),
+            Self::NotCompared => page!("not-compared", 7),
             Self::ReplayDiffers => page!("replay-differs", 1),
             Self::BadReceipt => page!("bad-receipt", 1),
             Self::DataDir => page!("data-dir", 4),
             Self::Refused => page!("refused", 4),
             Self::RunFailed => page!("run-failed", 1),
             Self::AwaitingReview => page!("awaiting-review", 6),
+            Self::Interrupted => page!("interrupted", 143),
+            Self::OutputFailed => page!("output-failed", 3),
             Self::Internal => page!("internal", 3),
         }
     }
@@ -215,7 +232,10 @@ impl CliError {
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        self.code.exit_code()
+        match self.code {
+            Code::Interrupted => signals::interrupted_code(),
+            code => code.exit_code(),
+        }
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -262,6 +282,7 @@ impl From<StoreError> for CliError {
             StoreError::Full { .. } => Code::StoreFull,
             StoreError::ReadOnly { .. } => Code::StoreReadOnly,
             StoreError::Locked { .. } => Code::StoreLocked,
+            StoreError::Replaced { .. } => Code::StoreReplaced,
             StoreError::Io { .. } | StoreError::Closed { .. } => Code::StoreIo,
             StoreError::BadLog { source, .. } => match source {
                 bonded_kernel::BadEntry::NewerFormat { .. } => Code::StoreNewer,
@@ -278,6 +299,8 @@ impl From<HostError> for CliError {
         let code = match error {
             HostError::Store(error) => return error.into(),
             HostError::BadLog { .. } => Code::BrokenLog,
+            HostError::Cut { .. } => Code::Tampered,
+            HostError::Interrupted { .. } => Code::Interrupted,
             HostError::TakenOver { .. } => Code::TakenOver,
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
@@ -299,10 +322,13 @@ impl From<WorkError> for CliError {
             WorkError::Host(error) => error.into(),
             WorkError::Tree(error) => error.into(),
             WorkError::Sandbox { .. } => Self::new(Code::Sandbox, with_causes(&error)),
+            WorkError::Interrupted => Self::new(Code::Interrupted, with_causes(&error)),
+            WorkError::SealedBefore { .. } => Self::new(Code::Tampered, with_causes(&error)),
             WorkError::Publish(_)
             | WorkError::Commit(_)
             | WorkError::Key(_)
             | WorkError::Io(_)
+            | WorkError::NoRoom { .. }
             | WorkError::NoLog
             | WorkError::CopyDiffers { .. } => Self::new(Code::TreeFailed, with_causes(&error)),
         }
@@ -359,6 +385,7 @@ impl From<AgentError> for CliError {
             AgentError::Sandbox(_) => Code::Sandbox,
             AgentError::UnknownTokenizer { .. }
             | AgentError::NoKey { .. }
+            | AgentError::UnknownLike { .. }
             | AgentError::Accepts { .. } => Code::Config,
             AgentError::File(_)
             | AgentError::Unreadable { .. }

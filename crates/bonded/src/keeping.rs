@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_host::accounting::{Booked, Books};
-use bonded_host::{CancellationToken, load_run};
+use bonded_host::{CancellationToken, HostError, load_run};
 use bonded_kernel::{Event, Kept, RunId};
 use bonded_state::{Store, StoreError};
 use tokio::task::JoinHandle;
 
 use crate::error::{CliError, Code};
 use crate::ledger::Ledger;
-use crate::{output, snapshot};
+use crate::{claims, output, snapshot};
 
 /// Keeps the runs of a process.
 pub(crate) struct Keeper {
@@ -50,6 +50,15 @@ impl Keeper {
         ledger.map_or(Ok(()), |path| self.ledger(Path::new(path)).map(drop))
     }
 
+    /// Refuses a run whose log does not hold what was kept of it.
+    pub(crate) async fn refuse_cut(
+        &self,
+        run: &RunId,
+        kept: Option<&Kept>,
+    ) -> Result<(), HostError> {
+        claims::refuse_cut(&*self.store, run, kept).await
+    }
+
     /// Begins to keep a run, which need not have begun.
     pub(crate) fn follow(&self, run: &RunId, kept: Option<&Kept>) -> Result<Following, CliError> {
         let ledger = kept.and_then(|kept| kept.ledger.as_deref());
@@ -80,7 +89,8 @@ impl Keeper {
         if let Some(ledger) = ledgers.get(path) {
             return Ok(ledger.clone());
         }
-        let opened = Ledger::open(path).map_err(|error| {
+        let store = claims::store_file(&*self.store);
+        let opened = Ledger::open(path, &store).map_err(|error| {
             let message = format!("cannot write the ledger {}: {error}", path.display());
             CliError::new(Code::Config, message).hint("name another file: --billing-file FILE")
         })?;

@@ -18,6 +18,8 @@ use crate::render::result::account_value;
 
 pub(crate) struct Ledger {
     path: PathBuf,
+    /// The store whose runs are booked: several may share a ledger.
+    store: PathBuf,
     seen: Mutex<Seen>,
 }
 
@@ -44,12 +46,13 @@ struct Line {
 
 impl Ledger {
     /// Opens the ledger and makes it where it is missing: what cannot be booked shall not begin.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, store: &Path) -> io::Result<Self> {
         if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
             private::make_dir(dir)?;
         }
         let ledger = Self {
             path: path.to_owned(),
+            store: store.to_owned(),
             seen: Mutex::default(),
         };
         ledger.append(&[])?;
@@ -72,7 +75,9 @@ impl Ledger {
             let count = in_log.entry(key).or_default();
             *count += 1;
             if *count > seen.lines.get(&key).copied().unwrap_or(0) {
-                lines.push_str(&account_value(one).to_string());
+                let mut line = account_value(one);
+                line["store"] = self.store.to_string_lossy().into();
+                lines.push_str(&line.to_string());
                 lines.push('\n');
             }
         }

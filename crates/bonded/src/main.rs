@@ -3,7 +3,9 @@
 
 mod agents;
 mod args;
+mod body_room;
 mod bounded_json;
+mod claims;
 mod commands;
 mod error;
 mod event_stream;
@@ -30,7 +32,9 @@ mod workspace;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long a reader of stderr may take at the end of a server.
+use crate::error::{CliError, Code};
+
+/// How long a reader of stderr may take for nothing at all at the end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -43,7 +47,7 @@ fn main() -> ExitCode {
     }
     bonded_host::sandbox::hide_memory();
     bonded_host::sandbox::keep_descriptors_to_ourselves();
-    let code = match commands::dispatch() {
+    let code = match commands::dispatch().and_then(all_written) {
         Ok(code) => code,
         Err(error) => {
             output::stderr(&error.render());
@@ -52,4 +56,15 @@ fn main() -> ExitCode {
     };
     stderr_writer::settle(LAST_WORDS);
     code
+}
+
+/// A success of which nobody can read what came of it is none.
+fn all_written(code: ExitCode) -> Result<ExitCode, CliError> {
+    match output::unwritten() {
+        Some(why) if code == ExitCode::SUCCESS => {
+            let message = format!("stdout cannot be written: {why}");
+            Err(CliError::new(Code::OutputFailed, message))
+        }
+        _ => Ok(code),
+    }
 }

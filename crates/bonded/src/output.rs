@@ -16,6 +16,9 @@ use crate::stderr_writer;
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
 
+/// The first error of stdout.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
 /// Keeps secrets out of everything that is written from now on.
 pub(crate) fn mask_with(secrets: &Arc<Secrets>) {
     // A second one is the same: a process has one environment.
@@ -44,8 +47,20 @@ pub(crate) fn stdout(line: &str) {
         true => harmless(&masked),
         false => masked,
     };
-    // A closed pipe means that nobody reads any more.
-    let _unread = writeln!(stream, "{line}").and_then(|()| stream.flush());
+    let written = writeln!(stream, "{line}").and_then(|()| stream.flush());
+    match written {
+        // A closed pipe means that nobody reads any more.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            // The first is the one to tell.
+            let _told = UNWRITTEN.set(error.to_string());
+        }
+        _ => {}
+    }
+}
+
+/// Why something that was to be read on stdout is not there, if so.
+pub(crate) fn unwritten() -> Option<&'static str> {
+    UNWRITTEN.get().map(String::as_str)
 }
 
 /// Writes a line to stderr: everything else. People read it, now or later.

@@ -40,8 +40,9 @@ use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
 pub(crate) use access::{Caller, Tokens, needs_tokens};
-pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended};
+pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended, STORE_FAILED};
 pub(crate) use client::Client;
+use connection::Connections;
 pub(crate) use conversation::{Role, Said};
 use guests::Asker;
 pub(crate) use key::Key;
@@ -53,6 +54,8 @@ pub(crate) use progress::Follower;
 pub(crate) use refusal::Refusal;
 pub(crate) use request::{Asked, Streaming, named_wish};
 pub(crate) use runs::Runs;
+
+use crate::output;
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -124,8 +127,8 @@ impl Server {
     }
 }
 
-/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, by themselves
-/// or as cancelled.
+/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
+/// go of.
 pub(crate) async fn serve(
     listener: TcpListener,
     settings: Settings,
@@ -137,20 +140,23 @@ pub(crate) async fn serve(
     let end_runs = CancellationToken::new();
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
+    let interrupt = host.interrupt.clone();
     let server = Server::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
     let router = routes::router(server, mcp).merge(beside);
-    let mut connections = connection::accept(listener, router, stop).await;
+    let mut connections = accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
         runs.ended().await;
     });
     if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
+        // Runs are let go of: whoever asks again with the same key takes them up.
+        interrupt.cancel();
         end_runs.cancel();
-        // A client that does not read must not keep the process; every run has been told to end.
-        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
         runs.ended().await;
+        // A client that does not read must not keep the process.
+        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
     }
 }
 
@@ -161,7 +167,14 @@ pub(crate) async fn serve_router(
     stop_after: Duration,
     stop: CancellationToken,
 ) {
-    let mut connections = connection::accept(listener, router, stop).await;
+    let mut connections = accept(listener, router, stop).await;
     // A client that does not read must not keep the process.
     let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
+}
+
+async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) -> Connections {
+    if let Some(few) = connection::raise_descriptors() {
+        output::stderr(&few);
+    }
+    connection::accept(listener, router, stop, output::stderr).await
 }

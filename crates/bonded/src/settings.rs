@@ -19,8 +19,8 @@ pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use plain::looked_at;
 pub(crate) use store::{
-    config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, serve_token_file,
-    store_path, token_dir,
+    config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, open_store_to_read,
+    serve_token_file, store_path, token_dir,
 };
 pub(crate) use targets::{check_scripts, target};
 

@@ -1,11 +1,14 @@
-//! Ctrl-C and SIGTERM: the first one ends the run as cancelled, the second one ends the process.
+//! Signals. Ctrl-C is a person's word: it ends the run as cancelled. SIGTERM and SIGHUP are a machine's, at a reboot, an
+//! eviction or the end of a session: runs are let go of and can be resumed. A second signal ends the process at once.
 
 use std::io;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use bonded_host::CancellationToken;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::output;
+use crate::{output, stderr_writer};
 
 /// What a person is told, and how a process ends that is asked twice.
 #[derive(Clone, Copy)]
@@ -14,55 +17,162 @@ pub(crate) struct Stopping {
     pub(crate) exit_code: i32,
 }
 
-/// For a process that drives runs until they end.
-const RUNS: Stopping = Stopping {
-    told: "cancelling the run; press Ctrl-C again to stop at once",
-    exit_code: 130,
-};
+const CANCELLING: &str = "cancelling the run; press Ctrl-C again to stop at once";
+const INTERRUPTING: &str = "interrupted: letting go of what is under way; it can be resumed";
+const NOTHING_TO_READ: &str =
+    "SIGHUP: the configuration is read when the server starts; restart it to read it again";
+
+/// Added to the number of a signal, this is how a process ends that one has ended.
+const BY_SIGNAL: u8 = 128;
+
+/// SIGXFSZ, which has no name here.
+const FILE_TOO_LARGE: i32 = 25;
+
+/// Cancelled where this process is about to end and lets go of its runs.
+static INTERRUPT: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+
+/// The number of the signal that has cancelled it.
+static INTERRUPTED_BY: AtomicU8 = AtomicU8::new(0);
+
+/// What every host of this process is interrupted by.
+pub(crate) fn interrupt() -> CancellationToken {
+    INTERRUPT.clone()
+}
+
+/// The exit code of a process that was interrupted.
+pub(crate) fn interrupted_code() -> u8 {
+    match INTERRUPTED_BY.load(Ordering::Relaxed) {
+        0 => BY_SIGNAL + number(SignalKind::terminate()),
+        by => BY_SIGNAL + by,
+    }
+}
+
+fn number(kind: SignalKind) -> u8 {
+    u8::try_from(kind.as_raw_value()).unwrap_or(0)
+}
+
+/// The signal that a file is as large as it may be; the same number on every system that this program runs on.
+const SIGXFSZ: i32 = 25;
+
+/// Whoever limits the size of files, or has a full quota, is to see writes fail, not a server die.
+pub(crate) fn outlive_file_limits() {
+    // Once it is listened for, it ends nothing; nobody has to hear it.
+    let _heard = signal(SignalKind::from_raw(SIGXFSZ));
+}
 
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Nothing where whoever started the process has it ignored, as `nohup` does.
+    hang_up: Option<Signal>,
 }
 
 impl Signals {
     fn new() -> io::Result<Self> {
+        let hang_up = match is_ignored(SignalKind::hangup()) {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hang_up,
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> SignalKind {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            () = received(self.hang_up.as_mut()) => SignalKind::hangup(),
         }
     }
 }
 
-/// Gives a token that the first signal cancels.
-pub(crate) fn cancel_on_signal() -> CancellationToken {
-    stop_on_signal(RUNS)
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
-/// The same for any process; the second signal ends it at once.
-pub(crate) fn stop_on_signal(stopping: Stopping) -> CancellationToken {
+/// Whether a signal was ignored when the process began.
+fn is_ignored(kind: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_some_and(|bits| bits >> (number(kind).saturating_sub(1)) & 1 == 1)
+}
+
+/// A file that may not grow any more is an error of whoever writes it, and not the end of the process.
+pub(crate) fn outlive_size_limits() {
+    // Without the handler the process ends as it always did.
+    let _none = signal(SignalKind::from_raw(FILE_TOO_LARGE)).map(drop);
+}
+
+/// For a process that drives runs until they end: gives a token that Ctrl-C cancels.
+pub(crate) fn cancel_on_signal() -> CancellationToken {
+    // From here on runs are driven, with limits that do not wait for a reader.
+    stderr_writer::begin();
     let token = CancellationToken::new();
     // Without handlers a signal ends the process at once, which the log survives as it does any crash.
     if let Ok(mut signals) = Signals::new() {
         let cancelled = token.clone();
         tokio::spawn(async move {
-            signals.next().await;
-            output::stderr(stopping.told);
-            cancelled.cancel();
-            signals.next().await;
-            #[expect(
-                clippy::exit,
-                reason = "the person asked twice; the log is safe at any moment"
-            )]
-            std::process::exit(stopping.exit_code);
+            let first = signals.next().await;
+            if first == SignalKind::interrupt() {
+                output::stderr(CANCELLING);
+                cancelled.cancel();
+            } else {
+                INTERRUPTED_BY.store(number(first), Ordering::Relaxed);
+                output::stderr(INTERRUPTING);
+                INTERRUPT.cancel();
+            }
+            let second = signals.next().await;
+            exit(i32::from(BY_SIGNAL + number(second)));
         });
     }
     token
+}
+
+/// For a server: gives a token that Ctrl-C and SIGTERM cancel. SIGHUP changes nothing.
+pub(crate) fn stop_on_signal(stopping: Stopping) -> CancellationToken {
+    stop_after(stopping, || {})
+}
+
+/// The same for a server that lets go of its runs at once.
+pub(crate) fn let_go_on_signal(stopping: Stopping) -> CancellationToken {
+    // First: clients that leave because of the stop would cancel their runs.
+    stop_after(stopping, || INTERRUPT.cancel())
+}
+
+fn stop_after(stopping: Stopping, first: fn()) -> CancellationToken {
+    let token = CancellationToken::new();
+    if let Ok(mut signals) = Signals::new() {
+        let cancelled = token.clone();
+        tokio::spawn(async move {
+            stop_of(&mut signals).await;
+            output::stderr(stopping.told);
+            first();
+            cancelled.cancel();
+            stop_of(&mut signals).await;
+            exit(stopping.exit_code);
+        });
+    }
+    token
+}
+
+/// The next signal that stops a server.
+async fn stop_of(signals: &mut Signals) {
+    while signals.next().await == SignalKind::hangup() {
+        output::stderr(NOTHING_TO_READ);
+    }
+}
+
+#[expect(
+    clippy::exit,
+    reason = "the person asked twice; the log is safe at any moment"
+)]
+fn exit(code: i32) {
+    std::process::exit(code);
 }

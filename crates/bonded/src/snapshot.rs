@@ -1,11 +1,11 @@
 //! Snapshots: the whole result of a run as one compressed file, for whoever keeps runs outside the store.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bonded_host::RunResult;
 use bonded_host::accounting::accounts;
-use bonded_kernel::Run;
+use bonded_kernel::{Run, RunId};
 use bonded_state::{Store, StoreError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -21,8 +21,11 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
     };
     let booked = accounts(store, run.id()).await?;
     let whole = result::whole(run, &ended, run.last_at(), &booked);
-    let text = format!(r#"{{"version":1,"reason":"final","result":{whole}}}"#);
-    let file = dir.join(format!("{}.json.gz", run.id()));
+    let (entries, head) = (run.head().seq, run.head().hash);
+    let text = format!(
+        r#"{{"version":1,"reason":"final","entries":{entries},"head":"{head}","result":{whole}}}"#
+    );
+    let file = path(dir, run.id());
     let name = file.display().to_string();
     let dir = dir.to_owned();
     let replaced = tokio::task::spawn_blocking(move || replace(&text, &dir, &file)).await;
@@ -33,6 +36,11 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
     };
     output::stderr(&format!("warning: cannot write the snapshot {name}: {why}"));
     Ok(())
+}
+
+/// The file of a run's snapshot.
+pub(crate) fn path(dir: &Path, run: &RunId) -> PathBuf {
+    dir.join(format!("{run}.json.gz"))
 }
 
 /// A reader finds the whole file or none.

@@ -1,15 +1,15 @@
-//! What a server says of itself, written by a thread of its own: whoever started the server may have stopped reading,
-//! and nobody who is served may wait for that.
+//! What is said on stderr, written by a thread of its own: whoever started the program may have stopped reading, and
+//! neither who is served nor a run with its limits may wait for that.
 
 use std::io::{self, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 /// How many lines may wait for a reader.
-const WAITING_MAX: usize = 1024;
+const WAITING_MAX: usize = 8192;
 
 enum Said {
     Line(String),
@@ -19,6 +19,7 @@ enum Said {
 
 static WRITER: OnceLock<SyncSender<Said>> = OnceLock::new();
 static UNSAID: AtomicU64 = AtomicU64::new(0);
+static SAID: AtomicU64 = AtomicU64::new(0);
 
 /// From now on nobody waits for stderr.
 pub(crate) fn begin() {
@@ -43,13 +44,23 @@ pub(crate) fn take(line: String) -> Option<String> {
     None
 }
 
-/// Waits until what was said is written, but not for long.
+/// Waits until what was said is written, as long as somebody reads it.
 pub(crate) fn settle(patience: Duration) {
-    if let Some(writer) = WRITER.get() {
-        let (sender, written) = sync_channel(1);
-        if writer.try_send(Said::Mark(sender)).is_ok() {
-            // A reader that is gone does not come back now.
-            let _unwritten = written.recv_timeout(patience);
+    let Some(writer) = WRITER.get() else {
+        return;
+    };
+    let (sender, written) = sync_channel(1);
+    let mut mark = Some(Said::Mark(sender));
+    loop {
+        let before = SAID.load(Ordering::Relaxed);
+        mark = mark.and_then(|mark| match writer.try_send(mark) {
+            Ok(()) => None,
+            Err(TrySendError::Full(mark) | TrySendError::Disconnected(mark)) => Some(mark),
+        });
+        let waited = written.recv_timeout(patience);
+        // A reader that takes nothing is gone, and does not come back now.
+        if waited != Err(RecvTimeoutError::Timeout) || SAID.load(Ordering::Relaxed) == before {
+            return;
         }
     }
 }
@@ -71,4 +82,5 @@ fn write_all(lines: &Receiver<Said>) {
 
 fn write(line: &str) {
     let _unread = writeln!(io::stderr().lock(), "{line}");
+    SAID.fetch_add(1, Ordering::Relaxed);
 }

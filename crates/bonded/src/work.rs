@@ -78,6 +78,7 @@ impl Site<'_> {
             commit: args.commit,
             again: args.again,
             missing: checked.missing,
+            interrupt: signals::interrupt(),
             watch: &watch,
         };
         self.announce(&order, &staff);

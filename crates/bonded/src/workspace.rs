@@ -15,6 +15,7 @@ mod diff;
 pub(crate) mod front_matter;
 mod guesses;
 pub(crate) mod ids;
+pub(crate) mod logging;
 mod meaning;
 pub(crate) mod notebook;
 pub(crate) mod opened;
@@ -30,6 +31,7 @@ pub(crate) mod shown;
 pub(crate) mod site;
 mod socket;
 pub(crate) mod times;
+mod writable;
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ pub use error::AgentError;
 pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
-pub use target::{UnknownWindow, all as targets, unconfigured, unsent};
+pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
 pub(crate) use tools::BUILTIN;
 pub use tools::{AgentTools, BUILTIN_WORD};
 pub use variables::Moment;
@@ -267,7 +267,7 @@ impl Agent {
             report,
             tools: tools::named(self)?,
             agents: sub_agent::listed(self, &self.workplace)?,
-            config_files: self.config.files().map(absolute).collect(),
+            config_files: self.config_files(),
             quotes_are_text: true,
         };
         let policy = policy(options, &agent.agents, &agent.nonce);
@@ -390,6 +390,13 @@ fn agent_name(file: &AgentFile) -> String {
 }
 
 /// A run may be taken up in another directory, so no path may depend on this one.
+impl Agent {
+    /// The files of the configuration, as runs name them.
+    pub fn config_files(&self) -> Vec<String> {
+        self.config.files().map(absolute).collect()
+    }
+}
+
 fn absolute(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.to_string_lossy().into_owned()

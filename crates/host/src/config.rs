@@ -54,7 +54,7 @@ pub use mcp::{HealthProbe, McpEndpoint, McpServer, McpTransport};
 pub use order::Order;
 pub use origin::Origin;
 pub use places::{LayerFiles, Places};
-pub use pricing::ModelPricing;
+pub use pricing::{LongPricing, ModelPricing};
 pub use provider::{
     ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };

@@ -9,7 +9,9 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Effect, Input, Invocation, Mask, Run, Step, ToolOutput};
+use bonded_kernel::{
+    self as kernel, Effect, Input, Invocation, Mask, Millis, Run, Step, ToolOutput,
+};
 use bonded_state::StoreError;
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
@@ -23,6 +25,9 @@ use crate::live::Telling;
 use crate::long_work::off_the_runtime;
 pub(crate) use asked::Asked;
 pub(crate) use memory::MemoryLink;
+
+/// How long what is under way may take when the process is about to end.
+const LAST_MOMENT_MS: u64 = 2_000;
 
 /// How often a step that was not committed is offered to the store again.
 const APPEND_TRIES: u32 = 4;
@@ -43,6 +48,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) memory: MemoryLink,
     /// What was asked, where the log does not keep it as it was.
     pub(crate) asked: Option<Asked>,
+    /// By how much the log's time is ahead of this process's clock: see [`Driver::now`].
+    pub(crate) ahead_ms: u64,
 }
 
 /// Why waiting for an effect ended.
@@ -52,6 +59,14 @@ enum Woken {
     Paused,
     /// Somebody else wrote to the log of this run.
     LogChanged,
+    /// The process is about to end.
+    Interrupted,
+}
+
+fn cancelled() -> Woken {
+    Woken::Input(Input::Cancel {
+        reason: "cancelled by the user".into(),
+    })
 }
 
 /// Whether a step has a reply to check that is long, or schemas that are not at a glance quick to check with.
@@ -81,7 +96,7 @@ impl Driver<'_> {
             effect = match woken {
                 Woken::Input(input) => {
                     let input = self.with_edits(&effect, input).await;
-                    let now = self.host.clock.now();
+                    let now = self.now();
                     let step = match takes_long(&self.run, &input) {
                         true => off_the_runtime(|| kernel::step(&mut self.run, now, input)),
                         false => kernel::step(&mut self.run, now, input),
@@ -89,26 +104,42 @@ impl Driver<'_> {
                     self.commit(step).await?
                 }
                 Woken::LogChanged => self.reload().await?,
-                Woken::Paused => return self.let_go().await,
+                Woken::Paused | Woken::Interrupted => return self.let_go().await,
             };
         }
+    }
+
+    /// The time of this log. It never runs backwards: where a clock was set back between two processes, it goes on from
+    /// the last entry, so that only measured time passes and every limit holds.
+    pub(crate) fn now(&self) -> Millis {
+        self.host.clock.now().plus(self.ahead_ms)
+    }
+
+    /// Sleeps until a moment in the time of this log.
+    async fn sleep_until(&self, at: Millis) {
+        let here = Millis(at.0.saturating_sub(self.ahead_ms));
+        self.host.clock.sleep_until(here).await;
     }
 
     /// Whoever takes the run up next may be another process.
     async fn let_go(self) -> Result<Run, HostError> {
         self.host.store.release(self.run.id()).await?;
-        Ok(self.run)
+        let waits = self.run.waiting_call().is_some();
+        match self.host.interrupt.is_cancelled() && !waits {
+            true => Err(HostError::Interrupted {
+                run: self.run.id().clone(),
+            }),
+            false => Ok(self.run),
+        }
     }
 
     /// Performs the effect, unless the run is stopped from outside first.
     async fn await_effect(&self, effect: &Effect) -> Woken {
-        let cancel = || {
-            Woken::Input(Input::Cancel {
-                reason: "cancelled by the user".into(),
-            })
-        };
+        if self.host.interrupt.is_cancelled() {
+            return Woken::Interrupted;
+        }
         if self.cancel.is_cancelled() {
-            return cancel();
+            return cancelled();
         }
         let mut performed = pin!(self.perform(effect));
         let mut changed = pin!(self.log_changed());
@@ -116,10 +147,25 @@ impl Driver<'_> {
         tokio::select! {
             biased;
             input = &mut performed => input.map_or(Woken::Paused, Woken::Input),
-            () = self.cancel.cancelled() => cancel(),
+            woken = self.stopped(effect) => woken,
             () = &mut changed => Woken::LogChanged,
             () = self.out_of_time() => Woken::Input(Input::DeadlineReached),
         }
+    }
+
+    /// Resolves when the run is to stop. What is under way when the process is about to end has a moment to end too: a
+    /// call that did is not one whose outcome nobody knows.
+    async fn stopped(&self, effect: &Effect) -> Woken {
+        tokio::select! {
+            biased;
+            () = self.host.interrupt.cancelled() => {}
+            () = self.cancel.cancelled() => return cancelled(),
+        }
+        if !matches!(effect, Effect::Wait { .. }) {
+            let last = self.host.clock.now().plus(LAST_MOMENT_MS);
+            self.host.clock.sleep_until(last).await;
+        }
+        Woken::Interrupted
     }
 
     /// An agent that was called does not go on when its caller has stopped waiting for it.
@@ -128,7 +174,7 @@ impl Driver<'_> {
             effect,
             matches!(
                 woken,
-                Woken::Input(Input::ToolReturned { .. }) | Woken::Paused
+                Woken::Input(Input::ToolReturned { .. }) | Woken::Paused | Woken::Interrupted
             ),
         ) else {
             return;
@@ -149,8 +195,8 @@ impl Driver<'_> {
         let Some(deadline) = self.run.deadline() else {
             return std::future::pending().await;
         };
-        while self.host.clock.now() < deadline {
-            self.host.clock.sleep_until(deadline).await;
+        while self.now() < deadline {
+            self.sleep_until(deadline).await;
         }
     }
 
@@ -174,7 +220,7 @@ impl Driver<'_> {
         Some(match effect {
             Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
             Effect::Wait { until } => {
-                self.host.clock.sleep_until(*until).await;
+                self.sleep_until(*until).await;
                 Input::Woke
             }
             Effect::Invoke(invocation) => self.invoke(invocation).await?,
@@ -297,6 +343,8 @@ impl Driver<'_> {
                 .append(step.before(), step.entries().clone());
             let error = match appended.await {
                 Ok(head) => return release(step, head),
+                // What the open file says is in a file that nobody finds again.
+                Err(error @ StoreError::Replaced { .. }) => return Err(error.into()),
                 Err(error) => error,
             };
             let head = self.head().await?;

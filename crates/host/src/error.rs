@@ -22,6 +22,10 @@ pub enum HostError {
         "run {run} is for an item of plan {plan}, and goes on with it: bonded work --resume {plan}"
     )]
     OfPlan { run: RunId, plan: String },
+    #[error("run {run} is not gone on with: {why}; restore the store from a backup")]
+    Cut { run: RunId, why: String },
+    #[error("run {run} was interrupted: bonded resume {run}")]
+    Interrupted { run: RunId },
     #[error("the working directory {dir} cannot be used: {why}")]
     Workdir { dir: String, why: String },
     #[error("the tools cannot be offered: {source}")]

@@ -111,6 +111,8 @@ pub struct Host {
     pub children: Option<Arc<dyn Children>>,
     /// What must not enter a log.
     pub secrets: Arc<Secrets>,
+    /// Cancelled where the process is about to end: runs are let go of, and can be resumed.
+    pub interrupt: CancellationToken,
     /// Is told what models say while they say it, if anybody wants to know.
     pub live: Option<Arc<dyn LiveSink>>,
 }
@@ -196,6 +198,7 @@ impl Host {
             counter,
             memory: MemoryLink::default(),
             asked: asked.unless_kept(),
+            ahead_ms: 0,
         };
         Box::pin(driver.drive(step))
     }
@@ -239,7 +242,9 @@ impl Host {
         registry: Arc<Registry>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<Run, HostError>> {
-        let step = kernel::step(&mut run, self.clock.now(), Input::Resumed);
+        let now = self.clock.now();
+        let ahead_ms = run.last_at() - now;
+        let step = kernel::step(&mut run, now.plus(ahead_ms), Input::Resumed);
         let counter = Counter::of(run.config());
         let driver = Driver {
             host: self,
@@ -249,6 +254,7 @@ impl Host {
             counter,
             memory: MemoryLink::default(),
             asked: None,
+            ahead_ms,
         };
         Box::pin(driver.drive(step))
     }

@@ -27,6 +27,7 @@ mod result;
 mod review;
 mod secrets;
 pub mod trust;
+pub mod witness;
 pub mod work;
 pub mod workspace;
 
@@ -44,7 +45,8 @@ pub use long_work::off_the_runtime;
 pub use many::{Many, many};
 pub use policy::policy;
 pub use provider::{
-    KNOWN_PROVIDERS, KnownProvider, ProviderError, SCRIPT, TargetRequest, resolve_target,
+    KNOWN_PROVIDERS, KeyVariable, KnownProvider, ProviderError, SCRIPT, TargetRequest,
+    resolve_target, shadowed_key, take_key_from,
 };
 pub use refuse::refuse;
 pub use result::{RunResult, Status};

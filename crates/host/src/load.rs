@@ -6,7 +6,7 @@ use bonded_state::Store;
 use crate::error::HostError;
 
 /// How many entries are read at a time.
-const PART_ENTRIES: usize = 128;
+pub(crate) const PART_ENTRIES: usize = 128;
 
 /// Rebuilds a run from its log.
 pub async fn load_run(store: &dyn Store, id: &RunId) -> Result<Run, HostError> {

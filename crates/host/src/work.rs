@@ -4,6 +4,7 @@
 //! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
 //! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.
 
+mod archive;
 mod attempt;
 mod error;
 pub mod files;
@@ -28,12 +29,14 @@ mod replay;
 mod room;
 mod seal;
 mod sealed;
+mod signed;
 mod staff;
 mod tests;
 pub mod tree;
 mod watcher;
 mod workshop;
 
+pub use archive::{Archive, claim_of_item};
 pub use error::WorkError;
 pub use history::{History, Remembered};
 pub use late::Late;
@@ -45,6 +48,7 @@ pub use plan_record::PlanRecord;
 pub use recorded::Recorded;
 pub use recover::Recovered;
 pub use replay::{Asked, ReplayError, Replayed, replay_item};
+pub use signed::{KnownKeys, open_receipt};
 pub use staff::{Assigned, Staff, goal_text};
 pub use watcher::Watcher;
 pub use workshop::Workshop;

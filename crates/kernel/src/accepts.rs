@@ -63,6 +63,8 @@ pub struct Accepts {
     /// Whether a conversation with calls in it must name tools, even where none is offered any more.
     #[serde(skip_serializing_if = "is_false")]
     pub calls_need_tools: bool,
+    #[serde(skip_serializing_if = "is_default")]
+    pub call_ids: CallIds,
     /// Whether a stream can be asked to tell its usage.
     #[serde(skip_serializing_if = "is_true")]
     pub stream_usage: bool,
@@ -96,6 +98,7 @@ impl Default for Accepts {
             thought_return: ThoughtReturn::default(),
             signed_thoughts: SignedThoughts::default(),
             calls_need_tools: false,
+            call_ids: CallIds::default(),
             stream_usage: true,
             parallel_tool_calls: true,
             prompt_cache_key: true,
@@ -283,6 +286,19 @@ pub enum SignedThoughts {
     Bound,
     /// They are left out.
     LeftOut,
+}
+
+/// What the id of a call may look like. Calls that another provider named are sent under ids that are made for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallIds {
+    /// Whatever a provider gave. Some read in it what they wrote there.
+    #[default]
+    AsGiven,
+    /// At most forty bytes.
+    Short,
+    /// Nine letters and digits.
+    Nine,
 }
 
 fn is_highest(value: &Option<f64>) -> bool {

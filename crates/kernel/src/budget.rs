@@ -130,9 +130,9 @@ impl Ledger {
                 cached: 0,
                 written: 0,
             };
-            let left = max.minus(spent).minus(price.worst(&input_only));
-            output = output.min(left.0.checked_div(price.output).unwrap_or(u64::MAX));
-            if output < least || left.0 == 0 && price.worst(&input_only).0 > 0 {
+            let (left, least_cost) = (max.minus(spent), price.worst(&input_only));
+            output = output.min(price.output_within(input, left));
+            if output < least || left <= least_cost && least_cost.0 > 0 {
                 return Err(Exhausted::Cost { spent, max });
             }
         }

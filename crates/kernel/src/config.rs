@@ -157,6 +157,9 @@ pub struct Target {
     pub timeout_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The day of the list that the price is from; none where somebody said what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_listed: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub dialect: Dialect,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -200,6 +203,7 @@ impl Target {
             stream: false,
             timeout_ms: 600_000,
             price: None,
+            price_listed: None,
             dialect: Dialect::default(),
             sampling: Sampling::default(),
             window: None,

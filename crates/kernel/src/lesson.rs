@@ -9,8 +9,8 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::accepts::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
-    ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
+    ThinkingForm, ThoughtReturn,
 };
 use crate::config::{Dialect, Reasoning, Target, ToolChoice};
 use words::Words;
@@ -49,6 +49,8 @@ pub enum Lesson {
     NoUserAfterTool,
     /// A conversation with calls in it always names tools.
     CallsNeedTools,
+    /// The ids of calls have this form.
+    CallIds(CallIds),
 }
 
 /// What the targets of a run taught so far, and how they are spoken to by now.
@@ -228,6 +230,7 @@ impl Lesson {
             Self::Alternate => accepts.alternates = true,
             Self::NoUserAfterTool => accepts.user_after_tool = false,
             Self::CallsNeedTools => accepts.calls_need_tools = true,
+            Self::CallIds(form) => accepts.call_ids = *form,
             Self::Route(_) => {}
         }
     }
@@ -258,6 +261,7 @@ impl std::fmt::Display for Lesson {
             Self::Alternate => f.write_str("messages of one side are joined"),
             Self::NoUserAfterTool => f.write_str("notices stand in the answers of tools"),
             Self::CallsNeedTools => f.write_str("tools are always named"),
+            Self::CallIds(_) => f.write_str("calls have ids of another form"),
         }
     }
 }
@@ -290,10 +294,10 @@ fn form(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
         return Some(Lesson::ThoughtReturn(ThoughtReturn::Content));
     }
     if is_chat && (words.says("must alternate") || words.says("should alternate")) {
-        // Where the sides alternate already, answers of tools do not count as a side.
+        // Templates do not count calls and answers: whoever speaks after those speaks after a person.
         return Some(match accepts.alternates {
-            true => Lesson::NoUserAfterTool,
             false => Lesson::Alternate,
+            true => Lesson::NoUserAfterTool,
         });
     }
     if is_chat && (words.says("after role tool") || words.says("after tool")) {
@@ -301,6 +305,12 @@ fn form(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson> {
     }
     if is_chat && words.names("tools") && words.says("tool calling") && words.says("without") {
         return Some(Lesson::CallsNeedTools);
+    }
+    if is_chat && words.says("tool call id") && words.says("length of 9") {
+        return Some(Lesson::CallIds(CallIds::Nine));
+    }
+    if is_chat && words.says("tool_calls") && words.says("maximum length 40") {
+        return Some(Lesson::CallIds(CallIds::Short));
     }
     if is_chat && words.names("developer") && accepts.system_role == SystemRole::Developer {
         return Some(Lesson::SystemRole(SystemRole::System));

@@ -53,8 +53,8 @@ pub mod work;
 pub mod workspace;
 
 pub use accepts::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
-    ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
+    ThinkingForm, ThoughtReturn,
 };
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
@@ -91,7 +91,7 @@ pub use memory::{
 pub use model::{
     Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
 };
-pub use money::{BadMoney, Money, Price};
+pub use money::{BadMoney, LongPrice, Money, Price};
 pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
 pub use paging::paging_hint;
 pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict, WaitingCall};

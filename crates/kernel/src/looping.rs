@@ -2,13 +2,15 @@
 //! What makes a run one of these is in its settings; everything else is the same kernel.
 
 mod op;
+mod summary;
 mod told;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use op::LoopOp;
+pub(crate) use op::{LoopOp, LoopRules, enters_state};
+pub(crate) use summary::{Alike, alike_in, summary_of_finished, summary_of_refused};
 pub(crate) use told::Told;
 
 use crate::decode::attrless::PARSER_VERSION;
@@ -16,10 +18,13 @@ use crate::event::RejectReason;
 use crate::memory::Memory;
 use crate::text::Text;
 use crate::time::Millis;
-use crate::workspace::{Mode, RuleId, RunAudit, Scope, ScopeCode, Segment};
+use crate::workspace::{Mode, OperationSummary, RuleId, RunAudit, Scope, ScopeCode, Segment};
 
 /// Where the memory begins to be too large, unless a setting says otherwise.
 pub const PAGING_BYTES: u64 = 8_192;
+
+/// The operations that are summed up in the audit of a run.
+const SUMMARIES_MAX: usize = 500;
 
 /// What the kernel itself ends a loop with.
 pub(crate) const XML_PARSE_ERROR: &str = "XML_PARSE_ERROR";
@@ -74,6 +79,10 @@ pub struct LoopConfig {
     pub loop_delay_ms: u64,
     pub idle_delay_ms: u64,
     pub paging_bytes: u64,
+    /// Whether states follow one another in their order, and `record_organizing` comes by itself. Logs of before do not
+    /// say so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ordered: bool,
     /// Whether the log keeps what the model wrote, besides the instructions in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_text: bool,
@@ -101,6 +110,7 @@ impl LoopConfig {
             loop_delay_ms: 1_500,
             idle_delay_ms: 5_000,
             paging_bytes: PAGING_BYTES,
+            ordered: true,
             keeps_text: false,
             memory: "{}".into(),
             memory_file: None,
@@ -132,6 +142,16 @@ pub struct LoopAudit {
     pub started_at: Millis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Millis>,
+    /// What was done to notes, and what was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationSummary>,
+    /// How many more of these there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub operations_left_out: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl LoopAudit {
@@ -145,6 +165,8 @@ impl LoopAudit {
             operation_count: self.operation_count,
             error_code: self.error_code,
             started_at: self.started_at,
+            operations: self.operations,
+            operations_left_out: self.operations_left_out,
         })
     }
 }
@@ -161,6 +183,11 @@ pub(crate) struct Looping {
     /// The next turn does not begin before.
     pub(crate) rest_until: Millis,
     pub(crate) operations: u32,
+    pub(crate) summaries: Summaries,
+    /// Whether the records of this turn showed notes that are alike.
+    pub(crate) alike: Alike,
+    /// Whether `record_organizing` came by itself.
+    pub(crate) organizes: bool,
     /// What a call was refused with that must end the run.
     pub(crate) violation: Option<Arc<str>>,
     /// Why the last reply was rejected.
@@ -181,10 +208,29 @@ impl Looping {
             told: Told::default(),
             rest_until: at,
             operations: 0,
+            summaries: Summaries::default(),
+            alike: Alike::Unseen,
+            organizes: false,
             violation: None,
             rejected: None,
             started_at: at,
             ended_at: None,
+        }
+    }
+}
+
+/// What is kept of the operations of a run: the first ones, and how many more there were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summaries {
+    pub(crate) kept: Vec<OperationSummary>,
+    pub(crate) left_out: u32,
+}
+
+impl Summaries {
+    pub(crate) fn push(&mut self, summary: OperationSummary) {
+        match self.kept.len() < SUMMARIES_MAX {
+            true => self.kept.push(summary),
+            false => self.left_out += 1,
         }
     }
 }

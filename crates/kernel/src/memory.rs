@@ -18,6 +18,9 @@ pub const THINK_LOG_KEY: &str = "think_log";
 pub const USER_REQUEST_KEY: &str = "user_request";
 pub const RUN_ID_KEY: &str = "run_id";
 
+/// What a move is refused with that is not in the order of the states.
+pub(crate) const STATE_TRANSITION_REFUSED: &str = "STATE_TRANSITION_REFUSED";
+
 const KEY_BYTES_MAX: usize = 256;
 
 /// Paging ends when the memory has shrunk to so many hundredths of where it began.
@@ -54,6 +57,11 @@ pub(crate) enum MemoryFault {
         "there is no state {label:?}: use planning, executing, evaluating, idle, record_organizing or paging"
     )]
     UnknownState { label: String },
+    #[error(
+        "{}: from {} the agent goes on to {}, not to {}; it is still {}",
+        STATE_TRANSITION_REFUSED, .from.as_str(), labels_of(.from.next()), .to.as_str(), .from.as_str()
+    )]
+    NoSuchMove { from: State, to: State },
     #[error("the key {key:?} is kept by the run itself: use another")]
     KeptKey { key: String },
     #[error("a key has at most {KEY_BYTES_MAX} bytes")]
@@ -62,6 +70,18 @@ pub(crate) enum MemoryFault {
         "the memory would have {bytes} bytes and takes {max}: delete what is no longer needed with ram_delete, or keep it in a note"
     )]
     Full { bytes: u64, max: u64 },
+}
+
+impl MemoryFault {
+    /// The stable code, where it has one.
+    pub(crate) fn code(&self) -> Option<&'static str> {
+        matches!(self, Self::NoSuchMove { .. }).then_some(STATE_TRANSITION_REFUSED)
+    }
+}
+
+fn labels_of(states: &[State]) -> String {
+    let labels: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+    labels.join(" or ")
 }
 
 impl Memory {
@@ -192,6 +212,32 @@ impl Memory {
         states.delete(state);
         self.keep_states(&states);
         Ok(was_there)
+    }
+
+    /// The one of the four states that holds.
+    pub(crate) fn main_state(&self) -> State {
+        self.kept_states().main()
+    }
+
+    /// Whether the agent may have come here from another state.
+    pub(crate) fn check_move(&self, from: State) -> Result<(), MemoryFault> {
+        let to = self.main_state();
+        match from == to || from.next().contains(&to) {
+            true => Ok(()),
+            false => Err(MemoryFault::NoSuchMove { from, to }),
+        }
+    }
+
+    /// Begins or ends a state that comes by itself; says whether that changed anything.
+    pub(crate) fn settle(&mut self, state: State, holds: bool) -> bool {
+        let mut states = self.kept_states();
+        let held = states.has(state);
+        match holds {
+            true => states.add(state),
+            false => states.delete(state),
+        }
+        self.keep_states(&states);
+        held != holds
     }
 
     pub(crate) fn think(&mut self, log: &str) {

@@ -73,27 +73,101 @@ pub struct Price {
     /// For input tokens that the provider wrote into its cache, where that costs something of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<u64>,
+    /// What long requests cost, where that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<LongPrice>,
+}
+
+/// What a request costs, all of it, whose whole input is larger than so many tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongPrice {
+    pub tokens: u64,
+    pub input: u64,
+    pub output: u64,
+    pub cached: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<u64>,
 }
 
 impl Price {
     pub fn of(&self, usage: &Usage) -> Money {
+        let long = self.long().filter(|(tokens, _)| usage.input > *tokens);
+        let rates = long.map_or(self.usual(), |(_, rates)| rates);
+        rates.of(usage)
+    }
+
+    /// The most that this usage or a smaller one can cost, whether or not the cache helps.
+    pub fn worst(&self, usage: &Usage) -> Money {
+        self.rates_up_to(usage.input)
+            .map(|rates| rates.worst(usage))
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// The most output tokens that can be paid beside so many of input, at worst.
+    pub fn output_within(&self, input: u64, most: Money) -> u64 {
+        let whole = |rates: Rates| {
+            let left = most.minus(Money(input.saturating_mul(rates.dearest_input())));
+            left.0.checked_div(rates.output).unwrap_or(u64::MAX)
+        };
+        self.rates_up_to(input).map(whole).min().unwrap_or_default()
+    }
+
+    /// What requests of up to so many tokens of input may be charged at. Nothing says that long ones are the dearer.
+    fn rates_up_to(&self, input: u64) -> impl Iterator<Item = Rates> {
+        let long = self.long().filter(|(tokens, _)| input > *tokens);
+        std::iter::once(self.usual()).chain(long.map(|(_, rates)| rates))
+    }
+
+    fn usual(&self) -> Rates {
+        Rates {
+            input: self.input,
+            output: self.output,
+            cached: self.cached,
+            written: self.written.unwrap_or(self.input),
+        }
+    }
+
+    fn long(&self) -> Option<(u64, Rates)> {
+        self.above.map(|long| {
+            let rates = Rates {
+                input: long.input,
+                output: long.output,
+                cached: long.cached,
+                written: long.written.unwrap_or(long.input),
+            };
+            (long.tokens, rates)
+        })
+    }
+}
+
+/// What a request is charged at.
+#[derive(Clone, Copy)]
+struct Rates {
+    input: u64,
+    output: u64,
+    cached: u64,
+    written: u64,
+}
+
+impl Rates {
+    fn of(&self, usage: &Usage) -> Money {
         let cached = usage.cached.min(usage.input);
         let written = usage.written.min(usage.input - cached);
         let fresh = usage.input - cached - written;
-        let part = |tokens: u64, price: u64| tokens.saturating_mul(price);
-        Money(part(fresh, self.input))
-            .plus(Money(part(cached, self.cached)))
-            .plus(Money(part(written, self.written.unwrap_or(self.input))))
-            .plus(Money(part(usage.output, self.output)))
+        let part = |tokens: u64, price: u64| Money(tokens.saturating_mul(price));
+        part(fresh, self.input)
+            .plus(part(cached, self.cached))
+            .plus(part(written, self.written))
+            .plus(part(usage.output, self.output))
     }
 
-    /// The most that this usage can cost, whether or not the cache helps.
-    pub fn worst(&self, usage: &Usage) -> Money {
-        let input = self
-            .input
-            .max(self.cached)
-            .max(self.written.unwrap_or_default());
-        Money(usage.input.saturating_mul(input))
+    fn worst(&self, usage: &Usage) -> Money {
+        Money(usage.input.saturating_mul(self.dearest_input()))
             .plus(Money(usage.output.saturating_mul(self.output)))
+    }
+
+    fn dearest_input(&self) -> u64 {
+        self.input.max(self.cached).max(self.written)
     }
 }

@@ -35,8 +35,8 @@ pub use action::{
     memory_name,
 };
 pub use automation::{
-    AutomationRun, Issue, Operation, OperationStatus, Proposal, RunAudit, RunFinished, RunQueued,
-    RunStatus,
+    AutomationRun, Issue, Operation, OperationOutcome, OperationStatus, OperationSummary, Proposal,
+    RunAudit, RunFinished, RunQueued, RunStatus,
 };
 pub use change::{
     Actor, Change, Fire, NewNote, NoteEdit, NoteWrite, Review, RunEnd, RunMove, View,
@@ -55,8 +55,8 @@ pub use id::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 pub use links::{LINKS_MAX, links};
 pub use metadata::{METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, check_metadata};
 pub use note::{
-    AccessScope, MARKDOWN_BYTES_MAX, Note, TITLE_CHARS_MAX, Workspace, WorkspaceState, folded,
-    title_from_clock,
+    AccessScope, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, Note, TITLE_CHARS_MAX,
+    Workspace, WorkspaceState, folded, title_from_clock,
 };
 pub use patch::{BadPatch, PatchOp, patched};
 pub use prompt_file::{
@@ -67,8 +67,8 @@ pub use refused::Refused;
 pub use role::{Permission, Role};
 pub use rule::{BadSchedule, CHAIN_DEPTH, Rule, RuleDraft, Surroundings, Trigger};
 pub use schedule::{
-    CLOCK_CORRECTED_MS, CatchUp, Due, FIRED_AT_ONCE_MAX, Instants, ON_TIME_MS, Overlap, Schedule,
-    due,
+    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, LeftOut, ON_TIME_MS, Overlap,
+    Schedule, due,
 };
 pub use scope::{Scope, ScopeCode, ScopeViolation};
 pub use text::{

@@ -64,6 +64,10 @@ pub enum StoreError {
         run: RunId,
         source: BadEntry,
     },
+    #[error(
+        "{file}: the store was removed or replaced while it was in use, and nothing more is kept; put the file back, then resume"
+    )]
+    Replaced { file: PathBuf },
     #[error("{file}: the store was closed while it was in use")]
     Closed { file: PathBuf },
 }

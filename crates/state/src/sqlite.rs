@@ -34,7 +34,7 @@ use writer::{Task, Writer};
 #[derive(Debug)]
 pub struct SqliteStore {
     file: StoreFile,
-    /// `None` only while dropping.
+    /// `None` while dropping, and where the file can only be read.
     tasks: Option<mpsc::Sender<Task>>,
     writer: Option<JoinHandle<()>>,
     readers: Arc<Readers>,
@@ -56,15 +56,35 @@ impl SqliteStore {
         Self::start(StoreFile::new(path, &file::LOG)?)
     }
 
+    /// Opens the store in this file to look at it. Where it cannot be written, it is read as it is, and every change is
+    /// refused.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        match Self::open_existing(path) {
+            Err(StoreError::ReadOnly { .. }) => {}
+            opened => return opened,
+        }
+        let file = StoreFile::new(path, &file::LOG)?.to_read()?;
+        Ok(Self {
+            readers: Arc::new(Readers::new(file.clone())),
+            worker: Arc::new(Worker::new(&file)),
+            file,
+            tasks: None,
+            writer: None,
+            watchers: Arc::default(),
+            commits: Arc::default(),
+        })
+    }
+
     fn start(file: StoreFile) -> Result<Self, StoreError> {
         let connection = file.open_for_writing()?;
+        let identity = file.identity()?;
         let worker = Arc::new(Worker::new(&file));
         let watchers = Arc::<Watchers>::default();
         let commits = Arc::<AtomicU64>::default();
         let (tasks, queue) = mpsc::channel();
         let writer = Writer::new(
             connection,
-            file.clone(),
+            (file.clone(), identity),
             queue,
             worker.clone(),
             watchers.clone(),
@@ -95,11 +115,11 @@ impl SqliteStore {
         &self,
         task: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Task,
     ) -> Result<T, StoreError> {
-        let (done, answer) = oneshot::channel();
-        let is_sent = match &self.tasks {
-            Some(tasks) => tasks.send(task(done)).is_ok(),
-            None => false,
+        let Some(tasks) = &self.tasks else {
+            return Err(self.file.not_writable("it was opened to be read"));
         };
+        let (done, answer) = oneshot::channel();
+        let is_sent = tasks.send(task(done)).is_ok();
         match answer.await {
             Ok(result) if is_sent => result,
             _ => Err(self.file.closed()),

@@ -34,13 +34,15 @@ use std::thread::JoinHandle;
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, Note, Operation, Role, StoredEvent, UserId, Workspace,
+    Actor, AutomationRun, Chain, Change, Note, Operation, Refused, Role, StoredEvent, UserId,
+    Workspace,
 };
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use crate::StoreError;
 use crate::sqlite::file::{Layout, StoreFile};
 use crate::watchers::Watchers;
 pub use access::{ListedSession, ListedToken, Session, proof_id};
@@ -65,6 +67,7 @@ const LAYOUT: Layout = Layout {
         include_str!("workspace/001.sql"),
         include_str!("workspace/002.sql"),
         include_str!("workspace/003.sql"),
+        include_str!("workspace/004.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,
@@ -141,12 +144,30 @@ impl WorkspaceStore {
         Self::start(StoreFile::new(path, &LAYOUT)?)
     }
 
+    /// Opens the file to look at it. Where it cannot be written, it is read as it is, and every change is refused.
+    pub fn open_to_read(path: &Path) -> Result<Self, WorkspaceError> {
+        match Self::open_existing(path) {
+            Err(WorkspaceError::Store(StoreError::ReadOnly { .. })) => {}
+            opened => return opened,
+        }
+        let file = StoreFile::new(path, &LAYOUT)?.to_read()?;
+        Ok(Self {
+            readers: Arc::new(Readers::new(file.clone())),
+            file,
+            jobs: None,
+            writer: None,
+            watchers: Arc::default(),
+        })
+    }
+
     fn start(file: StoreFile) -> Result<Self, WorkspaceError> {
         let mut connection = file.open_for_writing()?;
         words::fill(&mut connection).map_err(|fault| readers::error(&file, fault))?;
+        let identity = file.identity()?;
         let watchers = Arc::<Watchers<Stream>>::default();
         let (jobs, queue) = mpsc::channel();
-        let writer = Writer::new(connection, file.clone(), queue, watchers.clone());
+        let file_of_it = (file.clone(), identity);
+        let writer = Writer::new(connection, file_of_it, queue, watchers.clone());
         let thread = std::thread::Builder::new().name("bonded-workspace".into());
         let writer = thread
             .spawn(move || writer.run())
@@ -177,6 +198,26 @@ impl WorkspaceStore {
             .await
     }
 
+    /// Whether something can be written: it is, and is synced.
+    pub async fn try_writing(&self) -> Result<(), WorkspaceError> {
+        let sql = "INSERT INTO cursor (name, value) VALUES ('tried', 1) \
+                   ON CONFLICT (name) DO UPDATE SET value = value + 1";
+        self.change(move |transaction| {
+            transaction.connection.prepare_cached(sql)?.execute([])?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Makes several changes in one transaction, each by itself: what is refused leaves the others as they are.
+    pub async fn write_all(
+        &self,
+        writes: Vec<Write>,
+    ) -> Result<Vec<Result<Written, Refused>>, WorkspaceError> {
+        self.change(move |transaction| transaction.write_all(&writes))
+            .await
+    }
+
     /// Lets the writer do something in a transaction and waits until that is synced.
     async fn change<T: Send + 'static>(
         &self,
@@ -184,10 +225,10 @@ impl WorkspaceStore {
     ) -> Result<T, WorkspaceError> {
         let (done, answer) = oneshot::channel();
         let job = Box::new(Asked::new(make, done));
-        let is_sent = match &self.jobs {
-            Some(jobs) => jobs.send(job).is_ok(),
-            None => false,
+        let Some(jobs) = &self.jobs else {
+            return Err(self.file.not_writable("it was opened to be read").into());
         };
+        let is_sent = jobs.send(job).is_ok();
         match answer.await {
             Ok(result) if is_sent => result,
             _ => Err(self.file.closed().into()),

@@ -9,7 +9,7 @@ use bonded_kernel::{
     ToolPattern, Verdict, Window, replay,
 };
 use bonded_testkit::sim::{
-    Faults, History, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
+    Faults, History, Manner, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
 };
 
 /// A plan for a long calm run with one target and every limit set, and none of them reached.
@@ -22,6 +22,7 @@ fn calm(seed: u64) -> Plan {
     plan.config.policy = None;
     plan.config.looping = None;
     plan.config.repairs = false;
+    plan.manners = vec![];
     plan.config.targets.truncate(1);
     plan.config.targets[0].window = None;
     let limits = &mut plan.config.limits;
@@ -417,6 +418,52 @@ fn loops(seed: u64) -> Plan {
     plan
 }
 
+/// A calm run whose service does not take a temperature.
+fn taught(seed: u64) -> Plan {
+    let mut plan = calm(seed);
+    plan.config.temperature = Some(0.5);
+    plan.config.targets[0].accepts = Some(Box::default());
+    plan.config.targets[0].sampling = Default::default();
+    plan.manners = vec![Manner::Names(["temperature"; 3])];
+    plan
+}
+
+/// What breaks each property of what is learned.
+const LESSON_FORGERIES: &[(&str, Forge)] = &[
+    ("a_lesson_is_learned_once", |h| {
+        let at = |h: &History, kind| h.entries.iter().position(|it| it.event.kind() == kind);
+        let learned = at(h, "target_learned").expect("something was learned");
+        let both: Vec<_> = h.entries[learned - 1..=learned].to_vec();
+        h.entries.splice(learned + 1..learned + 1, both);
+    }),
+    ("a_lesson_is_learned_once", |h| {
+        *first(h, "attempt_failed") = Event::RunResumed {};
+    }),
+    ("a_lesson_changes_no_limit", |h| {
+        h.requests[1].target.timeout_ms += 1;
+    }),
+    ("a_lesson_changes_no_limit", |h| {
+        h.requests[1].output_tokens_max = h.config.output_tokens_max + 1;
+    }),
+    ("a_lesson_changes_no_limit", |h| {
+        h.config.limits.turns_max += 1;
+    }),
+    ("what_can_be_met_is_met", |h| {
+        *first(h, "target_learned") = Event::RunResumed {};
+    }),
+    ("attempts_stay_within_the_cap", |h| {
+        h.config.limits.attempts_per_turn_max = 1;
+        *first(h, "target_learned") = Event::RunResumed {};
+    }),
+];
+
+#[test]
+fn every_property_of_lessons_notices_what_breaks_it() {
+    let history = World::planned(1, taught(1)).play();
+    assert_eq!(violations(&history), []);
+    expect_noticed(&history, LESSON_FORGERIES);
+}
+
 #[track_caller]
 fn expect_noticed(history: &History, forgeries: &[(&str, Forge)]) {
     for (row, (property, forge)) in forgeries.iter().enumerate() {
@@ -480,7 +527,8 @@ fn no_property_goes_without_a_forgery() {
     let rows = FORGERIES
         .iter()
         .chain(AGENT_FORGERIES)
-        .chain(LOOP_FORGERIES);
+        .chain(LOOP_FORGERIES)
+        .chain(LESSON_FORGERIES);
     let forged: BTreeSet<&str> = rows.map(|(property, _)| *property).collect();
     let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
     assert_eq!(forged, all);

@@ -5,7 +5,10 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use bonded_testkit::sim::{Place, Tally, Violation, World, check, same_log};
+use bonded_kernel::Entry;
+use bonded_testkit::sim::{
+    Faults, Manner, Place, Plan, Tally, Temper, Violation, World, check, same_log,
+};
 
 const SEEDS: u64 = 6_000;
 const THREADS: u64 = 2;
@@ -133,8 +136,8 @@ fn thousands_of_seeded_worlds_keep_every_property() {
         }
         assert_eq!(
             total.feats.len(),
-            16,
-            "something never happened to an agent, in a loop or under a policy: {:?}",
+            21,
+            "something never happened to an agent, in a loop, under a policy or at a service that refuses: {:?}",
             total.feats
         );
         assert_eq!(
@@ -144,4 +147,44 @@ fn thousands_of_seeded_worlds_keep_every_property() {
             total.endings
         );
     }
+}
+
+/// A run in which nothing goes wrong but that its services refuse what they would not take, and nothing is scarce.
+fn refused(seed: u64) -> Plan {
+    let mut plan = Plan::of(seed);
+    plan.faults = Faults::NONE;
+    plan.temper = Temper::Diligent;
+    plan.crashes_max = 0;
+    plan.provider_lies = false;
+    plan.config.agent = None;
+    plan.config.policy = None;
+    plan.config.looping = None;
+    let limits = &mut plan.config.limits;
+    (limits.turns_max, limits.repeats_max) = (400, 0);
+    limits.attempts_per_turn_max = 3;
+    (limits.elapsed_ms_max, limits.tokens_max, limits.cost_max) = (None, None, None);
+    for target in &mut plan.config.targets {
+        target.window = None;
+    }
+    plan
+}
+
+#[test]
+fn a_run_whose_services_take_what_is_left_ends_as_its_model_says() {
+    let plans = (1..=SEEDS).map(|seed| (seed, refused(seed)));
+    let teaches = |plan: &Plan| {
+        let first = plan.manners.first();
+        first.is_some_and(|it| *it != Manner::Easy && it.can_be_met())
+    };
+    let mut lessons = 0;
+    for (seed, plan) in plans.filter(|(_, plan)| teaches(plan)).take(300) {
+        let history = World::planned(seed, plan).play();
+        assert_eq!(check(&history), Ok(()));
+        let learned = |entry: &&Entry| entry.event.kind() == "target_learned";
+        lessons += history.entries.iter().filter(learned).count();
+        let endings: Vec<&str> = history.tally.endings.keys().copied().collect();
+        let is_models = matches!(endings[..], ["done"] | ["blocked"]);
+        assert!(is_models, "world {seed}: {endings:?}");
+    }
+    assert!(lessons > 100, "only {lessons} lessons");
 }

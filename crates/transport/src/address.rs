@@ -41,6 +41,30 @@ pub(crate) fn resource_url(
     }
 }
 
+/// The address of the list of models. That of a deployment is the list of its resource.
+pub(crate) fn models_url(target: &Target) -> Result<Url, Failure> {
+    let mut url = url_under(&target.endpoint, &[])?;
+    if is_deployment(&url)
+        && let Ok(mut segments) = url.path_segments_mut()
+    {
+        segments.pop().pop();
+    }
+    let mut url = resource_url(target.dialect, url.as_str(), &["models"])?;
+    // The lists of these two come in pages, and the first would be a short one.
+    match target.dialect {
+        Dialect::Messages => drop(url.query_pairs_mut().append_pair("limit", "1000")),
+        Dialect::Gemini => drop(url.query_pairs_mut().append_pair("pageSize", "1000")),
+        Dialect::Chat | Dialect::Responses => {}
+    }
+    Ok(url)
+}
+
+/// Whether an address is that of one deployment at Azure.
+fn is_deployment(url: &Url) -> bool {
+    let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
+    matches!(segments[..], [.., "openai", "deployments", name] if !name.is_empty())
+}
+
 /// The address of a resource of the messages dialect. Its own clients are given an endpoint without the version.
 fn versioned_url_under(endpoint: &str, path: &[&str]) -> Result<Url, Failure> {
     let mut url = url_under(endpoint, &[])?;

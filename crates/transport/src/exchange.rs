@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::body::{self, IDLE_MAX};
 use crate::credentials::Credentials;
 use crate::failure::{ServerError, causes, failed};
-use crate::retry_after::retry_after_ms;
+use crate::retry_after::{bounded, retry_after_ms};
 
 /// Longer timeouts are as good as none, and a clock cannot hold all of them.
 const TIMEOUT_MS_MAX: u64 = 366 * 86_400_000;
@@ -102,9 +102,13 @@ impl Peer {
         if let Some(missing) = self.missing_key(class) {
             said = format!("{said} ({missing})");
         }
+        let (retry_after_ms, told) = bounded(headers_wait_ms.max(error.retry_after_ms));
+        if let Some(told) = told {
+            said = format!("{said} ({told})");
+        }
         Failure {
             status: Some(status.as_u16()),
-            retry_after_ms: headers_wait_ms.max(error.retry_after_ms),
+            retry_after_ms,
             request_id,
             ..failed(class, format!("status {}: {said}", status.as_u16()), false)
         }

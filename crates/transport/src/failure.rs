@@ -5,7 +5,7 @@ use std::error::Error;
 use bonded_kernel::{Failure, FailureClass};
 use serde_json::Value;
 
-use crate::retry_after::retry_after_in;
+use crate::retry_after::{bounded, retry_after_in};
 
 /// A server's own message is cut to so many characters.
 const MESSAGE_CHARS_MAX: usize = 500;
@@ -119,7 +119,7 @@ impl ServerError {
         let class = self.class(None);
         Failure {
             status: self.status,
-            retry_after_ms: self.retry_after_ms,
+            retry_after_ms: bounded(self.retry_after_ms).0,
             ..failed(class, self.message, billable)
         }
     }

@@ -1,16 +1,18 @@
-//! What is known of models and of the services that run them: two tables, one by the model's name and one by where the
-//! service is. A configuration counts more than they do, and what a service refuses is learned; see
+//! What is known of models and of the services that run them: tables by the model's name, by where the service is, and
+//! of listed prices and windows by the exact name. A configuration counts more than they do, and what a service refuses is learned; see
 //! [`Lesson`](bonded_kernel::Lesson).
 
 mod family;
 mod glob;
+mod listed;
 mod service;
 
 use std::borrow::Cow;
 
 use bonded_kernel::{Accepts, Dialect, Effort, OutputLimitField, Target, ThinkingForm};
 
-pub use family::{AS_OF, FAMILIES, Family};
+pub use family::{FAMILIES, Family};
+pub use listed::{Listed, listed_by, listed_on, listed_price};
 pub use service::{SERVICES, Service};
 
 /// What the model of a target and its service accept: as the run has it, else as it is known here.
@@ -50,6 +52,14 @@ pub fn known_as(target: &Target, model: &str) -> Accepts {
 /// The family of a model by its name.
 pub fn family(model: &str) -> Option<&'static Family> {
     Family::of(model)
+}
+
+/// How much a model takes in, where it is asked at a service: as it is listed there by this very name, else the least that
+/// one of its family takes. A server of one's own has the window that it was started with.
+pub fn window(endpoint: &str, model: &str) -> Option<u64> {
+    Service::at(endpoint)?;
+    let listed = Listed::at(endpoint, model).and_then(|listed| listed.window);
+    listed.or_else(|| family(model)?.window)
 }
 
 /// A form that a dialect has no words for is not spoken there, but for what its gateways put in its place.

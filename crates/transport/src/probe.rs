@@ -1,18 +1,20 @@
 //! Asks a server what it has: the quickest way to see whether it answers, takes the key and knows the model.
 
 use bonded_kernel::{Failure, FailureClass, Target};
+use reqwest::Url;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::BoxFuture;
-use crate::address::{resource_url, unusable};
+use crate::address::{completion_url, models_url, resource_url, unusable};
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
 use crate::exchange::{Clock, Peer, Timed};
 use crate::failure::{failed, malformed, one_line};
+use crate::models::Service;
 
 const TIMEOUT_MS: u64 = 5_000;
 
@@ -27,22 +29,22 @@ pub struct Health {
     pub models: Vec<String>,
 }
 
-/// The ids of the models at a target's endpoint, from `GET /models`, which every dialect has. Gives up
-/// after five seconds.
+/// The ids of the models at a target's endpoint, from `GET /models`, which every dialect has; `None` where a server
+/// answers and has no such list. Gives up after five seconds.
 pub fn probe(
     target: &Target,
     credentials: Credentials,
-) -> BoxFuture<'static, Result<Vec<String>, Failure>> {
-    let (endpoint, peer) = (target.endpoint.clone(), peer(target, credentials));
+) -> BoxFuture<'static, Result<Option<Vec<String>>, Failure>> {
+    let (target, peer) = (target.clone(), peer(target, credentials));
     Box::pin(async move {
         let clock = Clock::start(peer.timeout_ms);
-        let outcome = models(&endpoint, &peer, &clock).await;
+        let outcome = models(&target, &peer, &clock).await;
         peer.finish(outcome, &clock).map_err(unbilled)
     })
 }
 
-/// Whether a target could be asked now: its provider answers, takes the key, and lists the model. Nothing is asked of
-/// the model itself. Gives up after five seconds in all.
+/// Whether a target could be asked now: its provider answers, takes the key, and lists the model, if it lists any.
+/// Nothing is asked of the model itself. Gives up after five seconds in all.
 pub fn check_health(
     target: &Target,
     credentials: Credentials,
@@ -53,9 +55,16 @@ pub fn check_health(
         let outcome = listed(&target, &peer, &clock).await;
         let models = peer.finish(outcome, &clock).map_err(unbilled)?;
         let shown = |id: &String| one_line(&peer.credentials.masked_in(id), NAME_CHARS_MAX);
-        Ok(Health {
-            has_model: models.iter().any(|id| is_named(id, &target)),
-            models: models.iter().map(shown).collect(),
+        Ok(match models {
+            Some(models) => Health {
+                has_model: models.iter().any(|id| is_named(id, &target)),
+                models: models.iter().map(shown).collect(),
+            },
+            // What is not listed can only be tried.
+            None => Health {
+                has_model: true,
+                models: vec![],
+            },
         })
     })
 }
@@ -72,12 +81,19 @@ fn peer(target: &Target, credentials: Credentials) -> Peer {
 }
 
 /// The models of a provider that takes the key.
-async fn listed(target: &Target, peer: &Peer, clock: &Clock) -> Result<Vec<String>, Failure> {
+async fn listed(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+) -> Result<Option<Vec<String>>, Failure> {
     // The list of this one is open to everybody, whatever the key.
     if target.family() == ROUTER {
         check_key(&target.endpoint, peer, clock).await?;
     }
-    models(&target.endpoint, peer, clock).await
+    let listed = models(target, peer, clock).await?;
+    // This one lists what could be deployed, and not what is.
+    let is_azure = Service::of(target).is_some_and(|it| it.name == "azure");
+    Ok(listed.filter(|_| !is_azure))
 }
 
 const ROUTER: &str = "openrouter";
@@ -92,7 +108,8 @@ fn is_named(id: &str, target: &Target) -> bool {
 
 /// A key that is refused or used up fails here. What else is said of it is nobody's business.
 async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Failure> {
-    let body = match get(endpoint, "key", peer, clock).await {
+    let url = resource_url(peer.dialect, endpoint, &["key"])?;
+    let body = match get(url, peer, clock).await {
         Ok(body) => body,
         // What only looks like the router need not have this.
         Err(failure) if failure.status == Some(404) => return Ok(()),
@@ -109,13 +126,40 @@ async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Fai
     Ok(())
 }
 
-async fn models(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<Vec<String>, Failure> {
-    model_ids(&get(endpoint, "models", peer, clock).await?)
+async fn models(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+) -> Result<Option<Vec<String>>, Failure> {
+    match get(models_url(target)?, peer, clock).await {
+        Ok(body) => model_ids(&body).map(Some),
+        Err(failure) if matches!(failure.status, Some(404 | 405 | 501)) => {
+            answers(target, peer, clock, failure).await.map(|()| None)
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
-/// What lies at a path under the endpoint.
-async fn get(endpoint: &str, path: &str, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
-    let url = resource_url(peer.dialect, endpoint, &[path])?;
+/// Whether there is something to be asked where a list of models is missing. It is looked at in a way that asks for
+/// nothing: a server that takes requests there says that this is none. Else the address itself is wrong.
+async fn answers(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+    missing: Failure,
+) -> Result<(), Failure> {
+    match get(completion_url(target)?, peer, clock).await {
+        Ok(_) => Err(missing),
+        Err(failure) => match failure.status {
+            Some(400 | 405 | 411 | 415 | 422 | 501) => Ok(()),
+            Some(404) => Err(missing),
+            _ => Err(failure),
+        },
+    }
+}
+
+/// What lies at an address.
+async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
     let client = Clients::default()
         .for_url(&url)
         .map_err(|why| unusable(&why))?;
@@ -136,7 +180,7 @@ fn unbilled(failure: Failure) -> Failure {
     }
 }
 
-impl Timed for Vec<String> {
+impl Timed for Option<Vec<String>> {
     fn set_latency_ms(&mut self, _: u64) {}
 }
 

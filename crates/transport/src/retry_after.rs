@@ -9,6 +9,18 @@ use serde_json::Value;
 /// A plain number below this is a wait in seconds; one above may be milliseconds or a date.
 const SECONDS_MAX: f64 = 1e6;
 
+/// The longest that is waited, whatever a server asks for: a wait holds a run, and in a server its place.
+const RETRY_AFTER_MS_MAX: u64 = 10 * 60 * 1000;
+
+/// What is waited of what a server asks for, and what a person is told where that is less.
+pub(crate) fn bounded(asked_ms: Option<u64>) -> (Option<u64>, Option<String>) {
+    let told = asked_ms.filter(|ms| *ms > RETRY_AFTER_MS_MAX).map(|ms| {
+        let (asked, kept) = (ms / 1000, RETRY_AFTER_MS_MAX / 1000);
+        format!("it asks for a wait of {asked} s, of which {kept} s are kept")
+    });
+    (asked_ms.map(|ms| ms.min(RETRY_AFTER_MS_MAX)), told)
+}
+
 /// The longest positive wait that the headers name, in milliseconds. Many servers say on every answer when
 /// a full allowance is back, which nobody has to wait for unless a limit was hit.
 pub(crate) fn retry_after_ms(headers: &HeaderMap, limited: bool, now: SystemTime) -> Option<u64> {
@@ -148,6 +160,15 @@ mod tests {
         });
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         retry_after_ms(&pairs.collect(), limited, now)
+    }
+
+    #[test]
+    fn a_wait_that_is_asked_for_is_bounded_and_a_person_is_told() {
+        assert_eq!(bounded(None), (None, None));
+        assert_eq!(bounded(Some(600_000)), (Some(600_000), None));
+        let (kept, told) = bounded(Some(999_999_999_000));
+        assert_eq!(kept, Some(600_000));
+        assert!(told.is_some_and(|it| it.contains("999999999 s")));
     }
 
     #[test]

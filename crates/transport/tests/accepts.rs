@@ -348,6 +348,26 @@ fn fields_of_the_configuration_stand_in_every_body_and_ours_stay() {
 }
 
 #[test]
+fn fields_of_the_configuration_stand_within_objects_of_ours() {
+    let mut it = Conversation::with("local", "http://localhost/v1");
+    it.target.dialect = Dialect::Gemini;
+    it.target.model = "gemini-2.5-flash".into();
+    it.target.sampling.reasoning = Some(Reasoning::Low);
+    let plain = encoded(&it);
+    it.target.custom = serde_json::from_value(json!({ "generationConfig": {
+        "seed": 7,
+        "maxOutputTokens": 1,
+        "thinkingConfig": { "includeThoughts": false, "other": [1] },
+    } }))
+    .expect("an object");
+    let mut expected = plain.clone();
+    expected["generationConfig"]["seed"] = json!(7);
+    expected["generationConfig"]["thinkingConfig"]["other"] = json!([1]);
+    assert!(plain["generationConfig"]["thinkingConfig"]["includeThoughts"] == true);
+    assert_eq!(encoded(&it), expected);
+}
+
+#[test]
 fn calls_that_were_made_name_tools_where_that_is_wanted() {
     let cache = ToolsCache::default();
     let mut it = Conversation::with("local", "http://localhost/v1");

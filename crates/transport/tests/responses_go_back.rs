@@ -2,30 +2,14 @@
 
 mod common;
 
-use bonded_kernel::{Dialect, Message, MessageCall, Reply};
-use bonded_transport::dialect;
-use common::{Conversation, user};
+use bonded_kernel::{Dialect, Message, Reply};
+use common::{Conversation, encoded, user};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A reply as the conversation keeps it.
-fn kept(reply: Reply) -> Message {
-    let calls = reply.calls.into_iter().map(|call| MessageCall {
-        id: call.id.into(),
-        tool: call.tool.into(),
-        arguments: call.arguments.into(),
-    });
-    Message::Assistant {
-        text: reply.text.into(),
-        reasoning: reply.reasoning.into(),
-        signed: reply.signed.map(Into::into),
-        calls: calls.collect(),
-    }
-}
-
 fn decoded(output: &[Value]) -> Reply {
-    let body = json!({"status": "completed", "output": output});
-    dialect::decode(Dialect::Responses, body.to_string().as_bytes()).expect("a reply")
+    let whole = json!({"status": "completed", "output": output});
+    common::decoded(Dialect::Responses, &whole)
 }
 
 /// The items that stand for a message in the next request.
@@ -33,8 +17,7 @@ fn sent(message: Message) -> Vec<Value> {
     let mut it = Conversation::with("local", "http://localhost/v1");
     it.target.dialect = Dialect::Responses;
     it.messages = vec![user("first"), message];
-    let body: Value = serde_json::from_slice(&dialect::encode(&it.request())).expect("JSON");
-    body["input"].as_array().expect("items")[1..].to_vec()
+    encoded(&it)["input"].as_array().expect("items")[1..].to_vec()
 }
 
 fn thought(n: usize) -> Value {
@@ -77,8 +60,8 @@ fn wanted(item: &Value) -> Value {
 fn reasoning_that_cannot_be_found_again_or_that_nothing_follows_stays_away() {
     let stored = json!({"type": "reasoning", "id": "rs_9", "summary": []});
     let output = [stored, said(1, "a", None), thought(2)];
-    assert_eq!(sent(kept(decoded(&output))), [wanted(&output[1])]);
-    assert_eq!(sent(kept(decoded(&[thought(1)]))), [] as [Value; 0]);
+    assert_eq!(sent(common::said(decoded(&output))), [wanted(&output[1])]);
+    assert_eq!(sent(common::said(decoded(&[thought(1)]))), [] as [Value; 0]);
 }
 
 #[test]
@@ -90,7 +73,7 @@ fn a_call_that_is_not_shown_any_more_leaves_the_rest_in_its_order() {
         thought(3),
         called(3),
     ];
-    let mut message = kept(decoded(&output));
+    let mut message = common::said(decoded(&output));
     if let Message::Assistant { calls, .. } = &mut message {
         calls.remove(0);
     }
@@ -114,6 +97,6 @@ proptest! {
         let output: Vec<Value> = items.iter().enumerate().map(|(n, item)| item(n)).collect();
         let spoken = output.iter().rposition(|item| item["type"] != "reasoning");
         let expected: Vec<Value> = output[..spoken.map_or(0, |at| at + 1)].iter().map(wanted).collect();
-        prop_assert_eq!(sent(kept(decoded(&output))), expected);
+        prop_assert_eq!(sent(common::said(decoded(&output))), expected);
     }
 }

@@ -2,35 +2,15 @@
 
 mod common;
 
-use bonded_kernel::{
-    Accepts, Dialect, Effort, Message, MessageCall, Reasoning, Reply, ThinkingForm,
-};
+use bonded_kernel::{Accepts, Dialect, Effort, Message, Reasoning, Reply, ThinkingForm};
 use bonded_transport::{Credentials, Cut, Providers, Transport, dialect};
 use bytes::Bytes;
-use common::{Conversation, DIALECTS, answer, serve_once, tool, user};
+use common::{Conversation, DIALECTS, answer, decoded, encoded, said, serve_once, tool, user};
 use futures_util::stream;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const TOOL: &str = "read";
-
-/// A reply as a run puts it into the conversation: a call without an id gets one.
-fn said(reply: Reply) -> Message {
-    let calls = reply.calls.into_iter().enumerate().map(|(nth, call)| {
-        let own = format!("call_1_{nth}");
-        MessageCall {
-            id: if call.id.is_empty() { own } else { call.id }.into(),
-            tool: call.tool.into(),
-            arguments: call.arguments.into(),
-        }
-    });
-    Message::Assistant {
-        text: reply.text.into(),
-        reasoning: reply.reasoning.into(),
-        signed: reply.signed.map(Into::into),
-        calls: calls.collect(),
-    }
-}
 
 fn conversation(dialect: Dialect, replies: &[Message]) -> Conversation {
     let mut conversation = Conversation::with("local", "http://localhost/v1");
@@ -45,14 +25,6 @@ fn conversation(dialect: Dialect, replies: &[Message]) -> Conversation {
     }
     conversation.messages.push(user("Go on."));
     conversation
-}
-
-fn encoded(conversation: &Conversation) -> Value {
-    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
-}
-
-fn decoded(dialect: Dialect, whole: &Value) -> Reply {
-    dialect::decode(dialect, whole.to_string().as_bytes()).expect("a reply")
 }
 
 fn streamed(dialect: Dialect, events: &[Value]) -> Reply {

@@ -6,12 +6,13 @@ mod common;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::{Dialect, Failure, FailureClass, Reply};
+use bonded_kernel::{Dialect, Failure, FailureClass, Money, Reply, Target};
 use bonded_transport::Cut;
-use bonded_transport::dialect;
+use bonded_transport::{dialect, models};
 use bytes::Bytes;
 use common::{DIALECTS, check_file};
 use futures_util::stream;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 /// The files of every dialect.
@@ -108,6 +109,67 @@ fn every_whole_reply_is_read_as_its_file_says() {
     for (dialect, path) in files("json") {
         let body = std::fs::read(&path).expect("readable");
         check(&path, &dialect::decode(dialect, &body));
+    }
+}
+
+/// A usage as it stands in a whole reply, and at the end of a streamed one.
+fn with_usage(usage: &Value) -> [Result<Reply, Failure>; 2] {
+    let message = json!({ "role": "assistant", "content": "Four." });
+    let whole = json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }], "usage": usage });
+    let piece = json!({ "choices": [{ "index": 0, "delta": message, "finish_reason": "stop" }] });
+    let last = json!({ "choices": [], "usage": usage });
+    let events = format!("data: {piece}\n\ndata: {last}\n\ndata: [DONE]\n\n");
+    [
+        dialect::decode(Dialect::Chat, whole.to_string().as_bytes()),
+        read_stream(&runtime(), Dialect::Chat, events.as_bytes(), usize::MAX),
+    ]
+}
+
+#[test]
+fn thoughts_are_paid_for_wherever_a_service_counts_them() {
+    let xai = ("https://api.x.ai/v1", "grok-4.6", (2, 6));
+    let google = (
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini-2.5-flash-lite",
+        // Tenths of a dollar.
+        (1, 4),
+    );
+    let openai = ("https://api.openai.com/v1", "o3", (2, 8));
+    let thought = |tokens: u64| json!({ "reasoning_tokens": tokens });
+    let rows = [
+        // xAI counts them beside what was said, and in the total.
+        (
+            xai,
+            1,
+            json!({ "prompt_tokens": 32, "completion_tokens": 124, "total_tokens": 272,
+                "completion_tokens_details": thought(116) }),
+            (32, 240),
+        ),
+        // Google's compatible endpoint counts them in the total alone.
+        (
+            google,
+            10,
+            json!({ "prompt_tokens": 32, "completion_tokens": 124, "total_tokens": 272 }),
+            (32, 240),
+        ),
+        // OpenAI counts them within what was said.
+        (
+            openai,
+            1,
+            json!({ "prompt_tokens": 32, "completion_tokens": 240, "total_tokens": 272,
+                "completion_tokens_details": thought(116) }),
+            (32, 240),
+        ),
+    ];
+    for ((endpoint, model, rates), parts, usage, tokens) in rows {
+        let price = models::listed_price(&Target::new("p", endpoint, model));
+        let price = price.expect("it is listed");
+        let expected = (tokens.0 * rates.0 + tokens.1 * rates.1) * 1_000_000 / parts;
+        for reply in with_usage(&usage) {
+            let used = reply.expect("it is a reply").usage.expect("it is counted");
+            assert_eq!((used.input, used.output), tokens, "{model}");
+            assert_eq!(price.of(&used), Money(expected), "{model}");
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
 
-    /// The most dollars; needs --price
+    /// The most dollars; needs --price where no price is listed
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,
 

@@ -316,9 +316,10 @@ pub(crate) struct ExportArgs {
 
 /// Read Markdown files into a workspace
 ///
-/// A file whose id is known in the workspace changes that note, where it differs; every other file becomes a note. An id
-/// of another workspace's note is exchanged for one of this workspace. All files are looked at before the first is taken
-/// in, and links are left out.
+/// Files of `bonded export` become the notes that they were: one whose id is known changes that note, where it differs.
+/// Every other file, of an Obsidian vault for example, becomes a note with all of its text, its front matter too; its tags
+/// are the keywords, and metadata says where it lies. Read again, it is the same note. Directories are looked into, hidden
+/// ones and links are not. What is not taken is named with the reason, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
@@ -327,4 +328,16 @@ pub(crate) struct ImportArgs {
     /// The directory to read from
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
+
+    /// What the directory is called: notes of the same name are found again wherever it lies [default: its path]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vault: Option<String>,
+
+    /// Take the file's text where a note was changed here too since it was taken in
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+
+    /// Read all files before the first is taken in, and take none if one is broken
+    #[arg(long)]
+    pub(crate) all_or_nothing: bool,
 }

@@ -116,6 +116,8 @@ impl Demo {
             &self.script(),
             "--dir",
             &self.project_text(),
+            "--sessions-dir",
+            &self.dir.join("kept").to_string_lossy(),
             GOAL,
         ])?;
         let relayed = relay(&mut child);

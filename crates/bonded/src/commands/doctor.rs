@@ -12,7 +12,7 @@ use bonded_host::workspace::ProviderHealth;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
 use bonded_state::{ListFilter, SqliteStore, Store as _};
-use bonded_transport::{Credentials, probe};
+use bonded_transport::{Credentials, models, probe};
 
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
@@ -71,7 +71,7 @@ async fn check_store(said: Option<&Path>) -> Finding {
         let what = format!("{} does not exist yet", path.display());
         return Finding::Missing(what, "the first run makes it".into());
     }
-    let store = match SqliteStore::open_existing(&path) {
+    let store = match SqliteStore::open_to_read(&path) {
         Ok(store) => store,
         Err(error) => return Finding::Bad(error.into()),
     };
@@ -93,8 +93,14 @@ async fn check_models() -> Vec<Finding> {
             "BONDED_MODEL is {model}: it is asked where neither --model nor an agent file names one"
         )),
     }];
+    findings.push(Finding::Good(format!(
+        "prices and windows of {} models are listed as of {} ({}); `pricing` and `contextWindow` count more",
+        models::Listed::rows().count(),
+        models::listed_on(),
+        models::listed_by()
+    )));
     for known in KNOWN_PROVIDERS {
-        findings.push(match known.key_env {
+        findings.push(match known.key(variable).map(|key| key.name) {
             Some(key) if variable(key).is_some() => {
                 Finding::Good(format!("{}: {key} is set", known.name))
             }
@@ -107,7 +113,7 @@ async fn check_models() -> Vec<Finding> {
                     "{}: {} answers with {}",
                     known.name,
                     known.endpoint,
-                    models_text(&models)
+                    models.map_or("no list of models".into(), |it| models_text(&it))
                 )),
                 Err(_) => Finding::Missing(
                     format!("{}: nothing answers at {}", known.name, known.endpoint),

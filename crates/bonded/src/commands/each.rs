@@ -34,7 +34,8 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     let fitting = batch.report_unfit().await;
     // Once cancelled, no goal that has not begun is begun.
     let stopped = cancel.clone();
-    let begun = fitting.into_iter().take_while(|_| !stopped.is_cancelled());
+    let is_over = move || stopped.is_cancelled() || signals::interrupt().is_cancelled();
+    let begun = fitting.into_iter().take_while(|_| !is_over());
     let begun = begun.map(|id| batch.begin(id));
     let mut results = pin!(many(Arc::new(host), begun, args.jobs, cancel));
     let mut ended = 0;
@@ -48,6 +49,10 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
         output::stderr(&format!(
             "{succeeded} of {total} goals succeeded, {ended} runs ended"
         ));
+    }
+    if signals::interrupt().is_cancelled() && ended < total {
+        let message = "the goals that are left go on when the same file is given again";
+        return Err(CliError::new(Code::Interrupted, message));
     }
     if succeeded == total {
         Ok(ExitCode::SUCCESS)
@@ -89,7 +94,10 @@ impl<'a> Batch<'a> {
     async fn report_unfit(&self) -> Vec<RunId> {
         let mut fitting = vec![];
         for id in &self.order {
-            match self.prepared.check(self.text(id)) {
+            let kept = self.prepared.kept();
+            let cut = self.keeper.refuse_cut(id, kept).await;
+            let checked = cut.map_err(CliError::from);
+            match checked.and_then(|()| self.prepared.check(self.text(id))) {
                 Ok(()) => fitting.push(id.clone()),
                 Err(error) => self.refuse(id, error).await,
             }

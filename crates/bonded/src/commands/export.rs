@@ -57,7 +57,10 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // A file that is there is whole.
+        let _stays = fs::remove_file(path);
+    })
 }
 
 /// Files of before would look like notes of now.
@@ -72,5 +75,10 @@ fn empty_dir(dir: &Path) -> Result<(), CliError> {
 }
 
 fn fault(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::new(Code::Usage, format!("{}: {error}", path.display()))
+    use std::io::ErrorKind;
+    let code = match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::AlreadyExists => Code::Usage,
+        _ => Code::OutputFailed,
+    };
+    CliError::new(code, format!("{}: {error}", path.display()))
 }

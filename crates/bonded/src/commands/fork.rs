@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::trust::Stance;
-use bonded_host::{Host, TargetRequest};
-use bonded_kernel::{RunConfig, RunId};
+use bonded_host::{Host, TargetRequest, agent};
+use bonded_kernel::{RunConfig, RunId, Target};
 
 use crate::args::ForkArgs;
 use crate::error::CliError;
@@ -35,14 +35,20 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
 fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError> {
     if let Some(model) = &args.model {
         let first = config.targets.first();
-        let target = settings::target(&TargetRequest {
+        // What was said of tokens' price holds on; what was listed is of the other model.
+        let is_said = |target: &&Target| target.price_listed.is_none();
+        let said = first.filter(is_said).and_then(|target| target.price);
+        let mut target = settings::target(&TargetRequest {
             model: model.clone(),
             base_url: args.base_url.clone(),
             key_env: None,
             stream: first.is_some_and(|target| target.stream),
             timeout_ms: first.map_or(600_000, |target| target.timeout_ms),
-            price: first.and_then(|target| target.price),
+            price: said,
         })?;
+        if said.is_none() {
+            agent::list_price(&mut target);
+        }
         config.targets = vec![target];
     }
     if let Some(turns) = args.max_turns {

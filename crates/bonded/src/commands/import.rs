@@ -1,12 +1,15 @@
-//! `bonded import`: Markdown files into a workspace.
+//! `bonded import`: Markdown files into a workspace, those of an export as they were, and those of others with their
+//! fields as part of the text.
+
+mod summary;
+mod taking;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bonded_host::workspace::read_note_files;
-use bonded_kernel::workspace::{
-    Change, MARKDOWN_BYTES_MAX, NewNote, Note, NoteEdit, NoteId, NoteWrite,
-};
+use bonded_host::workspace::NoteDir;
+use bonded_kernel::workspace::{MARKDOWN_BYTES_MAX, NoteId};
+use bonded_kernel::{Hash, Millis};
 
 use crate::args::ImportArgs;
 use crate::error::{CliError, Code};
@@ -14,149 +17,139 @@ use crate::output;
 use crate::workspace::front_matter::{self, NoteFile};
 use crate::workspace::notebook::Notebook;
 use crate::workspace::site::now;
-use crate::workspace::{ids, store_error};
+use summary::Summary;
+use taking::Taking;
 
-/// What a file came to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Taken {
-    New,
-    Changed,
-    Same,
+/// Files that are taken in with one transaction: all of them, whatever becomes of the process.
+const AT_ONCE: usize = 1000;
+
+/// A file that was read.
+struct Prepared {
+    /// Beginning at the directory.
+    path: PathBuf,
+    id: NoteId,
+    /// Of the whole file, where the note is known by where its file lies.
+    hash: Option<Hash>,
+    file: NoteFile,
+}
+
+/// The directory that is taken in.
+struct Vault<'a> {
+    dir: NoteDir,
+    /// What tells it from other directories: the same one is the same wherever it lies.
+    name: String,
+    book: &'a Notebook,
 }
 
 pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
     let book = Notebook::open(&args.place).await?;
-    let files = read_all(&book, &args.dir).await?;
-    let mut counts = [0_u64; 3];
-    for (path, file) in files {
-        let taken = take(&book, &path, file).await?;
-        counts[taken as usize] += 1;
+    let vault = Vault::open(&book, &args.dir, args.vault.as_deref())?;
+    let found = vault.dir.list().map_err(|error| unreadable(&error))?;
+    let mut summary = Summary::new(&found);
+    if args.all_or_nothing {
+        check_all(&vault, &found.files)?;
     }
-    let [new, changed, same] = counts;
-    output::stderr(&format!(
-        "{new} new, {changed} changed, {same} as they were"
-    ));
-    Ok(ExitCode::SUCCESS)
+    let now = now();
+    for paths in found.files.chunks(AT_ONCE) {
+        let mut prepared = vec![];
+        for path in paths {
+            match vault.prepare(path) {
+                Ok(one) => prepared.push(one),
+                Err(why) => summary.not_taken(path, &why),
+            }
+        }
+        Taking::new(&book, args.overwrite, now)
+            .take(prepared, &mut summary)
+            .await?;
+    }
+    for line in summary.lines() {
+        output::stderr(&line);
+    }
+    Ok(ExitCode::from(u8::from(summary.is_incomplete())))
 }
 
-/// Every file, in the order of their names; nothing is taken in if one of them is broken.
-async fn read_all(book: &Notebook, dir: &Path) -> Result<Vec<(PathBuf, NoteFile)>, CliError> {
-    let read = read_note_files(dir, 2 * MARKDOWN_BYTES_MAX as u64);
-    let found = read.map_err(|error| CliError::new(Code::Usage, error.to_string()))?;
-    for path in &found.left_out {
-        let path = path.display();
-        output::stderr(&format!("{path}: left out, because it is no regular file"));
-    }
-    let mut files = vec![];
-    for (path, bytes) in found.files {
-        let broken = |why: String| CliError::new(Code::Usage, format!("{}: {why}", path.display()));
-        let text = String::from_utf8(bytes).map_err(|_| broken("this is no UTF-8 text".into()))?;
-        let mut file = front_matter::read(&text).map_err(broken)?;
-        own_id(book, &path, &mut file).await?;
-        files.push((path, file));
-    }
-    Ok(files)
-}
-
-/// A file may name the note of another workspace, by accident or not. It is then a note of this one with another id,
-/// always the same, so that taking it in again changes nothing.
-async fn own_id(book: &Notebook, path: &Path, file: &mut NoteFile) -> Result<(), CliError> {
-    let Some(id) = file.fields.id else {
+/// Reads everything before the first file is taken in.
+fn check_all(vault: &Vault<'_>, paths: &[PathBuf]) -> Result<(), CliError> {
+    let broken: Vec<String> = paths
+        .iter()
+        .filter_map(|path| {
+            Some(format!(
+                "{}: {}",
+                path.display(),
+                vault.prepare(path).err()?
+            ))
+        })
+        .collect();
+    if broken.is_empty() {
         return Ok(());
-    };
-    let here = book.workspace.workspace_id;
-    let known = book.store.note(id).await.map_err(store_error)?;
-    if known.is_some_and(|note| note.workspace_id != here) {
-        let own = NoteId::derived(&[b"import", here.as_bytes(), id.as_bytes()]);
-        output::stderr(&format!(
-            "{}: its id belongs to another workspace; the note has the id {own} here",
-            path.display()
-        ));
-        file.fields.id = Some(own);
     }
-    Ok(())
+    let message = format!("nothing was taken in: {} files are broken", broken.len());
+    let error = CliError::new(Code::Usage, message);
+    Err(broken
+        .into_iter()
+        .take(summary::LINES_MAX)
+        .fold(error, CliError::hint))
 }
 
-async fn take(book: &Notebook, path: &Path, file: NoteFile) -> Result<Taken, CliError> {
-    let known = match file.fields.id {
-        Some(id) => book.store.note(id).await.map_err(store_error)?,
-        None => None,
-    };
-    match known {
-        None => create(book, path, file).await,
-        Some(note) => update(book, &note, file).await,
-    }
+fn unreadable(error: &dyn std::error::Error) -> CliError {
+    CliError::new(Code::Usage, error.to_string())
 }
 
-async fn create(book: &Notebook, path: &Path, file: NoteFile) -> Result<Taken, CliError> {
-    let created = file.created.unwrap_or_else(now);
-    let updated = file.updated.unwrap_or(created);
-    let (note_id, kind) = (
-        file.fields.id.unwrap_or_else(ids::note),
-        file.fields.kind.clone(),
-    );
-    let title = file.fields.title.clone().or_else(|| {
-        let stem = path.file_stem()?.to_str()?;
-        Some(stem.to_owned())
-    });
-    let new = NewNote {
-        note_id,
-        workspace_id: book.workspace.workspace_id,
-        title,
-        markdown: file.markdown.clone(),
-        note_kind: kind,
-        access_scope: file.fields.access.unwrap_or_default(),
-        keywords: file.fields.keywords.clone(),
-        metadata: file.fields.metadata.clone(),
-    };
-    book.write_at(Change::CreateNote(new), created).await?;
-    if updated > created {
-        // So that the note says when it was last written to, as its file does.
-        let change = Change::UpdateNote(NoteWrite {
-            note_id,
-            base_version: 1,
-            edit: NoteEdit {
-                markdown: Some(file.markdown),
-                ..NoteEdit::default()
-            },
-        });
-        book.write_at(change, updated).await?;
-    }
-    Ok(Taken::New)
-}
-
-/// Only what differs is written, so that taking the same files in again changes nothing.
-async fn update(book: &Notebook, note: &Note, file: NoteFile) -> Result<Taken, CliError> {
-    let fields = file.fields;
-    let edit = NoteEdit {
-        title: fields.title.filter(|title| *title != note.title),
-        markdown: Some(file.markdown).filter(|text| **text != *note.markdown),
-        patch: None,
-        note_kind: fields.kind.filter(|kind| *kind != note.note_kind),
-        access_scope: fields.access.filter(|access| *access != note.access_scope),
-        keywords: Some(fields.keywords).filter(|words| *words != note.keywords),
-        metadata: fields
-            .metadata
-            .into_iter()
-            .filter(|(key, value)| note.metadata.get(key) != Some(value))
-            .collect(),
-    };
-    if edit == NoteEdit::default() {
-        return Ok(Taken::Same);
-    }
-    if note.deleted_at.is_some() {
-        let change = Change::UndeleteNote {
-            note_id: note.note_id,
-            base_version: Some(note.version),
+impl<'a> Vault<'a> {
+    fn open(book: &'a Notebook, dir: &Path, name: Option<&str>) -> Result<Self, CliError> {
+        let opened = NoteDir::open(dir).map_err(|error| unreadable(&error))?;
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+                real.to_string_lossy().into_owned()
+            }
         };
-        book.write(change).await?;
+        Ok(Self {
+            dir: opened,
+            name,
+            book,
+        })
     }
-    let base_version = note.version + u64::from(note.deleted_at.is_some());
-    let change = Change::UpdateNote(NoteWrite {
-        note_id: note.note_id,
-        base_version,
-        edit,
-    });
-    book.write(change).await?;
-    Ok(Taken::Changed)
+
+    /// Reads a file, or says why it cannot be a note.
+    fn prepare(&self, path: &Path) -> Result<Prepared, String> {
+        let bytes = self.dir.read(path, 2 * MARKDOWN_BYTES_MAX as u64);
+        let bytes = bytes.map_err(|error| error.to_string())?;
+        let hash = Hash::of(&bytes);
+        let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
+        let file = front_matter::read_any(text)?;
+        let (id, hash) = match file.fields.id {
+            Some(id) => (id, None),
+            None => (self.id_of(path), Some(hash)),
+        };
+        Ok(Prepared {
+            path: path.to_owned(),
+            id,
+            hash,
+            file,
+        })
+    }
+
+    /// Who has no id of their own is known by where they lie, so that taking them in again finds the same note.
+    fn id_of(&self, path: &Path) -> NoteId {
+        NoteId::derived(&[
+            b"import file",
+            self.book.workspace.workspace_id.as_bytes(),
+            self.name.as_bytes(),
+            b"\0",
+            path.as_os_str().as_encoded_bytes(),
+        ])
+    }
+}
+
+/// What a file is called without its ending.
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_str()?.to_owned())
+}
+
+/// When a note was made and last written to, as its file says.
+fn times(file: &NoteFile, now: Millis) -> (Millis, Millis) {
+    let created = file.created.unwrap_or(now);
+    (created, file.updated.unwrap_or(created))
 }

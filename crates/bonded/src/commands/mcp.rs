@@ -12,12 +12,12 @@ use crate::error::CliError;
 use crate::mcp::Offer;
 use crate::mcp::layer::stdio;
 use crate::serve::{Server, Settings};
-use crate::signals::{Stopping, stop_on_signal};
+use crate::signals::{Stopping, let_go_on_signal};
 use crate::stderr_writer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
-    told: "cancelling the runs under way; press Ctrl-C again to stop at once",
+    told: "letting go of the runs under way; press Ctrl-C again to stop at once",
     exit_code: 1,
 };
 
@@ -33,7 +33,7 @@ pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode
     let server = Server::new(settings, host, tools.clone(), end_runs.clone());
     let runs = server.runs.clone();
     let offer = Arc::new(Offer::new(server));
-    let stop = stop_on_signal(STOPPING);
+    let stop = let_go_on_signal(STOPPING);
     stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;
     end_runs.cancel();
     runs.ended().await;

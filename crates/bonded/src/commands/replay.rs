@@ -15,7 +15,7 @@ pub(crate) async fn replay(args: &ReplayArgs, store: Option<&Path>) -> Result<Ex
     if let Some(receipt) = &args.receipt {
         return replay_receipt::replay(args, receipt, store).await;
     }
-    let store = settings::open_existing_store(store)?;
+    let store = settings::open_store_to_read(store)?;
     let id = settings::find_run(&*store, args.run.as_deref().unwrap_or_default()).await?;
     let entries = store.load(&id, 0).await?;
     match audit(&entries) {

@@ -21,7 +21,7 @@ pub(crate) async fn replay(
     file: &Path,
     store: Option<&Path>,
 ) -> Result<ExitCode, CliError> {
-    let receipt = read_receipt(file, None)?;
+    let receipt = read_receipt(file)?;
     let store_file = settings::store_path(store)?;
     let workshop = Workshop::beside(&std::path::absolute(&store_file).unwrap_or(store_file));
     let (host, tools) = settings::host(settings::open_existing_store(store)?, Stance::Refuse);

@@ -37,6 +37,10 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     let is_one = runs.len() == 1;
     let mut all_succeeded = true;
     for id in runs {
+        if signals::interrupt().is_cancelled() {
+            let message = "not all runs were gone on with";
+            return Err(CliError::new(Code::Interrupted, message));
+        }
         let run = one(args, &mut host, &keeper, id, cancel.clone()).await;
         if is_one {
             tools.stop().await;
@@ -78,6 +82,7 @@ pub(crate) async fn one(
 ) -> Result<ExitCode, CliError> {
     let store = &host.store.clone();
     let kept = kept(args, &**store, &id).await?;
+    keeper.refuse_cut(&id, Some(&kept)).await?;
     let following = keeper.follow(&id, Some(&kept))?;
     let after = store.head(&id).await?.map_or(0, |head| head.seq);
     if !args.show.quiet {

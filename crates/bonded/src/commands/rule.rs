@@ -55,13 +55,21 @@ async fn list(book: &Notebook, json: bool) -> Result<(), CliError> {
         ("ENABLED", Side::Left),
         ("TRIGGER", Side::Left),
         ("ACTION", Side::Left),
+        ("NAME", Side::Left),
     ];
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let rows = rules.iter().map(|rule| {
         let enabled = if rule.draft.enabled { "yes" } else { "no" };
         let trigger = rule.draft.trigger.as_str().to_owned();
         let action = word(&rule.draft.action_json["kind"]);
-        [rule.rule_id.to_string(), enabled.into(), trigger, action]
+        let name = rule.draft.name.clone().unwrap_or_default();
+        [
+            rule.rule_id.to_string(),
+            enabled.into(),
+            trigger,
+            action,
+            name,
+        ]
     });
     output::stdout(&table::table(titles, rows));
     Ok(())
@@ -92,6 +100,7 @@ async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
     }
     let draft =
         RuleDraft::check(&written, &*book.surroundings).map_err(|faults| invalid(&faults))?;
+    check_prompt(book, &draft)?;
     let change = Change::CreateRule {
         rule_id: ids::rule(),
         draft: Box::new(draft),
@@ -100,6 +109,11 @@ async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
         output::stdout(&rule.rule.rule_id.to_string());
     }
     Ok(())
+}
+
+fn check_prompt(book: &Notebook, draft: &RuleDraft) -> Result<(), CliError> {
+    let checked = book.surroundings.check_prompt_of(draft);
+    checked.map_err(|error| CliError::new(Code::Refused, format!("{}: {error}", error.code())))
 }
 
 fn invalid(faults: &[Fault]) -> CliError {
@@ -112,8 +126,12 @@ fn invalid(faults: &[Fault]) -> CliError {
 async fn switch(book: &Notebook, named: &str, enabled: bool) -> Result<(), CliError> {
     let mut rule = book.rule(named).await?;
     rule.draft.enabled = enabled;
+    if enabled {
+        check_prompt(book, &rule.draft)?;
+    }
     let change = Change::UpdateRule {
         rule_id: rule.rule_id,
+        base_version: Some(rule.version),
         draft: Box::new(rule.draft),
     };
     book.write(change).await?;
@@ -128,8 +146,13 @@ async fn launch(book: &Notebook, named: &str, event: Option<&str>) -> Result<(),
             .parse()
             .map_err(|error| CliError::new(Code::Usage, format!("--event: {error}")))?,
     };
+    let run_id = run_of_firing(rule.rule_id, event);
+    let known = book.store.run(run_id.clone()).await.map_err(store_error)?;
+    if known.is_none() {
+        check_prompt(book, &rule.draft)?;
+    }
     let fire = Fire {
-        run_id: run_of_firing(rule.rule_id, event),
+        run_id,
         rule_id: rule.rule_id,
         triggering_event_id: event,
         depth: 1,

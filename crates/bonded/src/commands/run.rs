@@ -73,7 +73,9 @@ async fn drive(
     name: Name<'_>,
 ) -> Result<Run, CliError> {
     let id = name.id().clone();
-    let following = Keeper::new(store.clone()).follow(&id, prepared.kept())?;
+    let keeper = Keeper::new(store.clone());
+    keeper.refuse_cut(&id, prepared.kept()).await?;
+    let following = keeper.follow(&id, prepared.kept())?;
     let Prepared {
         options,
         warnings,

@@ -18,7 +18,7 @@ const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded 
 
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let said = store;
-    let store = match settings::open_existing_store(said) {
+    let store = match settings::open_store_to_read(said) {
         // Nobody has run anything yet, which is an answer and not a mistake.
         Err(error) if error.code == Code::StoreMissing && said.is_none() => {
             output::stderr(NO_RUNS);

@@ -20,9 +20,10 @@ use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Apart, Settings, Tokens};
-use crate::signals::{Stopping, stop_on_signal};
+use crate::signals::{Stopping, outlive_file_limits, stop_on_signal};
 use crate::workspace;
 use crate::workspace::config_file::LISTEN;
+use crate::workspace::logging;
 use crate::workspace::opened::Opened;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
@@ -34,6 +35,7 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    outlive_file_limits();
     let Some(data) = &args.data else {
         let said = args.listen.as_deref().unwrap_or(LISTEN);
         return serve_agents(args, store, said, |_| Ok(Router::default())).await;
@@ -151,7 +153,13 @@ impl<D> Prepared<D> {
         for agent in &agents {
             keeper.check(settings::kept(&agent.options).as_deref())?;
         }
-        let (host, tools) = agents::host_apart(store, workplace, shown, apart);
+        let (host, tools) = agents::host_apart(store, workplace, shown, apart.clone());
+        for agent in &agents {
+            // Read now, and never again: a file that is changed or removed meanwhile breaks no answer.
+            for dir in apart.iter().map(PathBuf::as_path).chain([Path::new(&dir)]) {
+                tools.config(&agent.config_files(), dir)?;
+            }
+        }
         let quiet = agents.iter().any(|agent| agent.options.quiet);
         let settings = Settings {
             agents,
@@ -188,7 +196,8 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
             UnknownWindow::Usual,
         )?;
         if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
-            let hint = "put the models' prices into `pricing` of the configuration";
+            let hint =
+                "no price is listed; put the models' prices into `pricing` of the configuration";
             return Err(settings::no_price(hint));
         }
         for warning in agent.warnings() {
@@ -226,7 +235,7 @@ fn told_address(listener: &TcpListener, said: &str) -> Result<(), CliError> {
     let address = listener
         .local_addr()
         .map_err(|error| no_listener(said, &error))?;
-    output::stderr(&format!("listening on http://{address}"));
+    logging::say_always(&format!("listening on http://{address}"));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::Status;
+use bonded_host::{Status, agent};
 use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{ListFilter, Store};
 
@@ -15,7 +15,7 @@ use crate::render::{json, line, text};
 use crate::{output, settings};
 
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let store = settings::open_existing_store(store)?;
+    let store = settings::open_store_to_read(store)?;
     let run = settings::find_run(&*store, &args.run).await?;
     let entries = store.load(&run, 0).await?;
     if let Some(turn) = args.turn {
@@ -89,6 +89,8 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     ];
     if let Some(Event::RunStarted(started)) = entries.first().map(|entry| &entry.event) {
         lines.push(format!("goal     {}", text::brief(&started.goal, 200)));
+        let prices = started.config.targets.iter().filter_map(agent::listed);
+        lines.extend(prices.map(|price| format!("price    {price}")));
     }
     if let Some(Event::RunEnded(ended)) = entries.last().map(|entry| &entry.event) {
         let termination = &ended.termination;

@@ -1,20 +1,21 @@
-//! `bonded verify RECEIPT.json`: receipts, without a store and without the network.
+//! `bonded verify RECEIPT.json`: receipts, without the network, and without a store where there is none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bonded_host::witness::{Claim, Log, Signer};
 use bonded_host::work::key::PublicKey;
 use bonded_host::work::tree::tree_of;
+use bonded_host::work::{KnownKeys, Workshop, open_receipt};
 use bonded_kernel::work::{
-    LevelReceipt, Receipt, Tree, open_signed_receipt, verify_chain, verify_level,
-    verify_level_items,
+    LevelReceipt, Receipt, Tree, verify_chain, verify_level, verify_level_items,
 };
 use serde_json::{Value, json};
 
 use crate::args::VerifyArgs;
 use crate::error::{CliError, Code};
-use crate::output;
+use crate::{output, settings};
 
 /// Far more than any receipt takes.
 const RECEIPT_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -25,9 +26,13 @@ pub(crate) fn is_meant(args: &VerifyArgs) -> bool {
     args.key.is_some() || args.tree.is_some() || args.named.iter().any(is_file)
 }
 
-pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode, CliError> {
+pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let demanded = args.key.as_deref().map(read_key).transpose()?;
-    let (mut texts, mut receipts, mut levels) = (vec![], vec![], vec![]);
+    let store = settings::store_path(store).ok().filter(|it| it.is_file());
+    let workshop = store.as_deref().map(Workshop::beside);
+    let known = workshop.as_ref().map(KnownKeys::of).unwrap_or_default();
+    let known = known.and(demanded);
+    let (mut texts, mut receipts, mut signers, mut levels) = (vec![], vec![], vec![], vec![]);
     for named in &args.named {
         let file = Path::new(named);
         let text = read(file)?;
@@ -35,7 +40,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode, CliError> {
             let level = verify_level(&text).map_err(|fault| bad(file, &fault.to_string()))?;
             levels.push((PathBuf::from(file), level));
         } else {
-            receipts.push(checked(file, &text, demanded.as_ref())?);
+            let (receipt, key) = checked(file, &text, demanded.as_ref())?;
+            signers.push(known.signer(&key));
+            receipts.push(receipt);
             texts.push(text);
         }
     }
@@ -43,27 +50,89 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<ExitCode, CliError> {
     if let Some(tree) = &args.tree {
         check_tree(tree, &receipts)?;
     }
-    receipts.iter().for_each(|receipt| tell(args, receipt));
+    if let (Some(store), Some(workshop)) = (&store, &workshop) {
+        check_logs(store, workshop, &receipts, &texts).await?;
+    }
+    let both = receipts.iter().zip(&signers);
+    both.for_each(|(receipt, signer)| tell(args, receipt, signer));
     levels.iter().for_each(|(_, level)| tell_level(args, level));
-    Ok(ExitCode::SUCCESS)
+    match signers.iter().any(|it| !it.is_known) || receipts.is_empty() {
+        false => Ok(ExitCode::SUCCESS),
+        true => Err(stranger()),
+    }
+}
+
+/// Whoever can write a file can make a key and sign with it.
+fn stranger() -> CliError {
+    let message = "nothing contradicts itself, and nobody vouches for who signed it";
+    CliError::new(Code::NotCompared, message)
+        .hint("name the key of whom you expect: --key FILE; beside their store it is ed25519.pub")
+}
+
+/// In whose name a receipt speaks.
+pub(super) fn signed_by(signer: &Signer) -> String {
+    let id = &signer.key_id;
+    match signer.is_known {
+        true => format!("signed by the known key {id}"),
+        false => format!("signed by key {id}, which is UNKNOWN here"),
+    }
+}
+
+/// Holds the logs that this store has against what the receipts say of them. A receipt that this store's own key has
+/// signed is of a run of this store: it must be there.
+async fn check_logs(
+    store: &Path,
+    workshop: &Workshop,
+    receipts: &[Receipt],
+    texts: &[String],
+) -> Result<(), CliError> {
+    let own = KnownKeys::of(workshop);
+    let store = settings::open_store_to_read(Some(store))?;
+    for (receipt, text) in receipts.iter().zip(texts) {
+        let Some(run) = &receipt.outcome.run else {
+            continue;
+        };
+        let is_own = open_receipt(text).is_ok_and(|(_, key)| own.has(&key));
+        let claim = Claim {
+            source: format!("the receipt of item {}", receipt.outcome.work_item.id),
+            entries: None,
+            hash: Some(run.event_head),
+            is_end: run.termination.is_some(),
+            signer: None,
+        };
+        let wrong = match store.head(&run.run_id).await? {
+            Some(_) => Log::load(&*store, &run.run_id).await?.contradiction(&claim),
+            None if is_own => Some(format!(
+                "{} names run {}, which is gone",
+                claim.source, run.run_id
+            )),
+            None => None,
+        };
+        if let Some(wrong) = wrong {
+            return Err(CliError::new(Code::Tampered, wrong));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the file of one receipt, and checks all that it says of itself.
-pub(crate) fn read_receipt(file: &Path, demanded: Option<&PublicKey>) -> Result<Receipt, CliError> {
-    checked(file, &read(file)?, demanded)
+pub(crate) fn read_receipt(file: &Path) -> Result<Receipt, CliError> {
+    checked(file, &read(file)?, None).map(|(receipt, _)| receipt)
 }
 
-fn checked(file: &Path, text: &str, demanded: Option<&PublicKey>) -> Result<Receipt, CliError> {
-    let is_good = |pem: &str, id: &str, bytes: &[u8], signature: &[u8]| {
-        let key = PublicKey::from_pem(pem);
-        key.is_ok_and(|key| {
-            let is_meant = demanded.is_none_or(|demanded| *demanded == key);
-            // A key that is written otherwise, or named otherwise than it is, is a changed byte.
-            let is_written_so = key.to_pem() == pem && key.id() == id;
-            is_meant && is_written_so && key.verify(bytes, signature)
-        })
-    };
-    open_signed_receipt(text, is_good).map_err(|fault| bad(file, &fault.to_string()))
+fn checked(
+    file: &Path,
+    text: &str,
+    demanded: Option<&PublicKey>,
+) -> Result<(Receipt, PublicKey), CliError> {
+    let opened = open_receipt(text).map_err(|fault| bad(file, &fault.to_string()))?;
+    match demanded.is_none_or(|demanded| *demanded == opened.1) {
+        true => Ok(opened),
+        false => {
+            let why = format!("it was signed by another key: {}", opened.1.id());
+            Err(bad(file, &why))
+        }
+    }
 }
 
 fn read(file: &Path) -> Result<String, CliError> {
@@ -137,11 +206,14 @@ fn check_tree(root: &Path, receipts: &[Receipt]) -> Result<(), CliError> {
     Ok(())
 }
 
-fn tell(args: &VerifyArgs, receipt: &Receipt) {
+fn tell(args: &VerifyArgs, receipt: &Receipt, signer: &Signer) {
     let outcome = &receipt.outcome;
     output::stdout(&match args.json {
         true => json!({
-            "verified": true,
+            "verified": signer.is_known,
+            "outcome": if signer.is_known { "whole" } else { "not_compared" },
+            "signer": signer.key_id,
+            "signer_is_known": signer.is_known,
             "work_item_id": outcome.work_item.id,
             "status": outcome.status,
             "receipt_hash": receipt.receipt_hash,
@@ -150,10 +222,11 @@ fn tell(args: &VerifyArgs, receipt: &Receipt) {
         })
         .to_string(),
         false => format!(
-            "item {}: {}, receipt {} is whole and signed",
+            "item {}: {}, receipt {} is whole, {}",
             outcome.work_item.id,
             outcome.status.as_str(),
-            receipt.receipt_hash
+            receipt.receipt_hash,
+            signed_by(signer)
         ),
     });
 }

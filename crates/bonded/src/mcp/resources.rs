@@ -8,8 +8,9 @@ use super::layer::{Asked, Fault};
 use super::tools::Page;
 use crate::commands::runs;
 use crate::error::with_causes;
+use crate::output;
 use crate::render::{json as shown, text};
-use crate::serve::Own;
+use crate::serve::{Own, STORE_FAILED};
 
 const RUNS: &str = "bonded://runs";
 const RUN: &str = "bonded://runs/";
@@ -175,7 +176,8 @@ async fn newest(store: &dyn Store, own: Option<&Own>, limit: usize) -> Result<Ve
     reason = "it is what map_err passes on"
 )]
 pub(super) fn unreadable(error: StoreError) -> Fault {
-    Fault::internal(with_causes(&error))
+    output::stderr(&format!("error: {}", with_causes(&error)));
+    Fault::internal(STORE_FAILED)
 }
 
 #[cfg(test)]

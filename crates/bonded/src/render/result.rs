@@ -112,6 +112,7 @@ pub(crate) fn account_value(booked: &Booked) -> Value {
     }
     put("txnId", booked.run.as_str().into());
     put("seq", account.seq.into());
+    put("entryHash", booked.hash.to_string().into());
     let config = &booked.config;
     let own = config
         .agent

@@ -89,6 +89,11 @@ fn why(result: &RunResult) -> &str {
 pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
     Some(match news {
         WorkNews::Recovered(recovered) => recovered.to_string(),
+        WorkNews::HistoryRestored(history) => format!(
+            "warning: {} lacked receipts that are there; {} lines were brought back from them",
+            history.file().display(),
+            history.restored()
+        ),
         WorkNews::LevelBegun {
             level,
             items,

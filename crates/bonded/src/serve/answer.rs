@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::refusal::Refusal;
 use crate::error::with_causes;
+use crate::output;
 
 /// How many entries are read at a time.
 const PART_ENTRIES: usize = 128;
@@ -26,12 +27,19 @@ pub(crate) struct Answer {
     pub(crate) usage: Usage,
 }
 
+/// What a client is told of a store that fails.
+pub(crate) const STORE_FAILED: &str =
+    "the store of runs failed; whoever runs the server was told why";
+
 /// Shared by all clients that wait for one run.
 pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
 
 /// Tells what a run came to. `stopping` is whether the server itself ends its runs.
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
-    let run = driven.map_err(|error| unusable(&error))?;
+    let run = driven.map_err(|error| match error {
+        HostError::Interrupted { .. } => Refusal::stopping(),
+        error => unusable(&error),
+    })?;
     let Some(termination) = run.termination() else {
         return Err(waits(&run));
     };
@@ -145,12 +153,19 @@ fn unusable(error: &HostError) -> Refusal {
         HostError::Store(StoreError::Held { .. }) | HostError::TakenOver { .. } => {
             Refusal::held(message)
         }
+        HostError::Store(error) => store_failed(error),
         HostError::OtherGoal { .. } => Refusal::other_body(),
         HostError::Agent(_) | HostError::Workdir { .. } | HostError::Catalog { .. } => {
             Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
         _ => internal(&message),
     }
+}
+
+/// What the store says of its files is for whoever runs the server.
+pub(super) fn store_failed(error: &StoreError) -> Refusal {
+    output::stderr(&format!("error: {}", with_causes(error)));
+    internal(STORE_FAILED)
 }
 
 /// The store or the server itself has failed.

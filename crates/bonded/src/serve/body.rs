@@ -8,6 +8,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use futures_util::StreamExt as _;
 
 use super::refusal::Refusal;
+use crate::body_room::HeldBytes;
 
 pub(super) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// So much of a body that is too large is still taken in: a client that is cut off while it sends never
@@ -18,7 +19,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// Reads a body whole.
-pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<HeldBytes, Refusal> {
     // A page in a browser may send anything but this without asking first.
     if !is_json(headers) {
         return Err(Refusal::not_json());
@@ -30,15 +31,16 @@ pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Ref
     if announced.is_some_and(|bytes| bytes > DISCARDED_BYTES_MAX) {
         return Err(Refusal::too_large(BODY_BYTES_MAX));
     }
-    match tokio::time::timeout(BODY_TIMEOUT, collect(body)).await {
+    let announced = announced.filter(|bytes| *bytes <= BODY_BYTES_MAX);
+    let bytes = HeldBytes::announced(announced.unwrap_or(0)).map_err(|_| Refusal::no_room())?;
+    match tokio::time::timeout(BODY_TIMEOUT, collect(body, bytes)).await {
         Ok(read) => read,
         Err(_) => Err(Refusal::too_slow()),
     }
 }
 
-async fn collect(body: Body) -> Result<Vec<u8>, Refusal> {
+async fn collect(body: Body, mut bytes: HeldBytes) -> Result<HeldBytes, Refusal> {
     let mut pieces = body.into_data_stream();
-    let mut bytes = vec![];
     let mut received = 0_usize;
     loop {
         let piece = tokio::time::timeout(SILENCE_MAX, pieces.next()).await;
@@ -54,7 +56,7 @@ async fn collect(body: Body) -> Result<Vec<u8>, Refusal> {
             break;
         }
         if received <= BODY_BYTES_MAX {
-            bytes.extend_from_slice(&piece);
+            bytes.push(&piece).map_err(|_| Refusal::no_room())?;
         }
     }
     if received > BODY_BYTES_MAX {
@@ -112,7 +114,7 @@ mod tests {
         ];
         for (count, ends, expected) in rows {
             let read = read(&json(), pieces(count, ends)).await;
-            let length = read.as_ref().map_or(0, Vec::len);
+            let length = read.as_ref().map_or(0, |it| it.len());
             assert_eq!(
                 read.err().map(|refusal| refusal.status),
                 expected,

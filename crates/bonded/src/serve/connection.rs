@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::Request;
@@ -25,6 +25,8 @@ const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may not take what is sent to it.
 const STALL_MAX: Duration = Duration::from_secs(30);
+/// How long failures to accept are counted before they are told again.
+const COMPLAINT_PAUSE: Duration = Duration::from_secs(10);
 /// After a failed accept, and while everybody is busy.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -44,10 +46,16 @@ pub(super) async fn accept(
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
+    tell: fn(&str),
 ) -> Connections {
     let mut open = JoinSet::new();
     let guests = Guests::default();
     let max = connections_max();
+    let mut complaints = Complaints {
+        tell,
+        last: None,
+        untold: 0,
+    };
     loop {
         let has_room = guests.count() < max || guests.can_make_room();
         tokio::select! {
@@ -63,7 +71,8 @@ pub(super) async fn accept(
                     let peer = Peer(client_of(peer.ip()));
                     open.spawn(talk(stream, (peer, guest), router.clone(), stop.clone()));
                 }
-                Err(_) => {
+                Err(error) => {
+                    complaints.tell(&error);
                     // When there are no descriptors left, the next one fails at once too.
                     guests.send_one_away();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -72,6 +81,44 @@ pub(super) async fn accept(
             () = tokio::time::sleep(ACCEPT_PAUSE), if !has_room => {}
         }
     }
+}
+
+/// What goes wrong with accepting, told now and then.
+struct Complaints {
+    tell: fn(&str),
+    last: Option<Instant>,
+    untold: u64,
+}
+
+impl Complaints {
+    fn tell(&mut self, error: &std::io::Error) {
+        if self.last.is_some_and(|at| at.elapsed() < COMPLAINT_PAUSE) {
+            self.untold += 1;
+            return;
+        }
+        let before = match std::mem::take(&mut self.untold) {
+            0 => String::new(),
+            untold => format!("; {untold} times more since the last time"),
+        };
+        (self.tell)(&format!("cannot accept a connection: {error}{before}"));
+        self.last = Some(Instant::now());
+    }
+}
+
+/// As many descriptors as the process may have: the usual soft limit is for programs that use `select`. Says what is to be
+/// told where they are few.
+pub(super) fn raise_descriptors() -> Option<String> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it cannot be raised, what there is has to do.
+    let _as_it_was = setrlimit(Resource::Nofile, limit);
+    let found = getrlimit(Resource::Nofile).current;
+    let count = found.filter(|count| *count / 2 < CONNECTIONS_MAX as u64)?;
+    let most = connections_max();
+    Some(format!(
+        "warning: the process may have {count} descriptors only, and so {most} connections; see `ulimit -Hn`"
+    ))
 }
 
 /// Half of the descriptors at most: runs need some too.

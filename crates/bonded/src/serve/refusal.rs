@@ -131,6 +131,12 @@ impl Refusal {
         Self::new(StatusCode::CONFLICT, INVALID, "run_held", message).after_seconds(2)
     }
 
+    /// The bodies of all requests together take too much memory just now.
+    pub(super) fn no_room() -> Self {
+        let message = "too many large requests at once; send it again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "no_room", message).after_seconds(1)
+    }
+
     pub(super) fn stopping() -> Self {
         let message = "the server is stopping; send it again in a moment";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "stopping", message).after_seconds(5)

@@ -118,7 +118,7 @@ impl Runs {
         let key = key.of_own(own);
         let _alone = self.keys.lock().await;
         let stored = key::stored(&*self.host.store, &key).await;
-        let mut earlier = stored.map_err(|error| answer::internal(&error.to_string()))?;
+        let mut earlier = stored.map_err(|error| answer::store_failed(&error))?;
         earlier.extend(self.under_way_of(&key));
         self.start(caller, key.choose(&earlier)?, goal)
     }
@@ -227,7 +227,9 @@ impl Runs {
         goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let following = self.keeper.follow(id, goal.config.kept.as_deref());
+        let kept = goal.config.kept.as_deref();
+        self.keeper.refuse_cut(id, kept).await?;
+        let following = self.keeper.follow(id, kept);
         let driven = Box::pin(self.host.run_as(id.clone(), goal, cancel)).await;
         match following {
             Ok(following) => following.settle().await,

@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use bonded_host::Host;
-use bonded_host::agent::{Agent, AgentError, Assignment, Workplace, unsent};
+use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
 use bonded_kernel::{Limits, ReportFormat};
 
-use super::limits::{no_price, own_limits};
-use super::targets::check_scripts;
+use super::limits::{listed_prices, no_price, own_limits};
+use super::targets::{check_scripts, told_before};
 use super::{Prepared, Wanted, kept};
 use crate::agents;
 use crate::error::CliError;
@@ -34,11 +34,12 @@ pub(super) fn prepare_agent(
     let unpriced = targets.iter().any(|target| target.price.is_none());
     if sample.config.limits.cost_max.is_some() && unpriced {
         return Err(no_price(
-            "put the models' prices into `pricing` of the configuration",
+            "no price is listed; put the models' prices into `pricing` of the configuration",
         ));
     }
     let mut warnings: Vec<String> = agent.warnings().iter().map(ToString::to_string).collect();
-    warnings.extend(sample.config.targets.iter().flat_map(unsent));
+    warnings.extend(sample.config.targets.iter().flat_map(told_before));
+    warnings.extend(listed_prices(&sample.config));
     Ok(Prepared {
         sample,
         warnings,

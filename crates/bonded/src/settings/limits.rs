@@ -1,6 +1,7 @@
 //! The most that a run may take, and what tokens cost.
 
-use bonded_kernel::{Limits, Money, Price};
+use bonded_host::agent::listed;
+use bonded_kernel::{Limits, Money, Price, RunConfig};
 
 use crate::args::LimitArgs;
 use crate::error::{CliError, Code};
@@ -18,6 +19,13 @@ pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, C
         repeats_max: args.no_progress.unwrap_or(repeats_max),
         ..Limits::default()
     })
+}
+
+/// What the limit of cost rests on, where that is a list and nobody's word.
+pub(super) fn listed_prices(config: &RunConfig) -> impl Iterator<Item = String> {
+    let targets = config.targets.iter();
+    let is_limited = config.limits.cost_max.is_some();
+    targets.filter(move |_| is_limited).filter_map(listed)
 }
 
 pub(crate) fn no_price(hint: &str) -> CliError {
@@ -46,12 +54,14 @@ pub(super) fn parse_price(text: &str) -> Result<Price, CliError> {
             output: *output,
             cached: *input,
             written: None,
+            above: None,
         }),
         [input, output, cached] => Ok(Price {
             input: *input,
             output: *output,
             cached: *cached,
             written: None,
+            above: None,
         }),
         _ => Err(bad("two or three numbers are needed".into())),
     }

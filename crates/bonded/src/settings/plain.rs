@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_host::agent::{UnknownWindow, Workplace, targets, unsent};
+use bonded_host::agent::{UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
-use bonded_host::{Goal, Host, policy};
+use bonded_host::{Goal, Host, policy, take_key_from};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
 
-use super::limits::{no_price, own_limits, parse_price};
-use super::targets::{Server, check_scripts, custom_targets, names_provider, no_model};
+use super::limits::{listed_prices, no_price, own_limits, parse_price};
+use super::targets::{
+    Server, check_scripts, custom_targets, names_provider, no_model, told_before,
+};
 use super::{Prepared, Wanted, kept, working_directory};
 use crate::agents;
 use crate::args::{AgentArgs, variable};
@@ -50,7 +52,8 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     let system = system_text(args.system)?;
-    let warnings = config.targets.iter().flat_map(unsent).collect();
+    let told = config.targets.iter().flat_map(told_before);
+    let warnings = told.chain(listed_prices(&config)).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -117,14 +120,15 @@ fn plain_config(
     mut targets: Vec<Target>,
 ) -> Result<RunConfig, CliError> {
     if let Some(price) = args.model.price.as_deref().map(parse_price).transpose()? {
-        targets
-            .iter_mut()
-            .for_each(|target| target.price = Some(price));
+        for target in &mut targets {
+            target.price = Some(price);
+            target.price_listed = None;
+        }
     }
     if let Some(key_env) = &args.model.key_env {
         targets
             .iter_mut()
-            .for_each(|target| target.key_env = Some(key_env.clone()));
+            .for_each(|target| take_key_from(target, key_env));
     }
     let limits = Limits {
         turns_max: options.turns_max,
@@ -135,7 +139,8 @@ fn plain_config(
         ..own_limits(args.limits, 3)?
     };
     if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
-        let hint = "say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
+        let hint =
+            "no price is listed; say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
         return Err(no_price(hint));
     }
     Ok(RunConfig {

@@ -73,6 +73,12 @@ pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>,
     Ok(Arc::new(SqliteStore::open_existing(&path)?))
 }
 
+/// Opens a store that is only looked at: one that cannot be written will do.
+pub(crate) fn open_store_to_read(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(said)?;
+    Ok(Arc::new(SqliteStore::open_to_read(&path)?))
+}
+
 /// A host for commands that drive what is in the store already.
 pub(crate) fn host(store: Arc<dyn Store>, stance: Stance) -> (Host, Arc<AgentTools>) {
     agents::unsealed_host(

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use bonded_host::agent::unconfigured;
+use bonded_host::agent::{unconfigured, unsent};
 use bonded_host::config::Config;
 use bonded_host::config::options::{Given, Options};
-use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target};
+use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target, shadowed_key};
 use bonded_kernel::Target;
 use bonded_transport::Script;
 
@@ -19,6 +19,14 @@ pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {
         check_script(Path::new(&target.endpoint))?;
     }
     Ok(target)
+}
+
+/// What a person is told of a target before it is asked.
+pub(super) fn told_before(target: &Target) -> Vec<String> {
+    unsent(target)
+        .into_iter()
+        .chain(shadowed_key(target, variable))
+        .collect()
 }
 
 /// A server that only its base URL names, with models of any name.
@@ -94,7 +102,7 @@ pub(super) fn no_model() -> CliError {
     let keys: Vec<String> = KNOWN_PROVIDERS
         .iter()
         .filter_map(|known| {
-            let name = known.key_env?;
+            let name = known.key(variable)?.name;
             let state = if variable(name).is_some() {
                 "set"
             } else {

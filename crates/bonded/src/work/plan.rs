@@ -56,7 +56,8 @@ pub(crate) async fn check(
 }
 
 fn history(workshop: &Workshop, root: &Path) -> Result<History, CliError> {
-    let history = History::open(&workshop.tree_dir(root));
+    // Another plan may be writing to it: whoever holds the tree's lock mends what is wrong with it.
+    let history = History::look(&workshop.tree_dir(root));
     Ok(history.map_err(WorkError::from)?)
 }
 

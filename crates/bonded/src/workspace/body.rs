@@ -9,6 +9,7 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use super::refusal::Refusal;
+use crate::body_room::HeldBytes;
 use crate::bounded_json::{self, Unread, VALUES_MAX};
 
 /// How much of a body that is too large is still taken in: a client that is cut off while it sends never reads why.
@@ -34,7 +35,10 @@ pub(super) async fn read(
     if announced(headers).is_some_and(|bytes| bytes > discarded_max) {
         return Err(Refusal::too_large(bounds.bytes_max));
     }
-    let read = tokio::time::timeout(bounds.timeout, collect(body, bounds.bytes_max)).await;
+    let known = announced(headers).filter(|bytes| *bytes <= bounds.bytes_max);
+    let bytes = HeldBytes::announced(known.unwrap_or(0)).map_err(|_| no_room())?;
+    let collected = collect(body, bytes, bounds.bytes_max);
+    let read = tokio::time::timeout(bounds.timeout, collected).await;
     let bytes = read.unwrap_or_else(|_| Err(too_slow()))?;
     if bytes.is_empty() {
         return Ok(Value::Null);
@@ -52,9 +56,17 @@ fn too_slow() -> Refusal {
     Refusal::new("REQUEST_TIMEOUT", message)
 }
 
-async fn collect(body: Body, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
+fn no_room() -> Refusal {
+    let message = "too many large requests at once; send it again in a moment";
+    Refusal {
+        retry_after_seconds: Some(1),
+        ..Refusal::new("RATE_LIMITED", message)
+    }
+}
+
+async fn collect(body: Body, mut bytes: HeldBytes, bytes_max: usize) -> Result<HeldBytes, Refusal> {
     let mut pieces = body.into_data_stream();
-    let (mut bytes, mut received) = (vec![], 0_usize);
+    let mut received = 0_usize;
     loop {
         let piece = tokio::time::timeout(SILENCE_MAX, pieces.next()).await;
         let Some(piece) = piece.map_err(|_| too_slow())? else {
@@ -66,7 +78,7 @@ async fn collect(body: Body, bytes_max: usize) -> Result<Vec<u8>, Refusal> {
             break;
         }
         if received <= bytes_max {
-            bytes.extend_from_slice(&piece);
+            bytes.push(&piece).map_err(|_| no_room())?;
         }
     }
     if received > bytes_max {

@@ -25,7 +25,7 @@ pub(crate) struct Configured {
     pub(crate) surroundings: Arc<HostSurroundings>,
     /// The agent's prompt.
     pub(crate) prompt_file: PathBuf,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warning: Option<String>,
 }
 
 impl Configured {
@@ -42,12 +42,19 @@ pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
         CliError::new(Code::Config, error.to_string())
             .hint("correct the file, or remove it and start again: it is then made anew")
     })?;
+    let surroundings = read.config.surroundings(dir.path());
     Ok(Configured {
-        surroundings: Arc::new(read.config.surroundings(dir.path())),
+        surroundings: Arc::new(surroundings.with_environment(variables(dir.path())?)),
         prompt_file: data_file(dir.path(), &read.config.agent.prompt_path),
         config: read.config,
-        warnings: read.warnings,
+        warning: warning(dir, &read.warnings),
     })
+}
+
+/// All that means nothing, in one sentence.
+fn warning(dir: &DataDir, found: &[String]) -> Option<String> {
+    let file = dir.config_file();
+    (!found.is_empty()).then(|| format!("{}: {}", file.display(), found.join("; ")))
 }
 
 /// The variables of this process, and under them those of `.env` in the directory.

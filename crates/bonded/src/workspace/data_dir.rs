@@ -92,13 +92,20 @@ impl DataDir {
         Ok(Arc::new(opened.map_err(super::store_error)?))
     }
 
-    /// Checks the agent's prompt and tells what in it means nothing.
-    pub(crate) fn check_prompt(&self, path: &Path) -> Result<Vec<String>, CliError> {
+    /// Opens a store that is there; where it cannot be written, to be read.
+    pub(crate) fn open_store_to_read(&self) -> Result<Arc<WorkspaceStore>, CliError> {
+        let opened = WorkspaceStore::open_to_read(&self.file("workspace.db"));
+        Ok(Arc::new(opened.map_err(super::store_error)?))
+    }
+
+    /// Checks the agent's prompt and tells, in one sentence, what in it means nothing.
+    pub(crate) fn check_prompt(&self, path: &Path) -> Result<Option<String>, CliError> {
         let bytes = fs::read(path).map_err(|error| self.fault(path, &error))?;
         match AgentPrompt::read(&bytes) {
             Ok(read) => {
-                let warning = |fault| format!("{}: {fault}", path.display());
-                Ok(read.warnings.iter().map(warning).collect())
+                let unknown: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+                let warning = || format!("{}: {}", path.display(), unknown.join("; "));
+                Ok((!unknown.is_empty()).then(warning))
             }
             Err(fault) => {
                 let message = format!("{}: {}: {fault}", fault.code(), path.display());

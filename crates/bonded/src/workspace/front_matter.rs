@@ -1,5 +1,7 @@
 //! A note as a Markdown file: its fields as YAML before the text, the text as it is.
 
+mod foreign;
+
 use bonded_host::work::parse_plan;
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{AccessScope, Metadata, Note, NoteId};
@@ -54,7 +56,22 @@ pub(crate) fn write(note: &Note) -> String {
     format!("{FENCE}{rows}{FENCE}{}", &*note.markdown)
 }
 
-/// Reads a file. One without fields is all text.
+/// Reads a file that anybody may have written. Fields that are not ours stay part of the text, as they are; what is in
+/// them of tags, a title and a date is read all the same.
+pub(crate) fn read_any(text: String) -> Result<NoteFile, String> {
+    match read(&text) {
+        Ok(file) => Ok(file),
+        Err(why) => {
+            let head = foreign::head(&text);
+            match foreign::is_ours(&head) {
+                true => Err(why),
+                false => Ok(foreign::file(text, &head)),
+            }
+        }
+    }
+}
+
+/// Reads a file of ours. One without fields is all text.
 pub(crate) fn read(text: &str) -> Result<NoteFile, String> {
     let plain = text.replace("\r\n", "\n");
     let Some(rest) = plain.strip_prefix(FENCE) else {

@@ -9,8 +9,8 @@ use bonded_host::workspace::{Embedder, Indexer};
 use bonded_state::workspace::WorkspaceStore;
 
 use super::data_dir::DataDir;
+use super::logging::{self, Level};
 use crate::error::{CliError, Code};
-use crate::output;
 
 /// The model that the configuration names, if it names one.
 pub(super) fn embedder(
@@ -27,7 +27,8 @@ pub(super) fn embedder(
 
 /// Begins to index. Nothing is lost when it is let go of: what was not kept is shown to the model again.
 pub(super) fn index(store: Arc<WorkspaceStore>, embedder: Arc<Embedder>, stop: CancellationToken) {
-    let tell = Arc::new(|message: &str| output::stderr(&format!("embeddings: {message}")));
+    let tell =
+        Arc::new(|message: &str| logging::say(Level::Warn, &format!("embeddings: {message}")));
     let indexer = Indexer::new(store, embedder, tell);
     tokio::spawn(indexer.run(stop));
 }

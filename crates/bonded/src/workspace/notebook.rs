@@ -23,7 +23,7 @@ pub(crate) struct Notebook {
 impl Notebook {
     pub(crate) async fn open(place: &PlaceArgs) -> Result<Self, CliError> {
         let dir = DataDir::open(&place.data.data)?;
-        let store = dir.open_store()?;
+        let store = dir.open_store_to_read()?;
         let all = store.all_workspaces().await.map_err(store_error)?;
         let mut configured = config_file::read(&dir)?;
         configured.is_first(all.first());

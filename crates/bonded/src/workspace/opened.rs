@@ -10,12 +10,12 @@ use bonded_state::workspace::WorkspaceStore;
 use super::Site;
 use super::config_file::{self, Configured};
 use super::data_dir::DataDir;
+use super::logging::{self, Level};
 use super::meaning;
 use super::site::Settings;
 use super::store_error;
 use crate::agents;
 use crate::error::CliError;
-use crate::output;
 
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -31,23 +31,26 @@ impl Opened {
     /// Opens a directory, and says what it made and where the owner's token is when it is new.
     pub(crate) async fn open(path: &Path) -> Result<Self, CliError> {
         let (dir, made) = DataDir::make(path)?;
-        for line in made {
-            output::stderr(&line);
-        }
         let mut configured = config_file::read(&dir)?;
+        logging::begin(&configured.config.logging);
+        for line in made {
+            logging::say(Level::Info, &line);
+        }
         let odd = dir.check_prompt(&configured.prompt_file)?;
-        for warning in configured.warnings.iter().chain(&odd) {
-            output::stderr(&format!("warning: {warning}"));
+        for warning in configured.warning.iter().chain(&odd) {
+            logging::say(Level::Warn, &format!("warning: {warning}"));
         }
         let settings = config_file::settings(&configured.config)?;
         let variables = config_file::variables(dir.path())?;
         let embedder = meaning::embedder(&dir, &configured.config.search, &variables)?;
-        let tell = Arc::new(|message: &str| output::stderr(&format!("provider: {message}")));
+        let tell =
+            Arc::new(|message: &str| logging::say(Level::Warn, &format!("provider: {message}")));
         let provider = config_file::provider(&dir, &configured.config, variables, tell)?;
         let store = dir.open_store()?;
         agents::hide_data(dir.path());
         if let Some(token) = dir.set_up(&store).await? {
-            output::stderr(&format!("the owner's token is in {}", token.display()));
+            let message = format!("the owner's token is in {}", token.display());
+            logging::say(Level::Info, &message);
         }
         let workspaces = store.all_workspaces().await.map_err(store_error)?;
         configured.is_first(workspaces.first());

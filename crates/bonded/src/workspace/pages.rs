@@ -10,7 +10,7 @@ macro_rules! page {
 }
 
 /// Codes with their pages, which `bonded explain CODE` prints.
-pub(crate) const PAGES: [(&str, &str); 65] = [
+pub(crate) const PAGES: [(&str, &str); 68] = [
     page!("BAD_REQUEST"),
     page!("INVALID_PATCH"),
     page!("AUTH_REQUIRED"),
@@ -56,6 +56,9 @@ pub(crate) const PAGES: [(&str, &str); 65] = [
     page!("WS_INTERNAL_ERROR"),
     page!("VERSION_MISMATCH"),
     page!("EMBEDDING_UNAVAILABLE"),
+    page!("STATE_TRANSITION_REFUSED"),
+    page!("NOTE_NOT_READ"),
+    page!("AMBIGUOUS_TITLE"),
     page!("XML_PARSE_ERROR"),
     page!("LLM_TIMEOUT"),
     page!("LLM_UNAVAILABLE"),

@@ -18,7 +18,7 @@ use super::api::{
 use super::ask::Ask;
 use super::refusal::Refusal;
 use super::site::Site;
-use super::{cors, request_id, socket};
+use super::{cors, logging, request_id, socket};
 
 type Handler = fn(Ask) -> BoxFuture<'static, Result<Answer, Refusal>>;
 
@@ -109,7 +109,6 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     let search_query = &[
         "q",
         "workspace_id",
-        "project_id",
         "limit",
         "offset",
         "mode",
@@ -169,7 +168,9 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route!(POST "/api/automation/rules" rules::create).keyed(),
         route!(GET "/api/automation/rules/{rule_id}" rules::show),
         route!(PATCH "/api/automation/rules/{rule_id}" rules::update).keyed(),
-        route!(DELETE "/api/automation/rules/{rule_id}" rules::delete).keyed(),
+        route!(DELETE "/api/automation/rules/{rule_id}" rules::delete)
+            .keyed()
+            .query(BASE),
         route!(POST "/api/automation/rules/{rule_id}/launch" rules::launch).keyed(),
         route!(GET "/api/automation/runs" runs::list).query(&[
             "workspace_id",
@@ -207,6 +208,7 @@ pub(super) fn router(site: Arc<Site>) -> Router {
 async fn answer(site: Arc<Site>, route: &'static Route, request: Request) -> Response {
     let name = request_id::of(request.headers());
     let timeout = site.settings.request_timeout;
+    let asked = logging::Asked::of(&request, &name);
     let answered = tokio::time::timeout(timeout, async {
         let ask = Ask::read(site, route, name.clone(), request).await?;
         (route.handler)(ask).await
@@ -219,6 +221,7 @@ async fn answer(site: Arc<Site>, route: &'static Route, request: Request) -> Res
         Ok(answer) => answer.response(),
         Err(refusal) => refusal.response(&name),
     };
+    asked.answered(response.status());
     named(response, &name)
 }
 

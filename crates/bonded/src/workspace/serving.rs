@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::Site;
 use super::config_file::{self, Configured};
+use super::logging::{self, Level};
 use super::opened::Opened;
 use crate::agents::{self, Shown};
 use crate::args::ServedArgs;
@@ -40,7 +41,7 @@ impl Serving {
             clock: Arc::new(WallClock),
             surroundings: opened.configured.surroundings.clone(),
             concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
-            tell: Arc::new(|message| output::stderr(&format!("rules: {message}"))),
+            tell: Arc::new(|message| logging::say(Level::Warn, &format!("rules: {message}"))),
             actions,
         });
         let stopped = stop.clone();
@@ -73,6 +74,7 @@ fn actions(
         tools: Arc::new(LoopTools {
             store: opened.store.clone(),
             clock: Arc::new(WallClock),
+            log: host.store.clone(),
             others: tools.clone(),
         }),
         ..host

@@ -163,6 +163,8 @@ fn audit(audit: &RunAudit, run: &AutomationRun) -> Value {
         "error_code": audit.error_code,
         "started_at": rfc3339(audit.started_at),
         "completed_at": rfc3339(audit.completed_at),
+        "operations": audit.operations,
+        "operations_left_out": audit.operations_left_out,
     })
 }
 

@@ -18,10 +18,12 @@ use super::ask::Ask;
 use super::cors::Origins;
 use super::data_dir::DataDir;
 use super::guesses::Guesses;
+use super::logging::{self, Level};
 use super::rate::Rate;
 use super::refusal::Refusal;
 use super::socket::SOCKETS_MAX;
 use super::times;
+use super::writable::Writable;
 use crate::error::with_causes;
 
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
@@ -63,6 +65,8 @@ pub(crate) struct Site {
     pub(super) embedder: Option<Arc<Embedder>>,
     /// That of the agent, where a rule names no other.
     pub(super) provider: Arc<ProviderHealth>,
+    /// Whether the store takes anything in.
+    pub(super) writable: Writable,
 }
 
 impl Site {
@@ -87,6 +91,7 @@ impl Site {
             surroundings,
             embedder,
             provider,
+            writable: Writable::default(),
             stop,
         })
     }
@@ -139,7 +144,10 @@ impl Ask {
             chain: Chain::default(),
             change,
         };
-        Ok(self.site.store.write(write).await?)
+        let written = self.site.store.write(write).await;
+        let failed = matches!(written, Err(WorkspaceError::Store(_)));
+        self.site.writable.note(!failed);
+        Ok(written?)
     }
 }
 
@@ -149,7 +157,7 @@ impl From<WorkspaceError> for Refusal {
             WorkspaceError::Refused(refused) => refused.into(),
             // What the store says of its files is for whoever runs it.
             WorkspaceError::Store(error) => {
-                crate::output::stderr(&format!("error: {}", with_causes(&error)));
+                logging::say(Level::Error, &format!("error: {}", with_causes(&error)));
                 Self::internal("the store failed; what runs the server was told why")
             }
         }

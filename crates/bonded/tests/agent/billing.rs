@@ -159,3 +159,33 @@ fn an_answer_that_breaks_off_is_booked_at_its_reserve_and_asked_again() {
     let outcome = world.run(&FLAGS, "do it").good();
     assert_eq!(settled(&world, &outcome).len(), 1);
 }
+
+#[test]
+fn long_requests_are_booked_at_what_the_configuration_says_of_them() {
+    let price = json!({ "prompt": 10, "completion": 100, "above": { "tokens": 1_050, "prompt": 20, "completion": 150 } });
+    let world = World::with_tools()
+        .config(&json!({ "pricing": { "first": { "one": price } } }))
+        .says([echo("a").usage(1_050, 17), report("done").usage(1_051, 31)]);
+    let outcome = world.run(&FLAGS, "do it").good();
+    let accounts = outcome.result["accounting"].as_array().cloned();
+    let accounts = accounts.expect("a result has accounts");
+    let costs: Vec<f64> = accounts
+        .iter()
+        .filter(|it| it["type"] == "llm")
+        .map(|it| it["costUsd"].as_f64().unwrap_or_default() * 1e6)
+        .collect();
+    let expected = [1_050.0 * 10.0 + 17.0 * 100.0, 1_051.0 * 20.0 + 31.0 * 150.0];
+    assert_eq!(costs.len(), expected.len(), "{costs:?}");
+    for (cost, expected) in costs.iter().zip(expected) {
+        assert!((cost - expected).abs() < 1e-3, "{costs:?}");
+    }
+}
+
+#[test]
+fn a_limit_of_cost_needs_a_price_where_a_models_name_is_listed_but_its_maker_is_not_asked() {
+    let world = World::with_tools().says([report("never asked for")]);
+    let server = world.base_url();
+    let flags = ["--base-url", &server, "--model", "gpt-5", "--max-cost", "1"];
+    let words: Vec<&str> = ["run"].into_iter().chain(flags).chain(["do it"]).collect();
+    world.bonded(&words).refused(4, &["no price is listed"]);
+}

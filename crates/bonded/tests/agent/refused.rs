@@ -58,8 +58,8 @@ fn a_run_that_was_refused_is_listed_with_its_reason_and_keeps_its_exit_code() {
         assert_eq!(outcome.result["runId"], run["runId"], "--json has a result");
         assert_eq!(outcome.result["success"], false);
         let id = run["runId"].as_str().expect("a run has an id");
-        for command in ["verify", "replay", "show"] {
-            assert_eq!(world.bonded(&[command, id]).code, Some(0), "{command}");
+        for (command, code) in [("verify", 7), ("replay", 0), ("show", 0)] {
+            assert_eq!(world.bonded(&[command, id]).code, Some(code), "{command}");
         }
     }
 }

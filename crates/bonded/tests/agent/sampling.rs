@@ -166,7 +166,12 @@ fn custom_fields_stand_in_every_request_and_no_secret_enters_the_log_by_them() {
         );
         assert!(!outcome.stderr.contains(secret) && outcome.requests.is_empty());
     }
-    for custom in [json!({ "model": "other" }), json!({ "stream": true })] {
+    for custom in [
+        json!({ "model": "other" }),
+        json!({ "stream": true }),
+        json!({ "generationConfig": { "maxOutputTokens": 5 } }),
+        json!({ "generationConfig": 5 }),
+    ] {
         let world = World::new()
             .config(&provider(custom))
             .says([report("done")]);

@@ -163,6 +163,7 @@ impl World {
         let lines = text.lines();
         lines
             .filter_map(|line| serde_json::from_str(line).ok())
+            .map(without_store)
             .collect()
     }
 
@@ -295,4 +296,13 @@ fn serves_tools_where_it_is_asked_to() {
     if std::env::var_os(TOOL_SERVER).is_some() {
         crate::tool_server::main().expect("a tool server ends with its input");
     }
+}
+
+/// An account as a result has it: only the ledger, which several stores may share, names the store.
+pub(crate) fn without_store(mut line: Value) -> Value {
+    let store = line.as_object_mut().and_then(|line| line.remove("store"));
+    let is_named = |store: Value| store.as_str().is_some_and(|it| it.starts_with('/'));
+    let is_account = line["type"].is_string();
+    assert!(!is_account || store.is_some_and(is_named), "{line}");
+    line
 }

@@ -23,7 +23,7 @@ fn three_turns() -> Vec<Value> {
 const SEQ: &str = "id & 0xffffff";
 
 /// Changes the store behind the program's back, past the triggers that forbid it.
-fn tamper(place: &Place, sql: &str) {
+pub(crate) fn tamper(place: &Place, sql: &str) {
     let store = Connection::open(place.path("store.db")).expect("the store can be opened");
     let mut names = store
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
@@ -338,7 +338,8 @@ echo "stopped with $?"
 mount -o remount,size=32m "$1" || exit 77
 "$bonded" --store "$1/store.db" resume run
 echo "resumed with $?"
-"$bonded" --store "$1/store.db" verify run && "$bonded" --store "$1/store.db" replay run
+"$bonded" --store "$1/store.db" verify run
+[ $? = 7 ] && "$bonded" --store "$1/store.db" replay run
 echo "audited with $?"
 "#;
 
@@ -371,4 +372,86 @@ fn can_mount() -> bool {
         .stderr(Stdio::null())
         .status();
     tried.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_store_that_is_removed_or_replaced_under_a_run_stops_it() {
+    let ways: [fn(&Place); 2] = [
+        |place| {
+            for name in ["store.db", "store.db-wal", "store.db-shm"] {
+                std::fs::remove_file(place.path(name)).expect("it can be removed");
+            }
+        },
+        |place| {
+            std::fs::rename(place.path("store.db"), place.path("old.db")).expect("it can be moved");
+            std::fs::copy(place.path("old.db"), place.path("store.db")).expect("it can be copied");
+        },
+    ];
+    for change in ways {
+        let place = Place::new();
+        let wait = "while [ ! -e go ]; do sleep 0.05; done";
+        let lines = [call("run", json!({ "command": wait })), done("ok")];
+        let driver = place.start_until(&lines, 1, "tool_invoked");
+        change(&place);
+        write(&place.work().join("go"), "");
+        let driver = finish(driver);
+        driver.fails_with(3, "store-replaced");
+        assert_eq!(driver.stdout, "");
+    }
+}
+
+/// Looks at everything on a mount that nobody can write to.
+const READ_ONLY: &str = r#"
+mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 77
+bonded=$2 dir=$1
+look() { "$bonded" "$@" > /dev/null; code=$?; echo "$1 $code"; }
+look runs --store "$dir/store.db"
+look show run --store "$dir/store.db"
+look verify --all --store "$dir/store.db"
+look replay run --store "$dir/store.db"
+look doctor --store "$dir/store.db"
+look note --data "$dir/data" list
+look export out --data "$dir/data"
+look cancel run --store "$dir/store.db"
+"#;
+
+#[test]
+fn what_only_looks_works_on_a_mount_that_is_read_only() {
+    if !can_mount() {
+        return;
+    }
+    for with_wal in [false, true] {
+        let place = Place::new();
+        let disk = place.path("disk");
+        std::fs::create_dir(&disk).expect("a directory can be made");
+        let store = disk.join("store.db").display().to_string();
+        let script = place.script(&[done("ok")]);
+        let words = [
+            "run", "--store", &store, "--id", "run", "--model", &script, "goal",
+        ];
+        place.bonded(&words).succeeds();
+        let data = disk.join("data").display().to_string();
+        place.bonded(&["init", &data]).succeeds();
+        let open = Connection::open(&store).expect("the store can be opened");
+        if with_wal {
+            // A program that has it open keeps the WAL.
+            let _: i64 = open
+                .query_row("SELECT count(*) FROM entry", [], |row| row.get(0))
+                .expect("it can be read");
+            let late = [
+                "run", "--store", &store, "--id", "late", "--model", &script, "goal",
+            ];
+            place.bonded(&late).succeeds();
+        }
+        let program = env!("CARGO_BIN_EXE_bonded");
+        let disk = disk.display().to_string();
+        let words = ["-rm", "sh", "-c", READ_ONLY, "sh", &disk, program];
+        let end = finish(start(&mut place.command_of(Path::new("unshare"), &words)));
+        let codes: Vec<&str> = end.stdout.lines().collect();
+        let expected = [
+            "runs 0", "show 0", "verify 7", "replay 0", "doctor 0", "note 0", "export 0",
+            "cancel 3",
+        ];
+        assert_eq!(codes, expected, "{with_wal}: {end:?}");
+    }
 }

@@ -113,7 +113,13 @@ fn every_code_that_explain_lists_has_a_page_that_says_where_it_is_met() {
         let is_command = code.starts_with(|first: char| first.is_ascii_lowercase());
         let met: &[&str] = match is_command {
             true => &["Exit code"],
-            false => &["HTTP status", "socket", "`error_code`", "degraded_reason"],
+            false => &[
+                "HTTP status",
+                "socket",
+                "`error_code`",
+                "degraded_reason",
+                "`audit.operations`",
+            ],
         };
         let is_said = met.iter().any(|words| page.stdout.contains(words));
         assert!(is_said, "{}", page.stdout);
@@ -217,6 +223,7 @@ fn the_doctor_reports_store_models_sandbox_and_git() {
     for part in [
         "holds 1 runs",
         "OPENAI_API_KEY is not set",
+        " models are listed as of 20",
         "commands, read-only: ",
         "commands, workspace-write: ",
         "(the default)",

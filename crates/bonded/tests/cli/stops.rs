@@ -122,18 +122,73 @@ fn cancel_leaves_a_run_that_has_ended_as_it_is() {
 }
 
 #[test]
-fn one_signal_ends_the_run_as_cancelled_and_stops_its_command() {
-    for sent in [Signal::INT, Signal::TERM] {
+fn ctrl_c_ends_the_run_as_cancelled_and_stops_its_command() {
+    let place = Place::new();
+    let driver = start_hanging_in_a_tool(&place);
+    let asked = Instant::now();
+    signal(&driver, Signal::INT);
+    let driver = finish(driver);
+    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
+    assert_eq!(driver.code, Some(1), "{driver:?}");
+    expect_no_processes_left(&place);
+    expect_cancelled(&place, "cancelled by the user");
+}
+
+/// What a machine sends that goes down, and a terminal that is closed.
+const OF_MACHINES: [(Signal, i32); 2] = [(Signal::TERM, 143), (Signal::HUP, 129)];
+
+#[test]
+fn a_machine_that_goes_down_leaves_a_run_that_can_be_resumed() {
+    for (sent, code) in OF_MACHINES {
         let place = Place::new();
         let driver = start_hanging_in_a_tool(&place);
         let asked = Instant::now();
         signal(&driver, sent);
         let driver = finish(driver);
         assert!(asked.elapsed() < SOON, "{sent:?}: {:?}", asked.elapsed());
-        assert_eq!(driver.code, Some(1), "{sent:?}: {driver:?}");
+        driver.fails_with(code, "interrupted");
         expect_no_processes_left(&place);
-        expect_cancelled(&place, "cancelled by the user");
+        let listed = place.bonded(&["runs", "--json"]).json();
+        assert_eq!(listed["status"], "interrupted");
+        let before = place.entries("run").len();
+        place.script(&[hang_in_a_tool(&place), done("went on")]);
+        let resumed = place.resume();
+        assert_eq!(resumed.stdout, "went on\n", "{resumed:?}");
+        let entries = place.entries("run");
+        let finished = of_kind(&entries[before..], "tool_finished");
+        assert_eq!(finished[0]["outcome"], "interrupted");
+        place.passes_the_audit("run");
     }
+}
+
+#[test]
+fn what_ends_within_a_moment_of_the_signal_is_in_the_log() {
+    let place = Place::new();
+    let begun = begun(&place);
+    let command = format!("echo begun > {begun}; sleep 0.4; echo once >> counted");
+    let lines = [call("run", json!({ "command": command })), done("ok")];
+    let driver = place.start_until(&lines, 1, "tool_invoked");
+    wait_until("the command has begun", || !read(begun.as_ref()).is_empty());
+    signal(&driver, Signal::TERM);
+    finish(driver).fails_with(143, "interrupted");
+    let entries = place.entries("run");
+    assert_eq!(of_kind(&entries, "tool_finished")[0]["outcome"], "ok");
+    place.resume().succeeds();
+    assert_eq!(read(&place.work().join("counted")), "once\n");
+}
+
+#[test]
+fn a_process_that_was_told_to_ignore_the_end_of_its_session_does() {
+    let place = Place::new();
+    let script = place.script(&[never(), done("ok")]);
+    let program = env!("CARGO_BIN_EXE_bonded");
+    let line = format!("trap '' HUP; exec {program} run --id run --model {script} goal");
+    let mut command = place.command_of("sh".as_ref(), &["-c", &line]);
+    let driver = start(&mut command);
+    place.wait_for_entry("run", 1, "attempt_started");
+    signal(&driver, Signal::HUP);
+    place.bonded(&["cancel", "run"]).succeeds();
+    assert_eq!(finish(driver).code, Some(1));
 }
 
 #[test]

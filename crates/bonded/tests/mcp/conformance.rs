@@ -79,7 +79,7 @@ fn serve(stop: CancellationToken) -> SocketAddr {
                 .closing_after(Some(CONNECTION_MAX));
             let router = Router::new().route("/mcp", any(reached));
             let router = router.with_state(Arc::new(endpoint));
-            connection::accept(listener, router, stop).await;
+            connection::accept(listener, router, stop, |_| {}).await;
         });
     });
     address.recv().expect("it listens")

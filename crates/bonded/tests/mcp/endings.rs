@@ -52,13 +52,13 @@ fn what_was_asked_before_the_stream_was_closed_is_answered() {
 }
 
 #[test]
-fn a_signal_cancels_the_runs_and_ends_the_program() {
+fn a_signal_lets_go_of_the_runs_and_ends_the_program() {
     let mut talk = Talk::start(&[("slow", vec![never()])]);
     talk.send_line(&request(1, "tools/call", &question("slow")));
     talk.wait_for(&["running"]);
     talk.signal(Signal::TERM);
     assert_eq!(talk.finish(), Some(0));
-    assert_eq!(talk.statuses(), ["cancelled"]);
+    assert_eq!(talk.statuses(), ["interrupted"]);
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn requests_of_the_newest_version_need_no_session_and_true_headers() {
 }
 
 #[test]
-fn a_stop_cancels_the_calls_that_take_too_long_and_their_clients_are_told() {
+fn a_stop_lets_go_of_the_calls_that_take_too_long_and_their_clients_are_told() {
     let flags = ["--mcp", "--stop-after", "1"];
     let mut served = Served::start(&[("slow", vec![never()])], &flags);
     let session = session(&served, "");
@@ -255,5 +255,5 @@ fn a_stop_cancels_the_calls_that_take_too_long_and_their_clients_are_told() {
     let result = events.last().map(|event| event["result"].clone());
     let result = result.unwrap_or_default();
     assert_eq!(result["_meta"]["bonded/code"], "stopping", "{events:?}");
-    assert_eq!(served.statuses(), ["cancelled"]);
+    assert_eq!(served.statuses(), ["interrupted"]);
 }

@@ -78,3 +78,19 @@ fn a_run_that_waits_for_a_person_is_told_with_its_name_and_answers_once_it_is_ap
     assert_eq!(answered.status, 200, "{answered:?}");
     assert!(answered.body.contains("written"), "{answered:?}");
 }
+
+#[test]
+fn a_store_that_fails_is_told_without_where_it_lies() {
+    let served = Served::start(&[("agent", vec![report("never")])], &[]);
+    served.fill_disk();
+    let reply = served.chat(&question("agent"));
+    assert_eq!(
+        (reply.status, reply.code().as_str()),
+        (500, "internal"),
+        "{reply:?}"
+    );
+    for part in [".db", "/bonded", "os error"] {
+        assert!(!reply.body.contains(part), "{part}: {reply:?}");
+    }
+    served.wait_until_told("error: ");
+}

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::{Value, json};
 
 use crate::http::{self, Reply};
@@ -159,6 +159,17 @@ impl Served {
     /// Waits until the runs stand so.
     pub(crate) fn wait_for(&self, expected: &[&str]) {
         self.place.wait_for(expected);
+    }
+
+    /// As full as a disk can be: no file may grow any more.
+    pub(crate) fn fill_disk(&self) {
+        let child = self.child.as_ref().expect("the server runs");
+        let limit = Rlimit {
+            current: Some(0),
+            maximum: None,
+        };
+        prlimit(Some(Pid::from_child(child)), Resource::Fsize, limit)
+            .expect("a person may limit their own processes");
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -6,15 +6,11 @@ use crate::done::text;
 use crate::world::{World, item, receipt, writes};
 
 /// A file of a plan, and what must be gone so that it is read.
-const KEPT: [(&str, &[&str]); 5] = [
+const KEPT: [(&str, &[&str]); 4] = [
     ("plan.json", &[]),
     ("LEVEL-0.RECEIPT.json", &[]),
     ("items/one/RESULT.json", &[]),
     ("items/one/outcome.json", &["items/one/RESULT.json"]),
-    (
-        "items/one/attempt.json",
-        &["items/one/RESULT.json", "items/one/outcome.json"],
-    ),
 ];
 
 fn damage(file: &Path, content: &[u8]) {
@@ -48,6 +44,25 @@ fn a_damaged_file_of_a_plan_is_named_and_neither_read_nor_passed_over() {
             before.expect_same(&world.state(), name);
         }
     }
+}
+
+#[test]
+fn an_item_that_has_a_receipt_is_not_worked_off_again() {
+    let world = World::plain();
+    let (dir, id) = ended_plan(&world);
+    for file in [
+        "LEVEL-0.RECEIPT.json",
+        "items/one/RESULT.json",
+        "items/one/outcome.json",
+    ] {
+        std::fs::remove_file(dir.join(file)).expect("it was there");
+    }
+    let before = world.state();
+    let resumed = world.place.bonded(&["work", "--resume", &id]);
+    resumed.fails_with(1, "tampered");
+    resumed.says("item one has a receipt already");
+    before.expect_same(&world.state(), "a receipt");
+    assert_eq!(world.runs().len(), 1, "nothing ran");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod damage;
 mod levels;
 mod meanwhile;
 mod outcomes;
+mod proofs;
 mod provider;
 mod receipts;
 mod remains;

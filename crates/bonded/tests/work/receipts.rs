@@ -21,6 +21,11 @@ fn three(world: &World) -> Vec<String> {
     paths.to_vec()
 }
 
+/// The key that is beside the store for whoever checks receipts.
+fn own_key(world: &World) -> String {
+    world.kept("ed25519.pub").display().to_string()
+}
+
 /// Without a store and without a home.
 fn verify(world: &World, words: &[&str]) -> Done {
     let all: Vec<&str> = std::iter::once("verify")
@@ -38,7 +43,8 @@ fn receipts_of_one_tree_are_a_chain_and_a_missing_or_moved_one_is_found() {
     let world = World::plain();
     let paths = three(&world);
     let [one, two, three] = [0, 1, 2].map(|at| paths[at].as_str());
-    let shown = verify(&world, &[one, two, three]);
+    let key = own_key(&world);
+    let shown = verify(&world, &["--key", &key, one, two, three]);
     shown.succeeds();
     assert_eq!(shown.stdout.lines().count(), 3, "{shown:?}");
     for broken in [&[one, three][..], &[two, one], &[one, one]] {
@@ -110,8 +116,13 @@ fn the_receipt_of_a_level_goes_with_those_of_its_items_and_with_no_others() {
         .collect();
     let level = plan_dir(paths[0]).join("LEVEL-0.RECEIPT.json");
     let level = level.display().to_string();
-    verify(&world, &[&level]).succeeds();
-    verify(&world, &[&level, paths[0], paths[1], paths[2]]).succeeds();
+    let key = own_key(&world);
+    verify(&world, &[&level]).fails_with(7, "not-compared");
+    verify(
+        &world,
+        &["--key", &key, &level, paths[0], paths[1], paths[2]],
+    )
+    .succeeds();
     verify(&world, &[&level, paths[0], paths[1]]).fails_with(1, BAD);
     let other = text(&world.result(&item("other", 1))["receipt_path"]).to_owned();
     verify(&world, &[&level, paths[0], paths[1], &other]).fails_with(1, BAD);
@@ -129,14 +140,15 @@ fn a_tree_is_held_against_its_receipt() {
     let world = World::plain();
     let paths = three(&world);
     let tree = world.tree().display().to_string();
+    let key = own_key(&world);
     for path in &paths {
-        verify(&world, &[path, "--tree", &tree]).succeeds();
+        verify(&world, &[path, "--tree", &tree, "--key", &key]).succeeds();
     }
     world.write("two.txt", "edited");
     let refused = verify(&world, &[&paths[1], "--tree", &tree]);
     refused.fails_with(1, BAD);
     refused.says("two.txt");
-    verify(&world, &[&paths[2], "--tree", &tree]).succeeds();
+    verify(&world, &[&paths[2], "--tree", &tree, "--key", &key]).succeeds();
 }
 
 #[test]

@@ -147,3 +147,49 @@ fn what_has_ended_stays_so_when_the_plan_is_resumed() {
         state.expect_same(&world.state(), "a plan that had ended");
     }
 }
+
+#[test]
+fn a_plan_goes_on_after_a_machine_went_down() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for (sent, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let world = World::plain();
+        let provider = Provider::start(calls(1));
+        let child = start_plan(&world, &provider);
+        provider.release(2);
+        provider.wait_for(3);
+        let pid = Pid::from_child(&child);
+        kill_process(pid, sent).expect("a signal can be sent");
+        let ended = finish(child);
+        ended.fails_with(code, "interrupted");
+        provider.release(3);
+        let resumed = resume(&world, &[]);
+        resumed.succeeds();
+        assert_eq!(statuses(&resumed.json()), ["success", "success"]);
+        assert_eq!(world.read("later.txt").as_deref(), Some("later"));
+    }
+}
+
+#[test]
+fn tests_that_were_under_way_when_a_machine_went_down_begin_again() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "x")]);
+    let asked = with_fields(item("one", 1), json!({ "test_command": "sleep 2" }));
+    let child = start(&mut world.work_command(&asked, &[]));
+    let patience = std::time::Instant::now();
+    let has_begun = || {
+        let plans = std::fs::read_dir(world.kept("plans")).into_iter().flatten();
+        let attempt = |it: std::fs::DirEntry| it.path().join("items/one/attempt.json");
+        plans.flatten().any(|plan| attempt(plan).exists())
+    };
+    while !has_begun() {
+        assert!(patience.elapsed().as_secs() < 60, "the tests have begun");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal can be sent");
+    finish(child).fails_with(143, "interrupted");
+    assert!(!world.path("new.txt").exists());
+    let resumed = world.place.bonded(&["work", "--resume", "--json"]);
+    resumed.succeeds();
+    assert_eq!(resumed.json()["status"], "success");
+}

@@ -143,6 +143,10 @@ impl Server {
         }
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().expect("the server runs").id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let child = self.child.as_ref().expect("the server runs");
         kill_process(Pid::from_child(child), signal).expect("the server can be signalled");
@@ -283,7 +287,7 @@ pub(crate) fn code(reply: &Reply) -> String {
 }
 
 /// The lines of the server's stderr. They are read to the end, so that it never waits for a reader.
-fn lines_of(child: &mut Child) -> Receiver<String> {
+pub(crate) fn lines_of(child: &mut Child) -> Receiver<String> {
     let stderr = child.stderr.take().expect("stderr is a pipe");
     let (sender, receiver) = channel();
     thread::spawn(move || {

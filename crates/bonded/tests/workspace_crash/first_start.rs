@@ -58,11 +58,11 @@ fn check(made: &str, delay: Duration) {
     assert_eq!(workspaces, Some(1), "killed at {made}: {listed}");
 }
 
-/// More blocks of a file than a process may write end it in the middle of the write.
+/// More blocks of a file than a process may write fail in the middle of the write.
 const BLOCKS_MAX: u32 = 8;
 
 #[test]
-fn a_directory_whose_maker_died_in_the_middle_of_a_file_can_be_made_again() {
+fn a_directory_whose_maker_failed_in_the_middle_of_a_file_can_be_made_again() {
     for blocks in 0..BLOCKS_MAX {
         let place = Place::new();
         let data = place.path("data").display().to_string();
@@ -77,8 +77,8 @@ fn a_directory_whose_maker_died_in_the_middle_of_a_file_can_be_made_again() {
                 &data,
             ],
         );
-        let died = finish(start(&mut limited));
-        assert_eq!(died.code, None, "{blocks} blocks: {died:?}");
+        let failed = finish(start(&mut limited));
+        assert_eq!(failed.code, Some(4), "{blocks} blocks: {failed:?}");
         let again = place.bonded(&["init", &data]);
         assert_eq!(again.code, Some(0), "{blocks} blocks: {again:?}");
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Event, RunConfig, RunId};
+use bonded_kernel::{Event, Hash, RunConfig, RunId};
 use bonded_state::{Store, StoreError};
 use futures_util::future::select_all;
 
@@ -14,6 +14,8 @@ pub struct Booked {
     pub run: RunId,
     pub config: Arc<RunConfig>,
     pub account: Account,
+    /// The hash of the entry that settled it.
+    pub hash: Hash,
     /// Whether the run has it from the one that it was forked from: nothing was paid for it again.
     pub is_taken_over: bool,
 }
@@ -99,6 +101,7 @@ async fn read(
         booked.extend(accounts.into_iter().map(|account| Booked {
             run: page.run.clone(),
             config: config.clone(),
+            hash: entry.hash,
             is_taken_over: account.seq <= page.books.taken_over,
             account,
         }));

@@ -33,6 +33,15 @@ pub enum AgentError {
     )]
     NoKey { provider: String, variable: String },
     #[error(
+        "providers.{provider} says that {model:?} is like {like:?}, and nothing is known of a model of that name; name \
+         another one, or leave `like` out"
+    )]
+    UnknownLike {
+        provider: String,
+        model: String,
+        like: String,
+    },
+    #[error(
         "what providers.{provider} says of {model:?} contradicts itself: {why}; mend its `accepts`"
     )]
     Accepts {

@@ -9,6 +9,7 @@ use bonded_transport::{Credentials, Secret};
 
 use super::target;
 use crate::config::{Config, Environment};
+use crate::provider::account_headers;
 use crate::trust::Trust;
 
 /// Finds the credentials of targets: in the configuration files that a target names, else in the variable.
@@ -50,7 +51,7 @@ impl Keyring {
             return Credentials {
                 missing: key.is_none().then_some(missing),
                 key: key.and_then(Secret::new),
-                headers: vec![],
+                headers: self.account_headers(target),
             };
         }
         match self.configured(target) {
@@ -83,17 +84,25 @@ impl Keyring {
             ));
         }
         let headers = provider.headers.iter();
+        let headers = headers.map(|(name, value)| (name.clone(), value.expose().to_owned()));
         let own = provider.api_key.as_ref().map(|key| key.expose());
         // A configuration may name headers alone and leave the key to the variable.
         let named = target.key_env.as_deref();
         let key = own.or_else(|| self.environment.get(named?));
         Ok(Credentials {
             key: key.and_then(Secret::new),
-            headers: headers
-                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
+            // What the configuration says counts more, and the last of a name is sent.
+            headers: self
+                .account_headers(target)
+                .into_iter()
+                .chain(headers)
                 .collect(),
             missing: None,
         })
+    }
+
+    fn account_headers(&self, target: &Target) -> Vec<(String, String)> {
+        account_headers(target, |name| self.environment.get(name).map(str::to_owned))
     }
 
     fn config(&self, files: &[String]) -> Result<Arc<Config>, String> {

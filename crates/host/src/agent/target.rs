@@ -3,7 +3,7 @@
 use bonded_kernel::{
     Dialect, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
 };
-use bonded_transport::models::{self, Service};
+use bonded_transport::models;
 use bonded_transport::tokens;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn target(
 ) -> Result<Target, AgentError> {
     let provider = config.provider(&model.provider)?;
     let mut target = match &provider {
-        Some(provider) => configured(provider, model, config)?,
+        Some(provider) => configured(provider, model, config, environment)?,
         None => well_known(model, environment)?,
     };
     check_key(&target, provider.as_ref(), environment)?;
@@ -66,11 +66,16 @@ fn target(
     let mode = options.openai_mode.or(mode);
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, mode);
     let known_as = own.accepts.like.as_deref().unwrap_or(&model.model);
-    target.price = config
-        .pricing(&model.provider, &model.model)?
-        .map(|pricing| pricing.price());
     target.sampling = sampling(&own, options);
     target.window = window(&own, options, known_as, unknown, &target)?;
+    let like = own.accepts.like.clone();
+    if let Some(like) = like.filter(|like| models::family(like).is_none()) {
+        return Err(AgentError::UnknownLike {
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            like,
+        });
+    }
     let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
     target.accepts = Some(Box::new(accepts.map_err(|why| AgentError::Accepts {
         provider: model.provider.clone(),
@@ -78,7 +83,36 @@ fn target(
         why,
     })?));
     target.custom = provider.map(|provider| provider.custom).unwrap_or_default();
+    match config.pricing(&model.provider, &model.model)? {
+        Some(pricing) => target.price = Some(pricing.price()),
+        None => list_price(&mut target),
+    }
     Ok(target)
+}
+
+/// Gives a target the price that is listed for it, if one is, in place of any other.
+pub fn list_price(target: &mut Target) {
+    target.price = models::listed_price(target);
+    target.price_listed = target.price.map(|_| models::listed_on().to_owned());
+}
+
+/// What a target costs, where nobody but a list says it.
+pub fn listed(target: &Target) -> Option<String> {
+    let (price, day) = (target.price?, target.price_listed.as_ref()?);
+    let dollars = |micro: u64| micro as f64 / 1e6;
+    let long = price.above.map(|long| {
+        let (input, output) = (dollars(long.input), dollars(long.output));
+        let tokens = long.tokens;
+        format!(" (${input} and ${output} where more than {tokens} tokens go in)")
+    });
+    Some(format!(
+        "{}/{} costs ${} for a million tokens in and ${} for a million out{}, as listed on {day}",
+        target.provider,
+        target.model,
+        dollars(price.input),
+        dollars(price.output),
+        long.unwrap_or_default()
+    ))
 }
 
 /// A target that no configuration knows, as the options want it asked.
@@ -87,6 +121,7 @@ pub fn unconfigured(mut target: Target, options: &Options) -> Target {
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, options.openai_mode);
     target.sampling = sampling(&ModelConfig::default(), options);
     target.accepts = Some(Box::new(models::known(&target)));
+    list_price(&mut target);
     target
 }
 
@@ -149,6 +184,7 @@ fn configured(
     provider: &ProviderConfig,
     model: &ModelRef,
     config: &Config,
+    environment: &Environment,
 ) -> Result<Target, AgentError> {
     let usual = usual(provider.kind);
     let dialect = match provider.kind {
@@ -161,18 +197,22 @@ fn configured(
         ProviderKind::Azure => azure(provider, model)?,
         _ => endpoint(provider)?,
     };
-    let is_azure = provider.kind == ProviderKind::Azure;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
-    let key_env = known.and_then(|known| known.key_env);
+    // A key of the configuration, or for an address of it, is none of the variables'.
+    let leaves_key = provider.api_key.is_none() && provider.base_url.is_none();
+    let known = known.filter(|_| leaves_key);
+    let key = known.and_then(|known| known.key(|name| environment.get(name).map(str::to_owned)));
+    let key_header = match provider.kind {
+        ProviderKind::Azure => Some(provider::AZURE_KEY_HEADER),
+        _ => key.and_then(|key| key.header),
+    };
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
     let is_compatible = provider.kind == ProviderKind::Openai && provider.base_url.is_some();
     Ok(Target {
         dialect,
-        key_header: is_azure.then(|| provider::AZURE_KEY_HEADER.to_owned()),
+        key_header: key_header.map(str::to_owned),
         family: (!is_compatible && provider.name != usual).then(|| usual.to_owned()),
-        key_env: key_env
-            .filter(|_| provider.api_key.is_none() && provider.base_url.is_none())
-            .map(str::to_owned),
+        key_env: key.map(|key| key.name.to_owned()),
         secrets_in: if has_secrets {
             config.files().map(absolute).collect()
         } else {
@@ -351,10 +391,7 @@ fn window(
         None => tokens::vocabulary_of(model),
     };
     let said = options.context_window_tokens.or(own.context_window_tokens);
-    // A server of one's own has the window that it was started with.
-    let is_service = Service::at(&target.endpoint).is_some();
-    let family = models::family(model).filter(|_| is_service);
-    let listed = family.and_then(|family| family.window);
+    let listed = models::window(&target.endpoint, model);
     let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);
     Ok(said.or(listed).or(usual).map(|tokens| Window {
         tokens,

@@ -93,6 +93,8 @@ pub struct AgentTools {
     confinement: Confinement,
     /// By what defines them: the configuration files, the directory, and what is demanded for them.
     servers: Mutex<BTreeMap<PoolKey, Arc<McpServers>>>,
+    /// What configuration files said when they were first read, by the files and the directory they were read for.
+    configs: Mutex<BTreeMap<ReadKey, Arc<Config>>>,
     /// By the configuration files that define them.
     shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
     /// One set for the whole process, whichever files name them.
@@ -104,6 +106,7 @@ pub struct AgentTools {
     trace: Option<Say>,
 }
 
+type ReadKey = (Vec<String>, PathBuf);
 type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
 
 impl std::fmt::Debug for AgentTools {
@@ -122,6 +125,7 @@ impl AgentTools {
             plain: WorkdirTools::default(),
             confinement: Confinement::default(),
             servers: Mutex::default(),
+            configs: Mutex::default(),
             shared: Mutex::default(),
             queues: Arc::default(),
             warn: None,
@@ -183,11 +187,24 @@ impl AgentTools {
         }
     }
 
+    /// What configuration files say, for runs in a directory. A process reads them once: what becomes of them later means
+    /// nothing to it.
+    pub fn config(&self, files: &[String], dir: &Path) -> Result<Arc<Config>, AgentError> {
+        let mut read = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (files.to_vec(), dir.to_owned());
+        if let Some(config) = read.get(&key) {
+            return Ok(config.clone());
+        }
+        let paths = files.iter().map(PathBuf::from);
+        let (cwd, trust) = (dir.to_owned(), self.trust());
+        let config = Config::load_files(paths, cwd, self.environment.clone(), &trust)?;
+        let config = Arc::new(config);
+        read.insert(key, config.clone());
+        Ok(config)
+    }
+
     async fn open_for(&self, run: &RunConfig, agent: &AgentConfig) -> Result<Registry, AgentError> {
-        let files = agent.config_files.iter().map(PathBuf::from);
-        let dir = PathBuf::from(&run.dir);
-        let trust = self.trust();
-        let config = Config::load_files(files, dir, self.environment.clone(), &trust)?;
+        let config = self.config(&agent.config_files, Path::new(&run.dir))?;
         let mut wanted = vec![];
         let mut tools: Vec<Arc<dyn Tool>> = vec![];
         for name in agent.tools.iter().filter(|name| *name != BATCH_WORD) {

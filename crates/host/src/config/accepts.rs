@@ -1,8 +1,8 @@
 //! What a configuration says of what a model accepts: it counts more than what is known of the model.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole, ThinkingForm,
-    ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
+    ThinkingForm, ThoughtReturn,
 };
 
 use super::ConfigError;
@@ -29,6 +29,7 @@ pub struct AcceptsConfig {
     thought_return: Option<ThoughtReturn>,
     signed_thoughts: Option<SignedThoughts>,
     calls_need_tools: Option<bool>,
+    call_ids: Option<CallIds>,
     stream_usage: Option<bool>,
     parallel_tool_calls: Option<bool>,
     prompt_cache_key: Option<bool>,
@@ -71,6 +72,12 @@ const SIGNED: [(&str, SignedThoughts); 3] = [
     ("left_out", SignedThoughts::LeftOut),
 ];
 
+const CALL_IDS: [(&str, CallIds); 3] = [
+    ("as_given", CallIds::AsGiven),
+    ("short", CallIds::Short),
+    ("nine", CallIds::Nine),
+];
+
 impl AcceptsConfig {
     pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Self {
         Self {
@@ -91,6 +98,7 @@ impl AcceptsConfig {
             thought_return: entry.word("thoughtReturn", &RETURNS, problems),
             signed_thoughts: entry.word("signedThoughts", &SIGNED, problems),
             calls_need_tools: entry.flag("callsNeedTools"),
+            call_ids: entry.word("callIds", &CALL_IDS, problems),
             stream_usage: entry.flag("streamUsage"),
             parallel_tool_calls: entry.flag("parallelToolCalls"),
             prompt_cache_key: entry.flag("promptCacheKey"),
@@ -118,6 +126,7 @@ impl AcceptsConfig {
             thought_return: self.thought_return.or(other.thought_return),
             signed_thoughts: self.signed_thoughts.or(other.signed_thoughts),
             calls_need_tools: self.calls_need_tools.or(other.calls_need_tools),
+            call_ids: self.call_ids.or(other.call_ids),
             stream_usage: self.stream_usage.or(other.stream_usage),
             parallel_tool_calls: self.parallel_tool_calls.or(other.parallel_tool_calls),
             prompt_cache_key: self.prompt_cache_key.or(other.prompt_cache_key),
@@ -173,6 +182,7 @@ impl AcceptsConfig {
         set(&mut accepts.thought_return, &self.thought_return);
         set(&mut accepts.signed_thoughts, &self.signed_thoughts);
         set(&mut accepts.calls_need_tools, &self.calls_need_tools);
+        set(&mut accepts.call_ids, &self.call_ids);
         set(&mut accepts.stream_usage, &self.stream_usage);
         set(&mut accepts.parallel_tool_calls, &self.parallel_tool_calls);
         set(&mut accepts.prompt_cache_key, &self.prompt_cache_key);

@@ -87,6 +87,7 @@ const ACCEPTS: Shape = Object(&[
     ("userAfterTool", Bool),
     ("thoughtReturn", Text),
     ("callsNeedTools", Bool),
+    ("callIds", Text),
     ("streamUsage", Bool),
     ("parallelToolCalls", Bool),
     ("promptCacheKey", Bool),
@@ -190,7 +191,17 @@ const PRICING: Shape = Object(&[
     ("completion", Price),
     ("cacheRead", Price),
     ("cacheWrite", Price),
+    ("above", Object(&LONG_PRICING)),
 ]);
+
+/// What holds for requests with more input than so many tokens.
+const LONG_PRICING: [(&str, Shape); 5] = [
+    ("tokens", Count),
+    ("prompt", Price),
+    ("completion", Price),
+    ("cacheRead", Price),
+    ("cacheWrite", Price),
+];
 
 /// Another spelling of a key.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! What tokens cost.
 
-use bonded_kernel::Price;
+use bonded_kernel::{LongPrice, Price};
 
+use super::entry::Entry;
 use super::{Config, ConfigError, Problems};
 
 const MICRO_PER_DOLLAR: f64 = 1e6;
@@ -11,6 +12,17 @@ const MICRO_PER_DOLLAR: f64 = 1e6;
 pub struct ModelPricing {
     pub prompt: u64,
     pub completion: u64,
+    pub cache_read: Option<u64>,
+    pub cache_write: Option<u64>,
+    pub above: Option<LongPricing>,
+}
+
+/// What requests cost whose input is larger than so many tokens. What is not said is as it is for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongPricing {
+    pub tokens: u64,
+    pub prompt: Option<u64>,
+    pub completion: Option<u64>,
     pub cache_read: Option<u64>,
     pub cache_write: Option<u64>,
 }
@@ -23,6 +35,23 @@ impl ModelPricing {
             output: self.completion,
             cached: self.cache_read.unwrap_or(self.prompt),
             written: self.cache_write,
+            above: self.above.map(|long| self.long_price(long)),
+        }
+    }
+
+    fn long_price(&self, long: LongPricing) -> LongPrice {
+        let input = long.prompt.unwrap_or(self.prompt);
+        // Where the input has a price of its own, what is said of the cache for less input is too little.
+        let of_cache = |said: Option<u64>, usual: Option<u64>| match long.prompt {
+            Some(_) => said,
+            None => said.or(usual),
+        };
+        LongPrice {
+            tokens: long.tokens,
+            input,
+            output: long.completion.unwrap_or(self.completion),
+            cached: of_cache(long.cache_read, self.cache_read).unwrap_or(input),
+            written: of_cache(long.cache_write, self.cache_write),
         }
     }
 }
@@ -31,25 +60,48 @@ impl Config {
     /// The prices of a model; `None` if the configuration has none.
     pub fn pricing(&self, provider: &str, model: &str) -> Result<Option<ModelPricing>, Problems> {
         let mut problems: Vec<ConfigError> = Vec::new();
-        let pricing = self
-            .entry(&["pricing", provider, model], &mut problems)
-            .map(|entry| {
-                let units = [("per_1k", 1e3), ("per_1m", 1.0)];
-                let per_million = entry.word("unit", &units, &mut problems).unwrap_or(1.0);
-                entry.word("currency", &[("USD", ())], &mut problems);
-                let price = |field| {
-                    let dollars = entry.real(field)?;
-                    // A float cast saturates: an absurd price is the highest price.
-                    Some((dollars * per_million * MICRO_PER_DOLLAR).round() as u64)
-                };
-                ModelPricing {
-                    prompt: price("prompt").unwrap_or(0),
-                    completion: price("completion").unwrap_or(0),
-                    cache_read: price("cacheRead"),
-                    cache_write: price("cacheWrite"),
-                }
-            });
+        let path = ["pricing", provider, model];
+        let pricing = self.entry(&path, &mut problems).map(|entry| {
+            let units = [("per_1k", 1e3), ("per_1m", 1.0)];
+            let per_million = entry.word("unit", &units, &mut problems).unwrap_or(1.0);
+            entry.word("currency", &[("USD", ())], &mut problems);
+            let price = |field| micro(&entry, field, per_million);
+            ModelPricing {
+                prompt: price("prompt").unwrap_or(0),
+                completion: price("completion").unwrap_or(0),
+                cache_read: price("cacheRead"),
+                cache_write: price("cacheWrite"),
+                above: self.long_pricing(path, per_million, &mut problems),
+            }
+        });
         Problems::none_of(problems)?;
         Ok(pricing)
     }
+
+    fn long_pricing(
+        &self,
+        [section, provider, model]: [&str; 3],
+        per_million: f64,
+        problems: &mut Vec<ConfigError>,
+    ) -> Option<LongPricing> {
+        let entry = self.entry(&[section, provider, model, "above"], problems)?;
+        let Some(tokens) = entry.whole("tokens") else {
+            problems.push(entry.wrong("tokens", "a whole number from 1 up"));
+            return None;
+        };
+        let price = |field| micro(&entry, field, per_million);
+        Some(LongPricing {
+            tokens,
+            prompt: price("prompt"),
+            completion: price("completion"),
+            cache_read: price("cacheRead"),
+            cache_write: price("cacheWrite"),
+        })
+    }
+}
+
+/// A float cast saturates: an absurd price is the highest price.
+fn micro(entry: &Entry<'_>, field: &str, per_million: f64) -> Option<u64> {
+    let dollars = entry.real(field)?;
+    Some((dollars * per_million * MICRO_PER_DOLLAR).round() as u64)
 }

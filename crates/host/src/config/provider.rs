@@ -258,7 +258,7 @@ fn provider(
 
 /// What stands in a request anyway cannot be said a second time.
 fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
-    const OWN: [&str; 12] = [
+    const OWN: [&str; 16] = [
         "model",
         "messages",
         "input",
@@ -271,12 +271,28 @@ fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
         "store",
         "include",
         "thinking",
+        // What bounds a reply is what the run reserves for it.
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "generationConfig",
     ];
-    for field in entry.object("custom").keys() {
-        if OWN.contains(&field.as_str()) {
-            let message = format!("its custom field {field:?} stands in every request already");
-            problems.push(entry.unusable(message));
+    /// Objects of which only some members are ours.
+    const OWN_WITHIN: [(&str, &str); 1] = [("generationConfig", "maxOutputTokens")];
+    let custom = entry.object("custom");
+    let within = OWN_WITHIN.iter().filter_map(|(object, member)| {
+        match custom.get(*object)? {
+            Value::Object(members) => members
+                .contains_key(*member)
+                .then(|| format!("{object}.{member}")),
+            // It would take the place of the whole object.
+            _ => Some((*object).to_owned()),
         }
+    });
+    let whole = custom.keys().filter(|field| OWN.contains(&field.as_str()));
+    for field in whole.cloned().chain(within) {
+        let message = format!("its custom field {field:?} stands in every request already");
+        problems.push(entry.unusable(message));
     }
 }
 

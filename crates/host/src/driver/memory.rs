@@ -56,7 +56,7 @@ impl Driver<'_> {
                     message: error.to_string(),
                 },
             };
-            let now = self.host.clock.now();
+            let now = self.now();
             let step = kernel::step(&mut self.run, now, input);
             effect = self.commit(step).await?;
         }

@@ -1,6 +1,7 @@
 //! Why a plan cannot go on.
 
 use std::io;
+use std::path::PathBuf;
 
 use bonded_kernel::work::TreePath;
 use bonded_state::StoreError;
@@ -28,6 +29,18 @@ pub enum WorkError {
     Sandbox { source: SandboxError },
     #[error("what is kept of the plan cannot be read or written: {0}{hint}", hint = hint(.0))]
     Io(#[from] io::Error),
+    #[error(
+        "item {item} has a receipt already, and what it came to is gone; restore what lies beside the store from a backup"
+    )]
+    SealedBefore { item: String },
+    #[error(
+        "there is no room for what is to be published to {}, which is as it was: {source}; make room there, then \
+         `bonded work --resume`",
+        tree.display()
+    )]
+    NoRoom { tree: PathBuf, source: io::Error },
+    #[error("the plan was interrupted")]
+    Interrupted,
     #[error("the log of an item's run is not one")]
     NoLog,
     #[error("the copy of the tree is not what its changes say{}", named(.path))]

@@ -7,11 +7,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{ItemId, ReceiptLink, WorkStatus};
+use bonded_kernel::work::{ItemId, Receipt, ReceiptLink, WorkStatus};
 use serde::{Deserialize, Serialize};
 
-use super::files::{PRIVATE_FILE, make_private_directory, read_if_there, write_durably};
+use super::archive::{Filed, receipts_of};
+use super::files::{PRIVATE_FILE, make_private_directory, read_if_there, read_json, write_durably};
 use super::plan_id::PlanId;
+use super::workshop::Workshop;
 
 /// What is remembered of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,23 +30,50 @@ pub struct Remembered {
 #[derive(Debug)]
 pub struct History {
     file: PathBuf,
+    /// Where it is noted how far the chain has come; nothing where the history is only looked at.
+    chain: Option<PathBuf>,
     lines: Vec<Remembered>,
+    restored: usize,
     admitted: BTreeMap<Hash, String>,
 }
 
 impl History {
-    pub fn open(tree_dir: &Path) -> io::Result<Self> {
+    /// The history of a tree, for whoever holds the tree's lock. Lines that somebody took away are brought back from the receipts; where that cannot be,
+    /// it is an error: a chain that began again would hide what was there.
+    pub fn open(workshop: &Workshop, root: &Path) -> io::Result<Self> {
+        let mut history = Self::read(&workshop.tree_dir(root), true)?;
+        let chain = workshop.chain_file(root);
+        let head: Option<ReceiptLink> = read_json(&chain)?;
+        history.chain = Some(chain);
+        let is_whole = match &head {
+            Some(head) => history.has(head.receipt_hash) && history.is_chain(),
+            None => !history.lines.is_empty(),
+        };
+        if !is_whole {
+            history.restore(workshop, root, head.as_ref())?;
+        }
+        Ok(history)
+    }
+
+    /// The history as it is, with nothing mended.
+    pub fn look(tree_dir: &Path) -> io::Result<Self> {
+        Self::read(tree_dir, false)
+    }
+
+    fn read(tree_dir: &Path, mends: bool) -> io::Result<Self> {
         let file = tree_dir.join("history.jsonl");
         let bytes = read_if_there(&file)?.unwrap_or_default();
         let last = bytes.iter().rposition(|byte| *byte == b'\n');
         let (whole, torn) = bytes.split_at(last.map_or(0, |at| at + 1));
-        if !torn.is_empty() {
+        if !torn.is_empty() && mends {
             // A process died while it wrote the last line; what that line says is in its journal too.
             write_durably(&file, whole)?;
         }
         let mut history = Self {
             file,
+            chain: None,
             lines: vec![],
+            restored: 0,
             admitted: BTreeMap::new(),
         };
         for (at, line) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -52,6 +81,77 @@ impl History {
             history.note(line.map_err(|error| damaged(&history.file, at + 1, &error))?);
         }
         Ok(history)
+    }
+
+    fn has(&self, receipt: Hash) -> bool {
+        let mut newest_first = self.lines.iter().rev();
+        newest_first.any(|line| line.link.receipt_hash == receipt)
+    }
+
+    /// Whether no line is missing between the first and the last.
+    fn is_chain(&self) -> bool {
+        let mut indices = self.lines.iter().map(|line| line.link.chain_index);
+        (0..).zip(&mut indices).all(|(at, index)| at == index)
+    }
+
+    /// Brings back from the receipts what is missing.
+    fn restore(
+        &mut self,
+        workshop: &Workshop,
+        root: &Path,
+        head: Option<&ReceiptLink>,
+    ) -> io::Result<()> {
+        let receipts = receipts_of(workshop, root)?;
+        let lines = std::mem::take(&mut self.lines);
+        let had = lines.len();
+        self.admitted.clear();
+        let in_place = (0..)
+            .zip(lines)
+            .take_while(|(at, line)| line.link.chain_index == *at);
+        in_place.for_each(|(_, line)| self.note(line));
+        for Filed { receipt, .. } in receipts.iter().filter(|it| it.is_sealed) {
+            let last = self.lines.last().map(|line| line.link.receipt_hash);
+            let is_next = receipt.chain_index == self.lines.len() as u64;
+            if is_next && receipt.previous_receipt_hash == last {
+                self.note(Remembered::of(receipt)?);
+            }
+        }
+        let is_lost = |it: &Filed| it.is_sealed && !self.has(it.receipt.receipt_hash);
+        let lost = receipts.iter().find(|it| is_lost(it));
+        let lost = lost.map(|it| it.file.display().to_string());
+        let passed = head.filter(|head| !self.has(head.receipt_hash));
+        let lost = lost.or_else(|| passed.map(|head| format!("receipt {}", head.chain_index)));
+        if let Some(lost) = lost {
+            return Err(cut(&self.file, &lost));
+        }
+        self.restored = self.lines.len().saturating_sub(had);
+        if self.restored > 0 {
+            let lines = self.lines.iter().map(serde_json::to_string);
+            let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+            write_durably(&self.file, format!("{}\n", lines.join("\n")).as_bytes())?;
+        }
+        self.note_head()
+    }
+
+    /// Notes how far the chain has come.
+    fn note_head(&self) -> io::Result<()> {
+        match (&self.chain, self.lines.last()) {
+            (Some(chain), Some(last)) => write_durably(chain, &serde_json::to_vec(&last.link)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many lines were gone and are back.
+    pub fn restored(&self) -> usize {
+        self.restored
+    }
+
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Remembered> {
+        self.lines.iter()
     }
 
     fn note(&mut self, line: Remembered) {
@@ -80,7 +180,7 @@ impl History {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         self.note(line);
-        Ok(())
+        self.note_head()
     }
 
     pub fn last(&self) -> Option<&Remembered> {
@@ -106,10 +206,34 @@ impl History {
     }
 }
 
+impl Remembered {
+    pub(super) fn of(receipt: &Receipt) -> io::Result<Self> {
+        let outcome = &receipt.outcome;
+        let plan = PlanId::new(&outcome.plan_id);
+        Ok(Self {
+            receipt_id: outcome.receipt_id.clone(),
+            link: receipt.link(),
+            plan: plan.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+            item: outcome.work_item.id.clone(),
+            status: outcome.status,
+            content_hash: receipt.content_hash,
+        })
+    }
+}
+
+fn cut(file: &Path, lost: &str) -> io::Error {
+    let why = format!(
+        "{}: this is not the whole history of the tree: it lacks {lost}, and the receipts that are left do not lead \
+         there; restore what lies beside the store from a backup",
+        file.display()
+    );
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
 fn damaged(file: &Path, line: usize, error: &serde_json::Error) -> io::Error {
     let why = format!(
-        "{}:{line}: this is no receipt of the tree any more: {error}; restore the file, or move it away: then the \
-         tree's receipts begin a new chain",
+        "{}:{line}: this is no receipt of the tree any more: {error}; restore the file, or move it away: then \
+         it is made again from the receipts",
         file.display()
     );
     io::Error::new(io::ErrorKind::InvalidData, why)

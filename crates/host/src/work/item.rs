@@ -35,6 +35,11 @@ pub(super) async fn work_item(
     if let Some(outcome) = Outcome::read(&item_dir)? {
         return Ok(Worked::Ended(Box::new(outcome)));
     }
+    if level.history.of(&level.order.id, &item.id).is_some() {
+        return Err(WorkError::SealedBefore {
+            item: item.id.to_string(),
+        });
+    }
     let outcome = match begin(level, item) {
         Err(outcome) => outcome,
         Ok(()) => match execute(level, item, cancel).await? {
@@ -84,7 +89,9 @@ async fn execute(
     let run = match driven {
         Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),
         Ok(run) => run,
-        Err(error @ HostError::Store(_)) => return Err(error.into()),
+        Err(error @ (HostError::Store(_) | HostError::Interrupted { .. })) => {
+            return Err(error.into());
+        }
         Err(error) => return Ok(failed(error.to_string())),
     };
     let judging = Judging {
@@ -94,6 +101,8 @@ async fn execute(
         run: &run,
         mask: assigned.host.secrets.mask_of(run.config()),
         started,
+        ended: level.now(),
+        interrupt: assigned.host.interrupt.clone(),
     };
     let outcome = judging.judge(guard.denial(), &config).await?;
     Ok(Worked::Ended(Box::new(outcome)))
@@ -148,7 +157,10 @@ struct Judging<'a> {
     copy: &'a TreeCopy,
     run: &'a Run,
     mask: Arc<Mask>,
+    /// When this process took the item up, and when its run had ended.
     started: Millis,
+    ended: Millis,
+    interrupt: CancellationToken,
 }
 
 impl Judging<'_> {
@@ -196,9 +208,11 @@ impl Judging<'_> {
         check_so_far(self.item, changes, tool_ops(logs)).err()
     }
 
-    /// A run that was taken up again has used time before.
+    /// A run that was taken up again has used time before, as its log says; no clock is read across processes.
     fn elapsed_ms(&self) -> u64 {
-        (self.level.now() - self.started).max(self.run.elapsed_ms())
+        let now = self.level.now();
+        let measured = self.run.elapsed_ms().saturating_add(now - self.ended);
+        measured.max(now - self.started)
     }
 
     fn admitted(
@@ -283,14 +297,21 @@ impl Judging<'_> {
     ) -> Result<Verdict, WorkError> {
         let sandbox = self.level.sandbox(config)?;
         let dir = copy.path();
-        Ok(
-            match run_tests(self.item, command, &sandbox, dir, left_ms, &self.mask).await {
-                Tested::Passed(tests) => untouched(copy, capsule, tests)?,
-                Tested::Failed(tests, why) => Verdict::Failed(why, Some(tests)),
-                Tested::OutOfTime(tests) => Verdict::OutOfTime(Some(tests)),
-                Tested::NotStarted(why) => Verdict::Failed(why, None),
-            },
-        )
+        let tests = run_tests(self.item, command, &sandbox, dir, left_ms, &self.mask);
+        let tested = tokio::select! {
+            tested = tests => tested,
+            // They begin again when the plan is resumed: what was admitted is kept.
+            () = self.interrupt.cancelled() => {
+                let run = self.run.id().clone();
+                return Err(HostError::Interrupted { run }.into());
+            }
+        };
+        Ok(match tested {
+            Tested::Passed(tests) => untouched(copy, capsule, tests)?,
+            Tested::Failed(tests, why) => Verdict::Failed(why, Some(tests)),
+            Tested::OutOfTime(tests) => Verdict::OutOfTime(Some(tests)),
+            Tested::NotStarted(why) => Verdict::Failed(why, None),
+        })
     }
 }
 

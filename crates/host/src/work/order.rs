@@ -11,6 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;
+use super::history::History;
 use super::item::{Worked, work_item};
 use super::late::Late;
 use super::level::Level;
@@ -52,6 +53,8 @@ pub struct WorkOrder<'a> {
     pub again: bool,
     /// Dependencies of other plans that were not ready in time.
     pub missing: BTreeSet<ItemId>,
+    /// Cancelled where the process is about to end: the plan can be resumed.
+    pub interrupt: CancellationToken,
     /// Told what happens, as it happens.
     pub watch: &'a (dyn Fn(WorkNews<'_>) + Sync),
 }
@@ -86,6 +89,8 @@ impl WorkOrder<'_> {
 #[derive(Debug)]
 pub enum WorkNews<'a> {
     Recovered(&'a Recovered),
+    /// Lines of the tree's history were gone; they are back, from the receipts.
+    HistoryRestored(&'a History),
     LevelBegun {
         level: usize,
         items: usize,
@@ -178,6 +183,9 @@ async fn work_level(
 ) -> Result<LevelEnd, WorkError> {
     if let Some(sealed) = sealer.sealed_before(number, items)? {
         return Ok(LevelEnd::Sealed(sealed));
+    }
+    if order.interrupt.is_cancelled() {
+        return Err(WorkError::Interrupted);
     }
     let frozen = sealer.freeze(number)?;
     (order.watch)(WorkNews::LevelBegun {

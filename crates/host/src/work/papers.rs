@@ -102,15 +102,7 @@ impl Papers {
         if self.files.contains_key(REPLAY) {
             make_executable(&self.dir.join(REPLAY))?;
         }
-        let outcome = &self.receipt.outcome;
-        history.add(Remembered {
-            receipt_id: outcome.receipt_id.clone(),
-            link: self.receipt.link(),
-            plan: self.plan.clone(),
-            item: outcome.work_item.id.clone(),
-            status: outcome.status,
-            content_hash: self.receipt.content_hash,
-        })?;
+        history.add(Remembered::of(&self.receipt)?)?;
         let sealed = serde_json::to_vec(&Sealed {
             receipt: self.receipt.clone(),
             result: self.result.clone(),

@@ -57,7 +57,7 @@ impl PlanRecord {
     /// The newest plan of a tree that has not ended.
     pub fn last_open(workshop: &Workshop, root: &Path) -> io::Result<Option<Self>> {
         let mut open = vec![];
-        for id in ids(workshop)? {
+        for id in plan_ids(workshop)? {
             let record = Self::read(workshop, &id)?;
             let is_meant = |it: &Self| it.root == root && !it.has_ended(workshop);
             open.extend(record.filter(is_meant));
@@ -66,7 +66,8 @@ impl PlanRecord {
     }
 }
 
-fn ids(workshop: &Workshop) -> io::Result<Vec<PlanId>> {
+/// Every plan that is kept beside a store.
+pub(super) fn plan_ids(workshop: &Workshop) -> io::Result<Vec<PlanId>> {
     let listing = match fs::read_dir(workshop.plans_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
         listing => listing?,

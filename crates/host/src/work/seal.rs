@@ -34,10 +34,14 @@ impl<'a> Sealer<'a> {
     pub(super) fn open(order: &'a WorkOrder<'a>) -> Result<Self, WorkError> {
         let key = SigningKey::open_or_create(&order.workshop.key_file())?;
         show_public(&key, &order.workshop.public_key_file())?;
+        let history = History::open(&order.workshop, &order.root)?;
+        if history.restored() > 0 {
+            (order.watch)(WorkNews::HistoryRestored(&history));
+        }
         Ok(Self {
             order,
             checkpoints: order.checkpoints,
-            history: History::open(&order.workshop.tree_dir(&order.root))?,
+            history,
             key,
             last_level: None,
             replaced: vec![],
@@ -193,6 +197,10 @@ impl Sealer<'_> {
         let room = papers.take_room()?;
         let prepared = match publish.prepare(&changes, serde_json::to_value(&papers)?, commit) {
             Ok(prepared) => prepared,
+            // Nothing is wrong with the item: it is published when there is room.
+            Err(PublishError::Untouched { tree, source, .. }) if is_full(&source) => {
+                return Err(WorkError::NoRoom { tree, source });
+            }
             Err(
                 error @ (PublishError::Untouched { .. }
                 | PublishError::Reserved { .. }
@@ -261,6 +269,14 @@ impl Sealer<'_> {
         };
         self.papers(outcome, test_output)
     }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 pub(super) fn undone(foreign: &[TreePath]) -> String {

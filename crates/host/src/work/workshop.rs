@@ -41,8 +41,17 @@ impl Workshop {
 
     /// What is known about one tree. `root` is absolute and without links.
     pub fn tree_dir(&self, root: &Path) -> PathBuf {
-        let name = Hash::of(root.as_os_str().as_encoded_bytes());
-        self.dir.join("trees").join(name.to_string())
+        self.trees_dir().join(tree_name(root))
+    }
+
+    pub fn trees_dir(&self) -> PathBuf {
+        self.dir.join("trees")
+    }
+
+    /// How far the receipts of a tree have come; kept apart from their history, so that one that is cut is seen.
+    pub fn chain_file(&self, root: &Path) -> PathBuf {
+        let name = format!("{}.json", tree_name(root));
+        self.dir.join("chains").join(name)
     }
 
     pub fn plans_dir(&self) -> PathBuf {
@@ -74,4 +83,8 @@ impl Workshop {
     pub fn scratch_dir(&self) -> PathBuf {
         self.dir.join("scratch")
     }
+}
+
+fn tree_name(root: &Path) -> String {
+    Hash::of(root.as_os_str().as_encoded_bytes()).to_string()
 }

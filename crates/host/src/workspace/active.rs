@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::RunId;
+use bonded_kernel::workspace::{AutomationRun, RuleId};
 use tokio_util::sync::CancellationToken;
 
 /// The runs that are driven here, and what they use alone.
@@ -15,6 +16,7 @@ struct Drive {
     cancel: CancellationToken,
     exclusive: Vec<String>,
     whose: String,
+    rule: RuleId,
 }
 
 impl Active {
@@ -38,6 +40,12 @@ impl Active {
         active.values().filter(|it| it.whose == whose).count()
     }
 
+    /// How many of them are a rule's.
+    pub(super) fn count_of_rule(&self, rule: RuleId) -> usize {
+        let active = self.lock();
+        active.values().filter(|it| it.rule == rule).count()
+    }
+
     /// What an engine before this one drove is nobody's now.
     pub(super) fn clear(&self) {
         self.lock().clear();
@@ -46,13 +54,13 @@ impl Active {
     /// `None` where the run is driven already, or another uses what it needs.
     pub(super) fn begin(
         &self,
-        run: &RunId,
+        run: &AutomationRun,
         exclusive: Vec<String>,
         whose: &str,
     ) -> Option<CancellationToken> {
         let mut active = self.lock();
         let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
-        if active.contains_key(run) || exclusive.iter().any(is_used) {
+        if active.contains_key(&run.run_id) || exclusive.iter().any(is_used) {
             return None;
         }
         let cancel = CancellationToken::new();
@@ -60,8 +68,9 @@ impl Active {
             cancel: cancel.clone(),
             exclusive,
             whose: whose.to_owned(),
+            rule: run.rule_id,
         };
-        active.insert(run.clone(), drive);
+        active.insert(run.run_id.clone(), drive);
         Some(cancel)
     }
 

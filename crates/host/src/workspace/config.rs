@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::config::{Environment, env_file};
 pub use sections::{
-    AgentSection, AutomationSection, EditorSection, LoggingSection, SearchSection, SecuritySection,
-    ServerSection, WebsocketSection,
+    AgentSection, AutomationSection, LoggingSection, SearchSection, SecuritySection, ServerSection,
+    WebsocketSection,
 };
 pub use surroundings::{HostSurroundings, PromptFile, data_file};
 
@@ -29,7 +29,6 @@ pub struct WorkspaceConfig {
     pub logging: LoggingSection,
     pub server: ServerSection,
     pub websocket: WebsocketSection,
-    pub editor: EditorSection,
     pub search: SearchSection,
     pub automation: AutomationSection,
     pub agent: AgentSection,
@@ -81,10 +80,9 @@ impl WorkspaceConfig {
             file: file.into(),
             faults,
         })?;
-        let in_file = |warning| format!("{}: {warning}", file.display());
         Ok(ReadConfig {
             config: merged,
-            warnings: warnings.into_iter().map(in_file).collect(),
+            warnings,
         })
     }
 

@@ -5,7 +5,9 @@ use bonded_transport::{BODY_BYTES_MAX, Credentials, Embeddings};
 
 use super::config::SearchSection;
 use crate::config::Environment;
-use crate::provider::{KNOWN_PROVIDERS, KnownProvider, ProviderError, checked_url};
+use crate::provider::{
+    KNOWN_PROVIDERS, KnownProvider, ProviderError, account_headers, checked_url,
+};
 
 /// The kind of provider that is none.
 pub(super) const NO_PROVIDER: &str = "null";
@@ -53,14 +55,11 @@ impl Embedder {
             kind: kind.clone(),
             known: provider_kinds().join(", "),
         })?;
-        let from_variable = known.endpoint_env.and_then(|name| environment.get(name));
-        // Empty means unset.
-        let from_variable = from_variable.filter(|url| !url.trim().is_empty());
         let endpoint = match search.embedding_base_url.as_str() {
-            "" => from_variable.unwrap_or(known.endpoint),
-            url => url,
+            "" => known.endpoint_by(|name| environment.get(name).map(str::to_owned)),
+            url => url.to_owned(),
         };
-        let endpoint = checked_url(endpoint).map_err(|source| BadEmbedder::BadPlace { source })?;
+        let endpoint = checked_url(&endpoint).map_err(|source| BadEmbedder::BadPlace { source })?;
         let dimensions = search.vector_dimensions as usize;
         let fitting = BODY_BYTES_MAX / dimensions.saturating_mul(NUMBER_BYTES_MAX).max(1);
         let target = Target::new(kind.as_str(), endpoint, search.embedding_model.as_str());
@@ -108,7 +107,11 @@ impl Embedder {
             ..self.target.clone()
         };
         let variable = |name: &str| self.environment.get(name).map(str::to_owned);
-        let credentials = Credentials::from_variable(&target, variable);
+        let headers = account_headers(&target, variable);
+        let credentials = Credentials {
+            headers,
+            ..Credentials::from_variable(&target, variable)
+        };
         let vectors = self.embeddings.send(&target, credentials, texts).await?;
         match vectors.iter().find(|it| it.len() != self.dimensions) {
             Some(other) => Err(self.other_length(other.len())),

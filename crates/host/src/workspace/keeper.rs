@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{AgentPrompt, LoopAction, PromptFault, ProviderChoice, RuleId};
+use bonded_kernel::workspace::{LoopAction, ProviderChoice, RuleId};
 use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
-use bonded_tools::beneath::{Links, OpenError, Root};
 use tokio_util::sync::CancellationToken;
 
-use super::config::{HostSurroundings, PromptFile};
+use super::config::HostSurroundings;
 use super::memory_file::{Look, MemoryFile, MemoryFileError};
+use super::prompts::{Prompt, PromptError};
 use super::target::target_of;
 use crate::error::HostError;
 use crate::host::{Goal, Host};
@@ -20,9 +20,6 @@ const INSTRUCTIONS_MAX: u32 = 50;
 
 /// More than the repairs and retries that a turn has.
 const ATTEMPTS_MAX: u32 = 10;
-
-/// A longer file is no prompt.
-const PROMPT_BYTES_MAX: u64 = 4 << 20;
 
 /// A run that is driven for longer waits for nothing that will come.
 const ELAPSED_MS_MAX: u64 = 24 * 60 * 60 * 1000;
@@ -56,12 +53,8 @@ pub struct LoopOrder {
 /// Why a run of the agent cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
-    #[error(
-        "the prompt file {path:?} cannot be read: {source}; write one, or name another as prompt_path"
-    )]
-    NoPrompt { path: PathBuf, source: OpenError },
-    #[error("the prompt file {path:?}: {source}")]
-    Prompt { path: PathBuf, source: PromptFault },
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
     #[error("the action's provider: {0}")]
     Provider(#[from] ProviderError),
     #[error("{name:?} is no name of a memory; write the rule anew with one such as inbox.json")]
@@ -84,8 +77,7 @@ impl KeeperError {
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NoPrompt { .. } => "PROMPT_JSON_INVALID",
-            Self::Prompt { source, .. } => source.code(),
+            Self::Prompt(source) => source.code(),
             Self::Provider(_)
             | Self::NoMemory { .. }
             | Self::OtherMemory
@@ -194,12 +186,11 @@ impl Keeper {
     /// What the run is to do and with what.
     pub async fn goal(&self, order: &LoopOrder) -> Result<Goal, KeeperError> {
         let action = &order.action;
-        let prompt = self.surroundings.prompt_file(&action.prompt_path);
-        let (prompt, prompt_hash) = read_prompt(&action.prompt_path, prompt.as_ref())?;
+        let Prompt { prompt, hash } = self.surroundings.read_prompt(&action.prompt_path)?;
         let file = self.memory_file(action)?;
         let memory = self.memory_at_start(MemoryFile::new(&file)).await?;
         let mut looping = LoopConfig::new(order.rule_id, action.scope.clone(), &prompt.segments);
-        looping.prompt_hash = prompt_hash;
+        looping.prompt_hash = hash;
         looping.strict = action.strict_mode;
         looping.allowed_tags.clone_from(&prompt.allowed_tags);
         looping.mode = action.mode_with(prompt.default_mode);
@@ -253,6 +244,7 @@ impl Keeper {
                 &choice,
                 |name| self.surroundings.script_file(name),
                 |kind, endpoint| self.surroundings.whose_place(kind, endpoint),
+                |name| self.surroundings.variable(name),
             )
         };
         choices.map(target).collect()
@@ -274,37 +266,5 @@ impl Keeper {
             Look::Missing | Look::Unchanged => {}
         }
         Ok(memory)
-    }
-}
-
-/// The prompt and the SHA-256 of its file.
-fn read_prompt(
-    written: &str,
-    file: Option<&PromptFile>,
-) -> Result<(AgentPrompt, String), KeeperError> {
-    let path = PathBuf::from(written);
-    let (file, links) = match file {
-        // Whoever runs the server chose it, and may have it lie elsewhere.
-        Some(PromptFile::Usual(file)) => (file.canonicalize().ok(), Links::Inside),
-        Some(PromptFile::Named(file)) => (Some(file.clone()), Links::Refused),
-        None => (None, Links::Refused),
-    };
-    let parts = file
-        .as_deref()
-        .and_then(|file| Some((file.parent()?, Path::new(file.file_name()?))));
-    let missing = || OpenError::Missing { path: path.clone() };
-    let read = parts.ok_or_else(missing).and_then(|(dir, name)| {
-        let dir = Root::open(dir)?;
-        dir.read(name, links, PROMPT_BYTES_MAX)
-    });
-    let bytes = match read {
-        Ok(bytes) => bytes,
-        Err(source) => return Err(KeeperError::NoPrompt { path, source }),
-    };
-    let digest = ring::digest::digest(&ring::digest::SHA256, &bytes);
-    let hash: String = digest.as_ref().iter().map(|b| format!("{b:02x}")).collect();
-    match AgentPrompt::read(&bytes) {
-        Ok(read) => Ok((read.prompt, hash)),
-        Err(source) => Err(KeeperError::Prompt { path, source }),
     }
 }

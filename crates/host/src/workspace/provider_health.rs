@@ -13,7 +13,7 @@ use super::indexer::Tell;
 use super::target::target_of;
 use crate::clock::Clock;
 use crate::config::{Environment, Whose};
-use crate::provider::ProviderError;
+use crate::provider::{ProviderError, account_headers};
 
 /// So long a look holds: a provider that is well is left alone for longer.
 const WELL_MS: u64 = 30_000;
@@ -82,7 +82,9 @@ impl ProviderHealth {
         tell: Tell,
     ) -> Result<Self, ProviderError> {
         let whose = |_: &str, _: &str| Whose::Persons;
-        let target = target_of(&config.loop_defaults().provider, |name| name.into(), whose)?;
+        let variable = |name: &str| environment.get(name).map(str::to_owned);
+        let choice = config.loop_defaults().provider;
+        let target = target_of(&choice, |name| name.into(), whose, variable)?;
         Ok(Self {
             target,
             environment,
@@ -111,7 +113,11 @@ impl ProviderHealth {
     /// Asks the provider.
     pub async fn look(&self) -> ProviderState {
         let variable = |name: &str| self.environment.get(name).map(str::to_owned);
-        let credentials = Credentials::from_variable(&self.target, variable);
+        let headers = account_headers(&self.target, variable);
+        let credentials = Credentials {
+            headers,
+            ..Credentials::from_variable(&self.target, variable)
+        };
         match check_health(&self.target, credentials).await {
             Ok(health) if health.has_model => ProviderState::Well,
             Ok(health) => ProviderState::WithoutModel {

@@ -1,14 +1,15 @@
 //! Notes as the tools of a run that works in loops. Each run has its own: they remember which versions it has seen.
 
 mod search;
+mod seen;
 mod spec;
 mod write;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bonded_kernel::workspace::{Actor, Chain, Mode, Note, NoteId, Refused, Scope};
+use bonded_kernel::workspace::{Actor, Chain, Mode, Note, Refused, Scope};
 use bonded_kernel::{Invocation, LoopConfig, RunConfig, ToolSpec};
+use bonded_state::Store;
 use bonded_state::workspace::{
     IdempotencyKey, Outcome, WorkspaceError, WorkspaceStore, Write, Written,
 };
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::error::HostError;
 use crate::host::Toolset;
+use seen::Seen;
 use spec::RecordOp;
 
 /// The metadata that names the call which wrote a note last.
@@ -27,6 +29,8 @@ const AGENT_CALL: &str = "agent_call";
 pub struct LoopTools {
     pub store: Arc<WorkspaceStore>,
     pub clock: Arc<dyn Clock>,
+    /// The log of the runs, which says what they have read.
+    pub log: Arc<dyn Store>,
     pub others: Arc<dyn Toolset>,
 }
 
@@ -64,8 +68,8 @@ struct Records {
     rule: bonded_kernel::workspace::RuleId,
     scope: Scope,
     mode: Mode,
-    /// The version of each note that the run saw last.
-    seen: Mutex<BTreeMap<NoteId, u64>>,
+    log: Arc<dyn Store>,
+    seen: Seen,
 }
 
 struct RecordTool {
@@ -90,7 +94,7 @@ impl Tool for RecordTool {
                 RecordOp::Add => records.add(&arguments, call).await?,
                 RecordOp::Update => records.update(&arguments, call).await?,
                 RecordOp::Issue => records.issue(&arguments, call).await?,
-                RecordOp::Search => records.search(&arguments).await?,
+                RecordOp::Search => records.search(&arguments, call.turn()).await?,
             };
             Ok(output.into())
         })
@@ -105,19 +109,28 @@ impl Records {
             rule: config.rule_id,
             scope: config.scope.clone(),
             mode: config.mode,
-            seen: Mutex::default(),
+            log: tools.log.clone(),
+            seen: Seen::default(),
         }
     }
 
-    fn saw(&self, note: NoteId, version: u64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.insert(note, version);
-    }
-
-    /// The version of a note that the run saw last; what it has not seen is seen now.
-    fn last_seen(&self, note: &Note) -> u64 {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        *seen.entry(note.note_id).or_insert(note.version)
+    /// The version of a note that the run has read, which is what a change of it is made for.
+    async fn read_version(&self, note: &Note, call: &Invocation) -> Result<u64, ToolFault> {
+        if let Some(version) = self.seen.version(note.note_id, call.turn()) {
+            return Ok(version);
+        }
+        // Another process may have shown it.
+        let entries = self.log.load(call.run(), 0).await;
+        self.seen.recall(&entries.unwrap_or_default());
+        let version = self.seen.version(note.note_id, call.turn());
+        version.ok_or_else(|| {
+            let message = format!(
+                "this run has not read note {}, so nothing was changed. Read it with record_search and its id, and \
+                 change it in a later loop",
+                note.note_id
+            );
+            ToolFault::new("NOTE_NOT_READ", message)
+        })
     }
 
     /// Makes a write as the agent, under the key of its call.

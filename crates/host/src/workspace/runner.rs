@@ -1,6 +1,7 @@
 //! Drives the runs of rules: those that are queued, and those that were under way when the process before this ended.
 
 mod recovery;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use bonded_kernel::RunId;
 use bonded_kernel::workspace::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
-use bonded_state::workspace::{QueuedRuns, WorkspaceError};
+use bonded_state::workspace::WorkspaceError;
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -16,9 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::engine::Shared;
 use super::firing::{Firing, Performed};
 use crate::driver::panic_message;
+use turns::Turns;
 
-/// How far into the queue is looked for a run that need not wait for another.
-const QUEUE_LOOK: u64 = 500;
 const RECOVERED_MAX: u64 = 100_000;
 
 pub(super) struct Runner {
@@ -26,6 +26,7 @@ pub(super) struct Runner {
     driven: JoinSet<Driven>,
     /// Runs that wait for a person.
     waiting: BTreeMap<RunId, Box<Firing>>,
+    turns: Turns,
 }
 
 /// A run that is not driven any more, and what it is where it waits for a person.
@@ -45,6 +46,7 @@ impl Runner {
             shared,
             driven: JoinSet::new(),
             waiting: BTreeMap::new(),
+            turns: Turns::default(),
         }
     }
 
@@ -104,33 +106,38 @@ impl Runner {
     }
 
     /// Begins what is queued. Whoever has fewer runs under way comes first, and whoever has none always begins one: the
-    /// slow runs of others hold up nobody.
+    /// slow runs of others hold up nobody. Of one person's rules each has its turn, however many runs another has queued.
     async fn start_queued(&mut self) -> Result<(), WorkspaceError> {
         let shared = self.shared.clone();
         let most = shared.settings.concurrent_runs;
         if most == 0 {
             return Ok(());
         }
-        let queued = shared.store().queued_by_workspace(QUEUE_LOOK).await?;
-        for (whose, run) in fair_order(queued, |whose| shared.active.count_of(whose)) {
-            let is_room = shared.active.count() < most || shared.active.count_of(&whose) == 0;
-            if is_room {
-                self.start(run, &whose).await?;
+        // No more runs of a rule can begin than there is room for. One that never can makes room for the next.
+        let mut has_ended = true;
+        while has_ended {
+            has_ended = false;
+            let queued = shared.store().queued_by_rule(most as u64).await?;
+            for (whose, run) in self.turns.order(queued, &shared.active) {
+                let is_room = shared.active.count() < most || shared.active.count_of(&whose) == 0;
+                if is_room {
+                    has_ended |= self.start(run, &whose).await?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Begins to drive a run, unless it has to wait for another.
-    async fn start(&mut self, run: AutomationRun, whose: &str) -> Result<(), WorkspaceError> {
+    /// Begins to drive a run, unless it has to wait for another. Says whether it ended at once instead.
+    async fn start(&mut self, run: AutomationRun, whose: &str) -> Result<bool, WorkspaceError> {
         let firing = match ready(&self.shared, run.clone()).await? {
             Ready::Yes(firing) => firing,
-            Ready::No(end) => return move_run(&self.shared, &run.run_id, end).await.map(|_| ()),
-            Ready::Gone => return Ok(()),
+            Ready::No(end) => return move_run(&self.shared, &run.run_id, end).await,
+            Ready::Gone => return Ok(false),
         };
         let exclusive = firing.exclusive(&self.shared.settings.surroundings);
-        let Some(cancel) = self.shared.active.begin(&run.run_id, exclusive, whose) else {
-            return Ok(());
+        let Some(cancel) = self.shared.active.begin(&run, exclusive, whose) else {
+            return Ok(false);
         };
         let begun = match run.status {
             RunStatus::Queued => move_run(&self.shared, &run.run_id, RunMove::Running).await,
@@ -138,34 +145,14 @@ impl Runner {
         };
         if !matches!(begun, Ok(true)) {
             self.shared.active.end(&run.run_id);
-            return begun.map(|_| ());
+            return begun.map(|_| false);
         }
+        self.turns.had(whose, run.rule_id);
         self.waiting.remove(&run.run_id);
         let shared = self.shared.clone();
         self.driven.spawn(drive(shared, firing, cancel));
-        Ok(())
+        Ok(false)
     }
-}
-
-/// What waits, one of each person after the other, those first who have the fewest under way. What is one person's goes
-/// in turn by workspace, and in each workspace in the order in which it was queued.
-fn fair_order(
-    queued: Vec<QueuedRuns>,
-    under_way: impl Fn(&str) -> usize,
-) -> impl Iterator<Item = (String, AutomationRun)> {
-    let mut by_person: BTreeMap<String, Vec<(usize, AutomationRun)>> = BTreeMap::new();
-    for QueuedRuns { whose, runs } in queued {
-        let runs = runs.into_iter().enumerate();
-        by_person.entry(whose).or_default().extend(runs);
-    }
-    let mut order = vec![];
-    for (whose, mut runs) in by_person {
-        runs.sort_by_key(|(place, _)| *place);
-        let places = (under_way(&whose)..).zip(runs);
-        order.extend(places.map(|(place, (_, run))| (place, whose.clone(), run)));
-    }
-    order.sort_by_key(|(place, _, run)| (*place, run.queued_at));
-    order.into_iter().map(|(_, whose, run)| (whose, run))
 }
 
 /// Drives one run and writes down what came of it.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    CLOCK_CORRECTED_MS, Change, Condition, Facts, Fire, Instants as _, Rule, RuleId, Schedule, due,
-    firing_event_id, run_of_firing,
+    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, Change, Condition, Facts, Fire, Instants as _, Issue,
+    LeftOut, Rule, RuleId, Schedule, due, firing_event_id, run_of_firing,
 };
 use bonded_state::workspace::WorkspaceError;
+use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::cron::Cron;
@@ -169,9 +170,40 @@ impl Scheduled {
             firings,
         };
         shared.write(change).await?;
+        if let Some(left_out) = due.left_out {
+            self.tell_left_out(shared, left_out).await?;
+        }
         self.considered_until = due.considered_until;
         self.next = self.cron.after(due.considered_until);
         Ok(())
+    }
+
+    /// What is not made up for is told to whoever runs the server, and written down for the people of the workspace.
+    async fn tell_left_out(&self, shared: &Shared, left: LeftOut) -> Result<(), WorkspaceError> {
+        let rule = self.rule.rule_id;
+        let message = format!(
+            "{} instants of rule {rule} were missed and are not made up for: catch_up all makes up for the latest {CAUGHT_UP_MAX}",
+            left.count
+        );
+        shared.tell(&message);
+        let issue = Issue {
+            key: format!("catch_up {rule}"),
+            value: message,
+            metadata: json!({
+                "rule_id": rule, "left_out": left.count, "first_ms": left.first, "last_ms": left.last,
+            }),
+            run_id: None,
+        };
+        let workspace_id = self.rule.draft.workspace_id;
+        let change = Change::RecordIssue {
+            workspace_id,
+            issue,
+        };
+        match shared.write(change).await {
+            // Where nothing can be written down, it was told all the same.
+            Ok(_) | Err(WorkspaceError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     fn is_meant(&self, at: Millis) -> bool {

@@ -10,11 +10,12 @@ use crate::config::Whose;
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};
 
 /// The target of a choice. `script_file` finds the file of the provider that plays one; `whose` says who answers for a
-/// place of a provider.
+/// place of a provider. Of the variables only those that hold keys count: where a provider is, the choice says.
 pub(super) fn target_of(
     choice: &ProviderChoice,
     script_file: impl Fn(&str) -> PathBuf,
     whose: impl Fn(&str, &str) -> Whose,
+    variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Target, ProviderError> {
     let kind = &choice.provider_kind;
     let url = choice.base_url.as_deref();
@@ -28,7 +29,8 @@ pub(super) fn target_of(
         timeout_ms: choice.timeout_ms,
         ..TargetRequest::default()
     };
-    let mut target = resolve_target(&asked, |_| None)?;
+    let is_key = |name: &str| name.ends_with("_KEY") || name.ends_with("_TOKEN");
+    let mut target = resolve_target(&asked, |name| variable(name).filter(|_| is_key(name)))?;
     if let Some(url) = url.filter(|_| kind != SCRIPT) {
         target.endpoint = provider::checked_url(url)?;
         target.dialect = provider::dialect_at(target.dialect, &target.endpoint, None);
@@ -67,7 +69,7 @@ mod tests {
                 max_tokens: 1,
                 temperature: 0.0,
             };
-            let target = target_of(&choice, |name| name.into(), |_, _| Whose::Persons);
+            let target = target_of(&choice, |name| name.into(), |_, _| Whose::Persons, |_| None);
             let target = target.expect("it may be asked");
             assert_eq!(target.dialect, dialect, "{url:?}");
             let accepts = target.accepts.expect("it is known");
@@ -86,7 +88,7 @@ mod tests {
                 max_tokens: 1,
                 temperature: 0.0,
             };
-            target_of(&choice, |name| name.into(), |_, _| whose)
+            target_of(&choice, |name| name.into(), |_, _| whose, |_| None)
         };
         for kind in ["openai", "openrouter", "anthropic", "google"] {
             let refused = target(kind, Whose::Others(0));

@@ -7,6 +7,7 @@ mod explain;
 mod hostile;
 mod include;
 mod layers;
+mod listed;
 mod mcp;
 mod oauth;
 mod options;

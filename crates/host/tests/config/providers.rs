@@ -4,6 +4,7 @@ use bonded_host::config::{
     ModelPricing, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent,
     ToolChoice,
 };
+use bonded_kernel::LongPrice;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -173,6 +174,7 @@ fn prices_are_microdollars_a_million_tokens_whatever_their_unit() {
             completion,
             cache_read: None,
             cache_write: None,
+            above: None,
         };
         assert_eq!(
             config.pricing("p", "m").expect("it is good"),
@@ -195,6 +197,52 @@ fn what_a_cache_gives_costs_as_said_or_as_much_as_other_input() {
         1_000_000
     );
     assert_eq!(price(json!({"prompt": 2})).cached, 2_000_000);
+}
+
+#[test]
+fn long_requests_cost_what_is_said_of_them_or_as_much_as_others() {
+    let above = |settings: Value| {
+        let settings = json!({"prompt": 2, "completion": 10, "cacheRead": 1, "cacheWrite": 3, "above": settings});
+        let world = World::with(&json!({"pricing": {"p": {"m": settings}}}).to_string());
+        let pricing = world.load().pricing("p", "m").expect("it is good");
+        pricing.expect("it is there").price().above
+    };
+    let long = |input: u64, output: u64, cached: u64, written: Option<u64>| {
+        Some(LongPrice {
+            tokens: 200_000,
+            input: input * 1_000_000,
+            output: output * 1_000_000,
+            cached: cached * 1_000_000,
+            written: written.map(|it| it * 1_000_000),
+        })
+    };
+    let rows = [
+        (
+            json!({"tokens": 200_000, "prompt": 4, "completion": 15, "cacheRead": 2, "cacheWrite": 6}),
+            long(4, 15, 2, Some(6)),
+        ),
+        (
+            json!({"tokens": 200_000, "prompt": 4}),
+            long(4, 10, 4, None),
+        ),
+        (
+            json!({"tokens": 200_000, "completion": 15}),
+            long(2, 15, 1, Some(3)),
+        ),
+        (json!(null), None),
+    ];
+    for (settings, expected) in rows {
+        assert_eq!(above(settings.clone()), expected, "{settings}");
+    }
+}
+
+#[test]
+fn long_requests_without_a_number_of_tokens_are_a_problem() {
+    let settings = json!({"prompt": 2, "above": {"prompt": 4}});
+    let world = World::with(&json!({"pricing": {"p": {"m": settings}}}).to_string());
+    let problems = world.load().pricing("p", "m").expect_err("it is bad");
+    let expected = "pricing.p.m.above.tokens must be a whole number from 1 up";
+    assert!(problems.to_string().contains(expected), "{problems}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use bonded_kernel::{Outcome, TerminationKind, audit};
 use bonded_state::workspace::Page;
 use serde_json::json;
 
-use crate::world::{ELSEWHERE, HERE, IDLE, add, update, world};
+use crate::world::{ELSEWHERE, HERE, IDLE, add, read, update, world};
 
 #[tokio::test]
 async fn a_note_is_made_from_text_or_from_json_and_says_who_made_it() {
@@ -55,7 +55,7 @@ async fn a_note_is_changed_by_its_id_or_its_exact_title() {
         update(&a.to_string(), "new a"),
         update("Yard", "new b")
     );
-    world.run("run-1", &[&said]).await;
+    world.run("run-1", &[&read(&[a, b]), &said]).await;
     for (note, text) in [(a, "new a"), (b, "new b")] {
         let note = world.read(note).await;
         assert_eq!((note.markdown.as_str(), note.version), (text, 2));
@@ -78,11 +78,11 @@ async fn a_change_that_the_agent_did_not_see_is_not_overwritten() {
     let goal = keeper.goal(&world.order("run-0")).await;
     assert!(goal.is_err(), "there is no script yet");
     let said = format!(
-        "{search}{}{}{IDLE}",
+        "{}{}{IDLE}",
         update("Shed", "first"),
         update("Shed", "second")
     );
-    world.run("run-1", &[&said]).await;
+    world.run("run-1", &[search, &said]).await;
     assert_eq!(
         world.read(note).await.version,
         3,
@@ -105,6 +105,87 @@ async fn a_change_that_the_agent_did_not_see_is_not_overwritten() {
     assert_eq!(world.read(note).await.markdown.as_str(), "by a person");
 }
 
+#[tokio::test]
+async fn a_note_that_the_run_has_not_read_is_not_changed() {
+    let world = world().await;
+    let (long, short) = (
+        world.note(10, HERE, "Long").await,
+        world.note(11, HERE, "Short").await,
+    );
+    world.edit(long, &"many words ".repeat(100)).await;
+    let both = format!("{}{}", update("Long", "x"), update("Short", "x"));
+    let found = "<record_search><query>Long</query></record_search>\
+                 <record_search><query>Short</query></record_search>";
+    // Not at all; in the same reply; after a search that shows a part of one of them; after it was read.
+    let replies = [
+        &both,
+        &format!("{found}{both}"),
+        &both,
+        &read(&[long]),
+        &both,
+    ];
+    let replies: Vec<&str> = replies.iter().map(|it| it.as_str()).chain([IDLE]).collect();
+    world.run("run-1", &replies).await;
+    let outputs = world.outputs("run-1").await;
+    let changes: Vec<bool> = outputs
+        .iter()
+        .filter(|(tool, _)| tool == "record_update")
+        .map(|(_, output)| !output.contains("NOTE_NOT_READ"))
+        .collect();
+    assert_eq!(
+        changes,
+        [false, false, false, false, false, true, true, true],
+        "{outputs:?}"
+    );
+    assert_eq!(world.read(long).await.markdown.as_str(), "x");
+    assert_eq!(world.read(short).await.version, 3);
+    let other = world.run("run-2", &[&both, IDLE]).await;
+    assert!(other.termination().is_some());
+    let outputs = world.outputs("run-2").await;
+    assert!(
+        outputs[0].1.contains("NOTE_NOT_READ"),
+        "each run reads for itself: {outputs:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_restart_is_in_the_log() {
+    let world = world().await;
+    let note = world.note(10, HERE, "Shed").await;
+    world.run("run-1", &[&read(&[note]), IDLE]).await;
+    let tools = world.tools().await;
+    let change = json!({ "key": "Shed", "value": "by the agent" });
+    let changed = world.call_in(2, &tools, "record_update", &change).await;
+    assert_eq!(changed.outcome, Outcome::Ok, "{}", changed.text);
+}
+
+#[tokio::test]
+async fn a_title_that_several_notes_have_names_none_of_them() {
+    let world = world().await;
+    let (a, b) = (
+        world.note(10, HERE, "Shed").await,
+        world.note(11, HERE, "Shed").await,
+    );
+    let replies = [
+        read(&[a, b]),
+        update("Shed", "x"),
+        update(&b.to_string(), "x"),
+    ];
+    let replies: Vec<&str> = replies.iter().map(String::as_str).chain([IDLE]).collect();
+    world.run("run-1", &replies).await;
+    let outputs = world.outputs("run-1").await;
+    let refused = &outputs[1].1;
+    assert!(refused.contains("AMBIGUOUS_TITLE"), "{outputs:?}");
+    assert!(
+        refused.contains(&a.to_string()) && refused.contains(&b.to_string()),
+        "{refused}"
+    );
+    assert_eq!(
+        (world.read(a).await.version, world.read(b).await.version),
+        (1, 2)
+    );
+}
+
 /// What a call is answered whose note was changed by a person since the run saw it.
 struct Conflict {
     output: String,
@@ -119,8 +200,14 @@ impl Conflict {
         assert_eq!(seen.outcome, Outcome::Ok, "{}", seen.text);
         world.edit(note, "by a person").await;
         let change = json!({ "key": note.to_string(), "value": "by the agent" });
-        let output = world.call(&registry, "record_update", &change).await;
+        let output = world.call_in(3, &registry, "record_update", &change).await;
         assert_eq!(output.outcome, Outcome::Failed);
+        let again = world.call_in(4, &registry, "record_update", &change).await;
+        assert_eq!(
+            again.code.as_deref(),
+            Some("VERSION_CONFLICT"),
+            "nothing was read since"
+        );
         Self {
             output: output.text,
             code: output.code.map(|code| code.to_string()),
@@ -178,7 +265,7 @@ async fn in_reviewed_mode_changes_wait_for_a_person() {
     world.action.mode = Some(Mode::Reviewed);
     let note = world.note(10, HERE, "Shed").await;
     let said = format!("{}{}{IDLE}", add("a new one"), update("Shed", "changed"));
-    let run = world.run("run-1", &[&said]).await;
+    let run = world.run("run-1", &[&read(&[note]), &said]).await;
     assert_eq!(
         run.termination().map(|it| it.kind),
         Some(TerminationKind::Done)
@@ -198,7 +285,7 @@ async fn in_reviewed_mode_changes_wait_for_a_person() {
     );
     let outputs = world.outputs("run-1").await;
     assert!(
-        outputs[0].1.contains("a person will apply or reject it"),
+        outputs[1].1.contains("a person will apply or reject it"),
         "{outputs:?}"
     );
 }

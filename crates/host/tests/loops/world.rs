@@ -62,6 +62,7 @@ pub(crate) async fn world() -> World {
             .await;
     }
     let draft = RuleDraft {
+        name: None,
         workspace_id: HERE,
         trigger: Trigger::Manual,
         condition_json: json!({}),
@@ -156,12 +157,14 @@ impl World {
             tools: Arc::new(LoopTools {
                 store: self.notes.clone(),
                 clock: clock.clone(),
+                log: self.log.clone(),
                 others: Arc::new(WorkdirTools::default()),
             }),
             clock,
             children: None,
             secrets: Arc::default(),
             live: None,
+            interrupt: CancellationToken::new(),
         })
     }
 
@@ -250,6 +253,17 @@ impl World {
         tool: &str,
         arguments: &Value,
     ) -> ToolOutput {
+        self.call_in(1, registry, tool, arguments).await
+    }
+
+    /// The same in a later turn; those before it did nothing.
+    pub(crate) async fn call_in(
+        &self,
+        turn: u32,
+        registry: &Registry,
+        tool: &str,
+        arguments: &Value,
+    ) -> ToolOutput {
         let goal = self
             .keeper()
             .goal(&self.order("run-1"))
@@ -259,16 +273,26 @@ impl World {
         let started = RunStarted::new(text, system, config, registry.catalog().clone());
         let id = RunId::new("run-1").expect("a name");
         let (mut run, _first) = kernel::start(id, Millis(1), started);
-        let reply = Reply {
-            text: written(tool, arguments),
-            ..Reply::default()
-        };
-        let input = Input::Reply {
-            turn: 1,
-            attempt: 1,
-            reply: Box::new(reply),
-        };
-        let _second = kernel::step(&mut run, Millis(2), input);
+        let nothing = |turn| format!("<ram_add><key>turn</key><value>{turn}</value></ram_add>");
+        for number in 1..=turn {
+            let reply = Reply {
+                text: if number < turn {
+                    nothing(number)
+                } else {
+                    written(tool, arguments)
+                },
+                ..Reply::default()
+            };
+            let input = Input::Reply {
+                turn: number,
+                attempt: 1,
+                reply: Box::new(reply),
+            };
+            let _replied = kernel::step(&mut run, Millis(2), input);
+            if number < turn {
+                let _woken = kernel::step(&mut run, Millis(2), Input::Woke);
+            }
+        }
         let Effect::Invoke(invocation) = kernel::next(&run) else {
             unreachable!("{tool} is up");
         };
@@ -322,4 +346,13 @@ pub(crate) fn add(value: &str) -> String {
 
 pub(crate) fn update(key: &str, value: &str) -> String {
     format!("<record_update><key>{key}</key><value>{value}</value></record_update>")
+}
+
+/// Reads notes by their ids.
+pub(crate) fn read(notes: &[NoteId]) -> String {
+    let ids: Vec<String> = notes.iter().map(NoteId::to_string).collect();
+    format!(
+        "<record_search><ids>{}</ids></record_search>",
+        ids.join(",")
+    )
 }

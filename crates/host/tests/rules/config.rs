@@ -86,7 +86,7 @@ fn keys_that_nobody_knows_are_warned_about_with_the_nearest_one() {
     for (text, expected) in rows {
         let found = warnings(text);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("config.json: "), "{found:?}");
+        assert!(found[0].starts_with("line "), "{found:?}");
         assert!(found[0].contains(expected), "{found:?}");
     }
 }

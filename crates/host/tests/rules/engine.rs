@@ -119,7 +119,12 @@ async fn a_rule_that_was_disabled_or_deleted_does_not_fire() {
     let mut world = World::new(at_once).await;
     world.rule(11, &json!({ "enabled": false })).await;
     let deleted = world.rule(12, &json!({})).await;
-    world.write(Change::DeleteRule { rule_id: deleted }).await;
+    world
+        .write(Change::DeleteRule {
+            rule_id: deleted,
+            base_version: None,
+        })
+        .await;
     let changed = world.rule(13, &json!({})).await;
     world.start();
     world.note(1, "A").await;
@@ -127,6 +132,7 @@ async fn a_rule_that_was_disabled_or_deleted_does_not_fire() {
     let draft = Box::new(world.draft(&json!({ "enabled": false })));
     world
         .write(Change::UpdateRule {
+            base_version: None,
             rule_id: changed,
             draft,
         })
@@ -291,7 +297,12 @@ async fn a_run_that_cannot_begin_says_why() {
     world.start();
     world.until_runs(1, RunStatus::Queued).await;
     world.stop().await;
-    world.write(Change::DeleteRule { rule_id }).await;
+    world
+        .write(Change::DeleteRule {
+            rule_id,
+            base_version: None,
+        })
+        .await;
     let work = json!({ "kind": "work", "plan": "p.yaml", "repo": "tree" });
     world.rule(12, &json!({ "action_json": work })).await;
     world.concurrent_runs = 1;
@@ -449,6 +460,7 @@ async fn workspace_of(world: &World, user: UserId, number: u8) -> RuleId {
     let create = Change::CreateWorkspace { workspace_id, name };
     world.write_as(user, create).await.expect("it is made");
     let draft = RuleDraft {
+        name: None,
         workspace_id,
         ..world.draft(&json!({ "trigger": "manual" }))
     };

@@ -5,5 +5,6 @@ mod config;
 mod cron;
 mod engine;
 mod schedules;
+mod turns;
 mod world;
 mod year;

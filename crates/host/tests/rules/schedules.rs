@@ -139,7 +139,11 @@ async fn a_rule_that_was_off_for_a_while_does_not_make_up_for_it() {
         let mut over = hourly("all", "queue");
         over["enabled"] = json!(enabled);
         let draft = Box::new(world.draft(&over));
-        let change = bonded_kernel::workspace::Change::UpdateRule { rule_id, draft };
+        let change = bonded_kernel::workspace::Change::UpdateRule {
+            rule_id,
+            base_version: None,
+            draft,
+        };
         world.write(change).await;
         world.until_looked_again(hour as u8).await;
     }

@@ -90,6 +90,8 @@ pub(crate) struct World {
     pub(crate) concurrent_runs: usize,
     /// In the place of the conducted ones.
     pub(crate) actions: Option<Actions>,
+    /// What the engine says, where it may say anything.
+    pub(crate) told: Option<Arc<Mutex<Vec<String>>>>,
     pub(crate) dir: TempDir,
     running: Option<(CancellationToken, JoinHandle<()>)>,
 }
@@ -144,6 +146,7 @@ impl World {
             }),
             concurrent_runs: 4,
             actions: None,
+            told: None,
             dir,
             running: None,
         };
@@ -166,7 +169,12 @@ impl World {
                 work: None,
             }),
             concurrent_runs: self.concurrent_runs,
-            tell: Arc::new(|message| panic!("{message}")),
+            tell: match self.told.clone() {
+                Some(told) => Arc::new(move |message| {
+                    told.lock().expect("nobody panics").push(message.to_owned());
+                }),
+                None => Arc::new(|message| panic!("{message}")),
+            },
         });
         let stop = CancellationToken::new();
         let until = stop.clone();

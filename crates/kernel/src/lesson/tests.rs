@@ -105,9 +105,30 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
         ),
         (
             Chat,
+            Accepts {
+                alternates: true,
+                ..usual()
+            },
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+            Some(NoUserAfterTool),
+        ),
+        (
+            Chat,
             usual(),
             "Unexpected role 'user' after role 'tool'",
             Some(NoUserAfterTool),
+        ),
+        (
+            Chat,
+            usual(),
+            "Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.",
+            Some(CallIds(super::CallIds::Nine)),
+        ),
+        (
+            Chat,
+            usual(),
+            "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 44 instead.",
+            Some(CallIds(super::CallIds::Short)),
         ),
         (
             Chat,
@@ -227,6 +248,8 @@ fn whatever_is_said_teaches_so_few_things_that_it_ends() {
         "reasoning_effort must be one of low high",
         "must alternate",
         "after role tool",
+        "tool call id with a length of 9",
+        "tool_calls maximum length 40",
         "developer",
         "reasoning_content passed back",
         "safe_prompt",

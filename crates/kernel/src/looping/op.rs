@@ -3,8 +3,34 @@
 use serde_json::{Value, json};
 
 use crate::decode::attrless::{RAM_ADD, RAM_DELETE, STATE_ADD, STATE_DELETE};
-use crate::memory::{Memory, MemoryFault};
+use crate::event::Call;
+use crate::memory::{Memory, MemoryFault, STATE_KEY, State};
 use crate::tool::{ToolEffect, ToolSpec};
+
+/// What holds for an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoopRules {
+    pub(crate) paging_bytes: u64,
+    /// Whether states follow one another in their order.
+    pub(crate) ordered: bool,
+    /// Whether the same reply says later which of the four states comes.
+    pub(crate) enters_later: bool,
+}
+
+/// Whether one of these calls puts the agent into one of the four states.
+pub(crate) fn enters_state(calls: &[Call]) -> bool {
+    let enters = |call: &Call| {
+        let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let word = |name: &str| arguments[name].as_str().unwrap_or_default();
+        match LoopOp::of(&call.tool) {
+            Some(LoopOp::StateAdd) => State::of(word("state")).is_some_and(State::is_exclusive),
+            Some(LoopOp::RamAdd) => word("key") == STATE_KEY,
+            _ => false,
+        }
+    };
+    let mut accepted = calls.iter().filter(|call| call.refused.is_none());
+    accepted.any(enters)
+}
 
 /// An instruction that changes the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +57,31 @@ impl LoopOp {
         self,
         memory: &mut Memory,
         arguments: &str,
-        paging_bytes: u64,
+        rules: LoopRules,
     ) -> Result<&'static str, MemoryFault> {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let word = |name: &str| arguments[name].as_str().unwrap_or_default();
+        let mut then = memory.clone();
         let told = match self {
-            Self::StateAdd => memory.add_state(word("state")).map(|()| "ok")?,
-            Self::StateDelete => was_there(memory.delete_state(word("state"))?),
+            Self::StateAdd => then.add_state(word("state")).map(|()| "ok")?,
+            Self::StateDelete => was_there(then.delete_state(word("state"))?),
             Self::RamAdd => {
-                memory.add(word("key"), word("value"), paging_bytes)?;
+                then.add(word("key"), word("value"), rules.paging_bytes)?;
                 "ok"
             }
-            Self::RamDelete => was_there(memory.delete(word("key"))?),
+            Self::RamDelete => was_there(then.delete(word("key"))?),
         };
-        memory.settle_paging(paging_bytes);
+        let leaves = matches!(self, Self::StateDelete | Self::RamDelete);
+        if rules.ordered && leaves && rules.enters_later && then.main_state() != memory.main_state()
+        {
+            // The state that comes takes the place of this one.
+            return Ok(told);
+        }
+        if rules.ordered {
+            then.check_move(memory.main_state())?;
+        }
+        then.settle_paging(rules.paging_bytes);
+        *memory = then;
         Ok(told)
     }
 

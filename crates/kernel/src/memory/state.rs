@@ -38,8 +38,19 @@ impl State {
     }
 
     /// Whether it excludes the others of its kind.
-    fn is_exclusive(self) -> bool {
+    pub(crate) fn is_exclusive(self) -> bool {
         !matches!(self, Self::RecordOrganizing | Self::Paging)
+    }
+
+    /// What an agent may go on to: once around, and idle from anywhere when it sees nothing to do.
+    pub(super) fn next(self) -> &'static [Self] {
+        match self {
+            Self::Planning => &[Self::Executing, Self::Idle],
+            Self::Executing => &[Self::Evaluating, Self::Idle],
+            Self::Evaluating => &[Self::Planning, Self::Idle],
+            Self::Idle => &[Self::Planning],
+            Self::RecordOrganizing | Self::Paging => &[],
+        }
     }
 }
 
@@ -73,6 +84,12 @@ impl States {
 
     pub(super) fn has(&self, state: State) -> bool {
         self.0.contains(&state)
+    }
+
+    /// The one of the four that holds: who is in none of them plans.
+    pub(super) fn main(&self) -> State {
+        let main = self.0.iter().find(|state| state.is_exclusive());
+        main.copied().unwrap_or(State::Planning)
     }
 
     /// The labels as they are kept; `None` where there is none.

@@ -201,7 +201,7 @@ impl Run {
         self.keep(finished);
         if let Some(call) = calls.get(at) {
             self.mark(finished);
-            self.finished_in_loop(call, finished);
+            self.finished_in_loop(at, call, finished);
             let own = self.config().own_tools.of(&call.tool);
             if own.is_none_or(OwnTool::acts) {
                 self.progress

@@ -6,8 +6,11 @@ use super::{Phase, Run};
 use crate::context::{self, Context};
 use crate::decode::attrless::RAM_ADD;
 use crate::event::{Answer, Call, Outcome, RefusalCode, ToolFinished};
-use crate::looping::{LoopAudit, LoopConfig, LoopOp, Told, is_violation};
-use crate::memory::{Memory, MemoryEdit, THINK_LOG_KEY};
+use crate::looping::{
+    Alike, LoopAudit, LoopConfig, LoopOp, LoopRules, Told, alike_in, enters_state, is_violation,
+    summary_of_finished, summary_of_refused,
+};
+use crate::memory::{Memory, MemoryEdit, State, THINK_LOG_KEY};
 use crate::model::Message;
 use crate::prompt::{Conversation, segments};
 use crate::text::Text;
@@ -38,6 +41,22 @@ impl Run {
             error_code: code,
             started_at: looping.started_at,
             completed_at: looping.ended_at,
+            operations: looping.summaries.kept.clone(),
+            operations_left_out: looping.summaries.left_out,
+        })
+    }
+
+    /// What holds for the instruction at this place of the turn's reply.
+    pub(crate) fn loop_rules(&self, at: usize) -> Option<LoopRules> {
+        let config = self.loop_config()?;
+        let later = match &self.phase {
+            Phase::Acting { calls, .. } => calls.get(at + 1..).unwrap_or_default(),
+            _ => &[],
+        };
+        Some(LoopRules {
+            paging_bytes: config.paging_bytes,
+            ordered: config.ordered,
+            enters_later: enters_state(later),
         })
     }
 
@@ -92,6 +111,17 @@ impl Run {
             false => config.loop_delay_ms,
         };
         looping.rest_until = now.plus(delay_ms);
+        // Who found notes that are alike puts them in order, until there are none.
+        match std::mem::take(&mut looping.alike) {
+            Alike::Some if config.ordered => {
+                looping.organizes |= looping.memory.settle(State::RecordOrganizing, true);
+            }
+            Alike::None if looping.organizes => {
+                looping.memory.settle(State::RecordOrganizing, false);
+                looping.organizes = false;
+            }
+            Alike::Some | Alike::None | Alike::Unseen => {}
+        }
         let (results, memory) = (looping.told.text(), looping.memory.text());
         self.progress.turn_over(&results, &memory);
         self.compose();
@@ -123,9 +153,19 @@ impl Run {
     }
 
     /// What a call did to the memory, and what it is counted as.
-    pub(super) fn finished_in_loop(&mut self, call: &Call, finished: &ToolFinished) {
-        let Some((config, looping)) = self.loop_parts() else {
+    pub(super) fn finished_in_loop(&mut self, at: usize, call: &Call, finished: &ToolFinished) {
+        let (turn, rules) = (self.turn, self.loop_rules(at));
+        let (Some((config, looping)), Some(rules)) = (self.loop_parts(), rules) else {
             return;
+        };
+        let summary = summary_of_finished(turn, call, &about(call), finished);
+        summary
+            .into_iter()
+            .for_each(|it| looping.summaries.push(it));
+        looping.alike = match (looping.alike, alike_in(call, finished)) {
+            (Alike::Some, _) | (_, Alike::Some) => Alike::Some,
+            (known, Alike::Unseen) => known,
+            (_, Alike::None) => Alike::None,
         };
         if finished.outcome != Outcome::Interrupted {
             looping.operations += 1;
@@ -134,7 +174,7 @@ impl Run {
         if let Some(op) = LoopOp::of(&call.tool).filter(|_| is_ok) {
             let memory = &mut looping.memory;
             // It was tried before it was recorded.
-            let _ = op.perform(memory, &call.arguments, config.paging_bytes);
+            let _ = op.perform(memory, &call.arguments, rules);
         }
         let code = finished.code.as_deref().filter(|code| is_violation(code));
         if let Some(code) = code.filter(|_| config.scope.strict_scope) {
@@ -144,6 +184,12 @@ impl Run {
 
     /// A call that the scope does not allow may have to end the run.
     pub(super) fn refused_in_loop(&mut self, call: &Call) {
+        let summary = summary_of_refused(self.turn, call, &about(call));
+        if let Some(looping) = &mut self.looping {
+            summary
+                .into_iter()
+                .for_each(|it| looping.summaries.push(it));
+        }
         let is_out = |refusal: &crate::event::Refusal| refusal.code == RefusalCode::OutOfScope;
         if !call.refused.as_ref().is_some_and(is_out) {
             return;
@@ -170,6 +216,9 @@ impl Run {
 
     pub(super) fn ended_in_loop(&mut self, at: Millis) {
         if let Some(looping) = &mut self.looping {
+            if looping.organizes {
+                looping.memory.settle(State::RecordOrganizing, false);
+            }
             looping.memory.end();
             looping.ended_at = Some(at);
         }

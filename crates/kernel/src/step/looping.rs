@@ -1,7 +1,7 @@
 //! The turns of a run that works in loops: when one begins, what the kernel itself carries out, what ends the run.
 
 use super::Stepper;
-use crate::event::{Call, Event, Outcome, RejectReason};
+use crate::event::{Call, Event, Outcome, RejectReason, ToolFinished};
 use crate::looping::{
     CONTEXT_OVERFLOW, LLM_TIMEOUT, LLM_UNAVAILABLE, LoopOp, RATE_LIMITED, REPAIRS_MAX, RETRIES_MAX,
     XML_PARSE_ERROR,
@@ -52,15 +52,22 @@ impl Stepper<'_> {
 
     /// Carries out an instruction that changes the memory.
     pub(super) fn remember(&mut self, at: usize, call: &Call, op: LoopOp) {
-        let (Some(looping), Some(config)) = (&self.run.looping, self.run.loop_config()) else {
+        let (Some(looping), Some(rules)) = (&self.run.looping, self.run.loop_rules(at)) else {
             return;
         };
         let mut tried = looping.memory.clone();
-        let (outcome, text) = match op.perform(&mut tried, &call.arguments, config.paging_bytes) {
-            Ok(told) => (Outcome::Ok, told.to_owned()),
-            Err(fault) => (Outcome::Failed, format!("(tool failed: {fault})")),
+        let (outcome, text, code) = match op.perform(&mut tried, &call.arguments, rules) {
+            Ok(told) => (Outcome::Ok, told.to_owned(), None),
+            Err(fault) => (
+                Outcome::Failed,
+                format!("(tool failed: {fault})"),
+                fault.code(),
+            ),
         };
-        self.answered(at, call, outcome, text);
+        let tool = call.tool.clone();
+        let mut finished = ToolFinished::unexecuted(at as u32, tool, outcome, text.into());
+        finished.code = code.map(Into::into);
+        self.emit(Event::ToolFinished(Box::new(finished)));
         self.advance();
     }
 

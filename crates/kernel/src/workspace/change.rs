@@ -79,10 +79,15 @@ pub enum Change {
     },
     UpdateRule {
         rule_id: RuleId,
+        /// The version that the change was made for, where whoever makes it says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base_version: Option<u64>,
         draft: Box<RuleDraft>,
     },
     DeleteRule {
         rule_id: RuleId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base_version: Option<u64>,
     },
     /// Queues a run, or finds the one that was queued for the same event.
     Fire(Fire),
@@ -239,9 +244,10 @@ pub struct View {
     pub note: Option<Note>,
     /// What the person whom the change is about is in the workspace.
     pub member: Option<Role>,
-    /// Whether that person is the owner of the whole installation.
-    pub member_owns_all: bool,
-    pub owners: u64,
+    /// Who owns the workspace: one person, but for workspaces of before.
+    pub owners: Vec<UserId>,
+    /// The owner of the whole installation.
+    pub owner_of_all: Option<UserId>,
     /// The rule that the change is about.
     pub rule: Option<Rule>,
     /// Where the event happened that a rule is launched for, if it is one that is known.
@@ -274,6 +280,8 @@ impl Change {
             }
             Self::CreateNote(note) => note.note_id = NoteId::from_bytes([0; 16]),
             Self::CreateRule { rule_id, .. } => *rule_id = RuleId::from_bytes([0; 16]),
+            // A repetition finds the rule as the first one left it.
+            Self::UpdateRule { base_version, .. } => *base_version = None,
             Self::Propose {
                 operation_id,
                 proposal,

@@ -72,11 +72,22 @@ fn permit_in_archive<'a>(
     actor: &Actor,
     permission: Permission,
 ) -> Result<&'a Workspace, Refused> {
-    let workspace = view
-        .workspace
-        .as_ref()
-        .filter(|workspace| workspace.state != WorkspaceState::Deleted)
-        .ok_or(Refused::WorkspaceNotFound { workspace_id })?;
+    let workspace = view.workspace.as_ref();
+    if workspace.is_some_and(|it| it.state == WorkspaceState::Deleted) {
+        return Err(Refused::WorkspaceNotFound { workspace_id });
+    }
+    permit_in_any(view, workspace_id, actor, permission)
+}
+
+/// The same, for what may be done in a deleted one too.
+fn permit_in_any<'a>(
+    view: &'a View,
+    workspace_id: WorkspaceId,
+    actor: &Actor,
+    permission: Permission,
+) -> Result<&'a Workspace, Refused> {
+    let workspace = view.workspace.as_ref();
+    let workspace = workspace.ok_or(Refused::WorkspaceNotFound { workspace_id })?;
     match (actor, view.role) {
         (Actor::System, _) => Ok(workspace),
         (Actor::User { .. }, Some(role)) if role.may(permission) => Ok(workspace),
@@ -129,7 +140,12 @@ fn update_workspace(
     state: Option<WorkspaceState>,
     actor: &Actor,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?;
+    let is_back = state.is_some_and(|state| state != WorkspaceState::Deleted);
+    match is_back && view.role == Some(Role::Owner) {
+        // What its owner deleted, its owner can have back.
+        true => permit_in_any(view, workspace_id, actor, Permission::ManageWorkspace)?,
+        false => permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?,
+    };
     let name = name.map(checked_name).transpose()?;
     Ok(vec![WorkspaceEvent::WorkspaceUpdated { name, state }])
 }
@@ -146,6 +162,8 @@ fn checked_name(name: &str) -> Result<String, Refused> {
     }
 }
 
+/// Makes somebody something. A workspace has one owner: who is made that takes the place of the one before, who stays
+/// as an admin.
 fn set_member(
     view: &View,
     workspace_id: WorkspaceId,
@@ -154,15 +172,29 @@ fn set_member(
     actor: &Actor,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
     permit_in_archive(view, workspace_id, actor, Permission::ManageMembers)?;
-    if view.member == Some(role) {
+    let is_set = view.member == Some(role);
+    let is_handed_over = role == Role::Owner;
+    let before = view
+        .owners
+        .iter()
+        .filter(|it| is_handed_over && **it != user_id);
+    let before: Vec<UserId> = before.copied().collect();
+    if is_set && before.is_empty() {
         return Ok(vec![]);
     }
-    if role == Role::Owner || view.member == Some(Role::Owner) {
+    if is_handed_over || view.member == Some(Role::Owner) {
         permit_in_archive(view, workspace_id, actor, Permission::ManageWorkspace)?;
     }
-    keep_the_owner_of_all(view, user_id, actor)?;
-    keep_an_owner(view)?;
-    Ok(vec![WorkspaceEvent::MemberSet(MemberSet { user_id, role })])
+    keep_the_owner_of_all(view, &before, actor)?;
+    if !is_handed_over {
+        keep_the_owner(view, user_id, actor)?;
+    }
+    let stays = before.into_iter().map(|user_id| MemberSet {
+        user_id,
+        role: Role::Admin,
+    });
+    let set = Some(MemberSet { user_id, role }).filter(|_| !is_set);
+    Ok(stays.chain(set).map(WorkspaceEvent::MemberSet).collect())
 }
 
 fn remove_member(
@@ -181,26 +213,29 @@ fn remove_member(
     if view.member.is_none() {
         return Ok(vec![]);
     }
-    keep_the_owner_of_all(view, user_id, actor)?;
-    keep_an_owner(view)?;
+    keep_the_owner(view, user_id, actor)?;
     Ok(vec![WorkspaceEvent::MemberRemoved { user_id }])
 }
 
-/// Whoever was made an owner beside the owner of the installation does not get rid of them.
-fn keep_the_owner_of_all(view: &View, user_id: UserId, actor: &Actor) -> Result<(), Refused> {
-    let is_other = matches!(actor, Actor::User { user_id: own } if *own != user_id);
-    match is_other && view.member_owns_all && view.member == Some(Role::Owner) {
-        true => Err(Refused::OwnerOfAll),
-        false => Ok(()),
+/// Whoever owns a workspace beside the owner of the installation, as was possible once, does not get rid of them.
+fn keep_the_owner_of_all(view: &View, less: &[UserId], actor: &Actor) -> Result<(), Refused> {
+    let is_less = |it: &UserId| less.contains(it) && *actor != Actor::User { user_id: *it };
+    match (actor, &view.owner_of_all) {
+        (Actor::User { .. }, Some(owner)) if is_less(owner) => Err(Refused::OwnerOfAll),
+        _ => Ok(()),
     }
 }
 
-/// The last owner stays one: without an owner nobody could manage the workspace.
-fn keep_an_owner(view: &View) -> Result<(), Refused> {
-    if view.member == Some(Role::Owner) && view.owners <= 1 {
-        return Err(Refused::bad(
-            "the workspace has no other owner; make somebody else an owner first",
-        ));
+/// The owner stays one: without an owner nobody could manage the workspace.
+fn keep_the_owner(view: &View, user_id: UserId, actor: &Actor) -> Result<(), Refused> {
+    if view.member != Some(Role::Owner) {
+        return Ok(());
     }
-    Ok(())
+    keep_the_owner_of_all(view, &[user_id], actor)?;
+    match view.owners.len() <= 1 {
+        true => Err(Refused::bad(
+            "this is the owner of the workspace; hand it over first, by making somebody else its owner",
+        )),
+        false => Ok(()),
+    }
 }

@@ -9,8 +9,8 @@ use crate::time::Millis;
 
 pub const TITLE_CHARS_MAX: usize = 500;
 pub const MARKDOWN_BYTES_MAX: usize = 4 << 20;
-pub(super) const KEYWORDS_MAX: usize = 100;
-pub(super) const KEYWORD_CHARS_MAX: usize = 100;
+pub const KEYWORDS_MAX: usize = 100;
+pub const KEYWORD_CHARS_MAX: usize = 100;
 pub(super) const NAME_CHARS_MAX: usize = 200;
 
 /// The kind of a note that was given none.

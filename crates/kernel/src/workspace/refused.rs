@@ -63,6 +63,14 @@ pub enum Refused {
         expected_version: u64,
         current: Box<Note>,
     },
+    #[error(
+        "rule {rule_id} has version {current_version}, the change was made for version {expected_version}; read it again"
+    )]
+    RuleConflict {
+        rule_id: RuleId,
+        expected_version: u64,
+        current_version: u64,
+    },
     #[error("run {run_id} is {from} and cannot become {to}", from = from.as_str(), to = to.as_str())]
     RunCannotMove {
         run_id: RunId,
@@ -98,7 +106,7 @@ impl Refused {
             Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
                 "CROSS_WORKSPACE_REJECTED"
             }
-            Self::VersionConflict { .. } => "VERSION_CONFLICT",
+            Self::VersionConflict { .. } | Self::RuleConflict { .. } => "VERSION_CONFLICT",
             Self::SetupAlreadyCompleted => "SETUP_ALREADY_COMPLETED",
         }
     }
@@ -113,6 +121,15 @@ impl Refused {
                 "expected_version": expected_version,
                 "current_version": current.version,
                 "resource_id": current.note_id,
+            }),
+            Self::RuleConflict {
+                rule_id,
+                expected_version,
+                current_version,
+            } => json!({
+                "expected_version": expected_version,
+                "current_version": current_version,
+                "resource_id": rule_id,
             }),
             Self::OtherOperation {
                 operation_id,

@@ -75,6 +75,9 @@ pub struct Rule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleDraft {
     pub workspace_id: WorkspaceId,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub trigger: Trigger,
     /// As it was written; [`Self::condition`] reads it.
     pub condition_json: Value,
@@ -115,8 +118,12 @@ pub struct BadSchedule {
     pub why: String,
 }
 
-const FIELDS: [&str; 7] = [
+/// What people call a rule is one line.
+const NAME_BYTES_MAX: usize = 800;
+
+const FIELDS: [&str; 8] = [
     "workspace_id",
+    "name",
     "trigger",
     "condition_json",
     "action_json",
@@ -188,6 +195,10 @@ impl RuleDraft {
 fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft> {
     fields.refuse_unknown(&FIELDS);
     let workspace_id = read_workspace(&mut fields);
+    let name = fields.text("name", NAME_BYTES_MAX).map(str::trim);
+    if name.is_some_and(|name| name.contains(char::is_control)) {
+        fields.fault("name", FaultKind::Control);
+    }
     if fields.given("trigger").is_none() {
         fields.missing("trigger");
     }
@@ -210,6 +221,7 @@ fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft
     let enabled = fields.flag("enabled").unwrap_or(true);
     Some(RuleDraft {
         workspace_id: workspace_id?,
+        name: name.map(str::to_owned),
         trigger: trigger?,
         condition_json: condition.clone(),
         action_json: action?.clone(),

@@ -19,8 +19,11 @@ pub const ON_TIME_MS: u64 = 60_000;
 /// A clock that stands this far behind what was considered already had been wrong, and is believed now.
 pub const CLOCK_CORRECTED_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Instants that fire in one look; those after them fire in the next.
-pub const FIRED_AT_ONCE_MAX: usize = 100;
+/// With `catch_up: all` so many of the instants that were missed fire, the latest ones.
+pub const CAUGHT_UP_MAX: usize = 100;
+
+/// Instants that are left out are counted up to here.
+const LEFT_OUT_COUNTED_MAX: u64 = 10_000;
 
 /// When a rule with the trigger `automation_schedule.cron` fires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +110,17 @@ pub struct Due {
     pub instants: Vec<Millis>,
     /// Up to where the schedule was considered, to be made durable together with the firings.
     pub considered_until: Millis,
+    /// What was missed and is not made up for, because it is too much.
+    pub left_out: Option<LeftOut>,
+}
+
+/// Instants that were missed and do not fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    pub first: Millis,
+    pub last: Millis,
+    /// How many; there may be more where it is 10,000.
+    pub count: u64,
 }
 
 /// What of a schedule fires now. `considered_until` is what the last look gave, and `is_busy` says whether a run of
@@ -124,12 +138,13 @@ pub fn due(
     let nothing = |considered_until| Due {
         instants: vec![],
         considered_until,
+        left_out: None,
     };
     if now <= considered_until {
         let is_corrected = considered_until - now >= CLOCK_CORRECTED_MS;
         return nothing(if is_corrected { now } else { considered_until });
     }
-    let (candidates, considered_until) = candidates(schedule, considered_until, now, instants);
+    let (candidates, left_out) = candidates(schedule, considered_until, now, instants);
     let is_missed = |at: &Millis| now - *at > ON_TIME_MS;
     let mut is_busy = is_busy;
     let fires = |at: &Millis| {
@@ -139,39 +154,52 @@ pub fn due(
     };
     Due {
         instants: candidates.into_iter().filter(fires).collect(),
-        considered_until,
+        considered_until: now,
+        left_out,
     }
 }
 
-/// The instants that the catch-up policy leaves, and up to where that speaks for the schedule.
+/// The instants that the catch-up policy leaves, and what it leaves out because it is too much.
 fn candidates(
     schedule: &Schedule,
     considered_until: Millis,
     now: Millis,
     instants: &dyn Instants,
-) -> (Vec<Millis>, Millis) {
-    let from = match schedule.catch_up {
-        CatchUp::Once => {
-            let latest = instants.latest(now);
-            let latest = latest.filter(|at| *at > considered_until);
-            return (latest.into_iter().collect(), now);
-        }
+) -> (Vec<Millis>, Option<LeftOut>) {
+    let (from, most) = match schedule.catch_up {
+        CatchUp::Once => (considered_until, 1),
         CatchUp::Skip => {
             let oldest_on_time = Millis(now.0.saturating_sub(ON_TIME_MS + 1));
-            considered_until.max(oldest_on_time)
+            (considered_until.max(oldest_on_time), CAUGHT_UP_MAX)
         }
-        CatchUp::All => considered_until,
+        CatchUp::All => (considered_until, CAUGHT_UP_MAX),
     };
+    let before = |at: &Millis| {
+        let latest = instants.latest(Millis(at.0.checked_sub(1)?))?;
+        (latest < *at && latest > from).then_some(latest)
+    };
+    let latest = instants.latest(now).filter(|at| *at > from);
+    let mut fired: Vec<Millis> = std::iter::successors(latest, before).take(most).collect();
+    fired.reverse();
+    let left_out = match schedule.catch_up {
+        CatchUp::All => fired
+            .first()
+            .and_then(|oldest| left_out(from, *oldest, instants)),
+        CatchUp::Once | CatchUp::Skip => None,
+    };
+    (fired, left_out)
+}
+
+/// The instants after one and before another.
+fn left_out(after: Millis, until: Millis, instants: &dyn Instants) -> Option<LeftOut> {
     let next = |at: &Millis| {
         instants
             .after(*at)
-            .filter(|next| *next > *at && *next <= now)
+            .filter(|next| *next > *at && *next < until)
     };
-    let due = std::iter::successors(next(&from), next);
-    let fired: Vec<Millis> = due.take(FIRED_AT_ONCE_MAX).collect();
-    let until = match fired.last() {
-        Some(last) if fired.len() == FIRED_AT_ONCE_MAX => *last,
-        _ => now,
-    };
-    (fired, until)
+    let first = next(&after)?;
+    let last = instants.latest(Millis(until.0.saturating_sub(1)))?;
+    let counted = std::iter::successors(Some(first), next);
+    let count = counted.take(LEFT_OUT_COUNTED_MAX as usize).count() as u64;
+    Some(LeftOut { first, last, count })
 }

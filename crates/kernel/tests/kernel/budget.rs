@@ -1,8 +1,8 @@
 //! Tokens and money: the worst is reserved before a request is sent, so no budget is ever exceeded.
 
 use bonded_kernel::{
-    Effect, Event, FailureClass, Finish, Message, Money, Price, Reply, Reserve, TerminationKind,
-    Usage,
+    Effect, Event, FailureClass, Finish, LongPrice, Message, Money, Price, Reply, Reserve,
+    TerminationKind, Usage,
 };
 use proptest::prelude::*;
 
@@ -57,6 +57,7 @@ impl Setup {
             output,
             cached,
             written: None,
+            above: None,
         };
         for target in &mut self.config.targets {
             target.price = Some(price);
@@ -99,6 +100,7 @@ fn a_reply_is_booked_at_its_price_and_a_silent_provider_at_the_reserve() {
         output: 15,
         cached: 1,
         written: None,
+        above: None,
     };
     let mut world = endless().price(price).begin();
     let usage = Some(Usage {
@@ -210,6 +212,12 @@ fn spend_once(world: &mut World, spent: &Spent) {
     }
 }
 
+prop_compose! {
+    fn long_price()(tokens in 0..3_000u64, input in 0..40u64, output in 0..80u64, cached in 0..60u64) -> LongPrice {
+        LongPrice { tokens, input, output, cached, written: None }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -219,10 +227,11 @@ proptest! {
         tokens_max in prop::option::of(0..60_000u64),
         cost_max in prop::option::of(0..400_000u64),
         (input, output, cached) in (0..20u64, 0..40u64, 0..30u64),
+        above in prop::option::of(long_price()),
         targets in 1..4usize,
         system in prop::sample::select(vec!["", HOSTILE]),
     ) {
-        let setup = endless().targets(targets).price(Price { input, output, cached, written: None });
+        let setup = endless().targets(targets).price(Price { input, output, cached, written: None, above });
         let mut world = setup
             .system(system)
             .limit(|limits| {

@@ -36,7 +36,7 @@ const GOLDEN: [Golden; 6] = [
     Golden {
         format: 5,
         lines: include_str!("../golden/format-5.jsonl"),
-        first_hash: "9f3932a91bb854e1e53122ba9819ca55e53559fc9ff261cb4e75d241aa563d7e",
+        first_hash: "aaa89b9057a2ea920caa13b164207fa29f9fe8c3517ed0f9c3a8fa455ff73272",
     },
     Golden {
         format: 6,
@@ -142,11 +142,11 @@ fn the_sixth_golden_file_has_every_field_that_came_with_it() {
 fn the_fifth_golden_file_has_every_field_that_came_with_it() {
     let found = words_of(&GOLDEN[4]);
     let fields = "accepts temperature_max top_p top_k temperature_with_top_p penalty output_limit thinking efforts thinks_unasked \
-         tool_choice_required system_role alternates user_after_tool thought_return signed_thoughts calls_need_tools \
+         tool_choice_required system_role alternates user_after_tool thought_return signed_thoughts calls_need_tools call_ids \
          stream_usage parallel_tool_calls prompt_cache_key service_tier refused_custom \
-         key_header custom lesson leave_out leave_out_custom route";
+         key_header custom lesson leave_out leave_out_custom route price_listed above tokens";
     let values = "xhigh max adaptive budget level routed switch none repeat_penalty max_completion_tokens developer \
-         content details bound left_out alternate no_user_after_tool calls_need_tools caching";
+         content details bound left_out alternate no_user_after_tool calls_need_tools nine short caching";
     for word in fields.split_whitespace().chain(values.split_whitespace()) {
         assert!(found.contains(word), "{word}");
     }

@@ -258,6 +258,7 @@ fn every_limit_holds_with_an_empty_and_with_a_hostile_prompt() {
         output: 10,
         cached: 1,
         written: None,
+        above: None,
     };
     for system in ["", HOSTILE, DEFAULT_SYSTEM] {
         let limited = |change: fn(&mut bonded_kernel::Limits)| {

@@ -133,6 +133,15 @@ fn a_state_can_be_written_as_the_key_that_holds_it() {
             .contains("there is no state \"asleep\": use planning")
     );
     world.loops("<ram_delete><key>state</key></ram_delete>");
+    assert_eq!(
+        world.memory().states(),
+        [State::RecordOrganizing, State::Executing],
+        "whoever executes does not go back to planning"
+    );
+    world.loops(&format!(
+        "{}<ram_delete><key>state</key></ram_delete>",
+        state("evaluating")
+    ));
     assert_eq!(world.memory().states(), [State::Planning]);
 }
 

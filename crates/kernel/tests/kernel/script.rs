@@ -230,6 +230,7 @@ pub(crate) fn terms() -> impl Strategy<Value = Terms> {
         output: 15,
         cached: 1,
         written: None,
+        above: None,
     };
     let counts = (0..12u32, 0..5u32, 1..5u32, 0..5u32);
     let sums = (

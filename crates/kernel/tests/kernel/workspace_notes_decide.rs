@@ -1,8 +1,9 @@
 //! Who may change what, and what a change comes to.
 
 use bonded_kernel::workspace::{
-    AccessScope, Actor, Change, METADATA_KEYS_MAX, NewNote, Note, NoteEdit, NoteId, NoteWrite,
-    Permission, Role, UserId, View, Workspace, WorkspaceEvent, WorkspaceId, WorkspaceState, decide,
+    AccessScope, Actor, Change, METADATA_KEYS_MAX, MemberSet, NewNote, Note, NoteEdit, NoteId,
+    NoteWrite, Permission, Role, UserId, View, Workspace, WorkspaceEvent, WorkspaceId,
+    WorkspaceState, decide,
 };
 use bonded_kernel::{Millis, RunId, Text};
 use proptest::prelude::*;
@@ -215,21 +216,32 @@ fn an_archived_workspace_is_read_only_and_a_deleted_one_is_gone() {
             name: None,
             state: Some(WorkspaceState::Active),
         };
-        let expected = expected.filter(|_| state == WorkspaceState::Deleted);
-        assert_eq!(code(&view, &revive), expected, "{state:?}");
+        assert_eq!(
+            code(&view, &revive),
+            None,
+            "its owner has it back: {state:?}"
+        );
+        view.role = Some(Role::Admin);
+        let refused = match state {
+            WorkspaceState::Deleted => "WORKSPACE_NOT_FOUND",
+            _ => "ROLE_FORBIDDEN",
+        };
+        assert_eq!(code(&view, &revive), Some(refused), "{state:?}");
     }
 }
 
 #[test]
-fn only_owners_make_and_unmake_owners_and_the_last_one_stays() {
+fn ownership_is_handed_over_by_the_owner_alone_and_is_never_lost() {
     let set = |role| Change::SetMember {
         workspace_id: WORKSPACE,
         user_id: UserId::from_bytes([9; 16]),
         role,
     };
-    let seen = |role, member, owners| View {
+    let seen = |role, member, owners: u8| View {
         member,
-        owners,
+        owners: (0..owners)
+            .map(|it| UserId::from_bytes([9 - it; 16]))
+            .collect(),
         ..view(Some(role))
     };
     use Role::{Admin, Editor, Owner, Viewer};
@@ -247,6 +259,21 @@ fn only_owners_make_and_unmake_owners_and_the_last_one_stays() {
         let found = code(&seen(role, member, owners), &set(to));
         assert_eq!(found, expected, "{role} {member:?} -> {to}");
     }
+    let other = UserId::from_bytes([1; 16]);
+    let handed = View {
+        member: Some(Editor),
+        owners: vec![other],
+        ..view(Some(Owner))
+    };
+    let set_to = |user_id, role| WorkspaceEvent::MemberSet(MemberSet { user_id, role });
+    assert_eq!(
+        decide(&handed, &set(Owner), &person(), NOW),
+        Ok(vec![
+            set_to(other, Admin),
+            set_to(UserId::from_bytes([9; 16]), Owner)
+        ]),
+        "who owned it before is an admin then"
+    );
     let again = seen(Admin, Some(Editor), 1);
     let events = decide(&again, &set(Editor), &person(), NOW);
     assert_eq!(events, Ok(vec![]), "a role that is set already is no event");

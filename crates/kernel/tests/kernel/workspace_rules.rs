@@ -185,6 +185,7 @@ proptest! {
 fn a_rule_that_cannot_be_kept_any_more_can_be_switched_off() {
     let draft = check(&rule()).expect("it is well");
     let draft = RuleDraft {
+        name: None,
         action_json: json!({ "kind": "run", "agent_file": "/etc/x", "goal": "g" }),
         ..draft
     };

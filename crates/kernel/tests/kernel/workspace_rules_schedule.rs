@@ -2,8 +2,7 @@
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
-    CLOCK_CORRECTED_MS, CatchUp, Due, FIRED_AT_ONCE_MAX, Instants, ON_TIME_MS, Overlap, Schedule,
-    due,
+    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, ON_TIME_MS, Overlap, Schedule, due,
 };
 use proptest::prelude::*;
 
@@ -109,19 +108,31 @@ fn a_clock_that_goes_back_fires_nothing_again_unless_it_had_been_wrong_by_a_day(
 }
 
 #[test]
-fn more_instants_than_fire_at_once_fire_one_look_after_the_other() {
+fn of_very_many_missed_instants_the_latest_fire_and_the_others_are_named() {
     let schedule = schedule(CatchUp::All, Overlap::Queue);
-    let now = Millis(250 * MINUTE);
-    let mut considered = Millis(0);
-    let mut fired = vec![];
-    for expected in [FIRED_AT_ONCE_MAX, FIRED_AT_ONCE_MAX, 50, 0] {
-        let due = due(&schedule, considered, now, false, &Every(MINUTE));
-        assert_eq!(due.instants.len(), expected);
-        considered = due.considered_until;
-        fired.extend(due.instants);
+    let rows = [
+        (100, None),
+        (101, Some((1, 1))),
+        (250, Some((1, 150))),
+        (20_000, Some((1, 19_900))),
+    ];
+    for (minutes, left_out) in rows {
+        let now = Millis(minutes * MINUTE);
+        let due = due(&schedule, Millis(0), now, false, &Every(MINUTE));
+        let first = minutes + 1 - CAUGHT_UP_MAX as u64;
+        let expected: Vec<Millis> = (first..=minutes).map(|it| Millis(it * MINUTE)).collect();
+        assert_eq!(due.instants, expected);
+        assert_eq!(
+            due.considered_until, now,
+            "nothing of it is looked at again"
+        );
+        let told = due
+            .left_out
+            .map(|it| (it.first.0 / MINUTE, it.last.0 / MINUTE));
+        assert_eq!(told, left_out, "{minutes}");
+        let count = left_out.map(|(first, last)| (last + 1 - first).min(10_000));
+        assert_eq!(due.left_out.map(|it| it.count), count);
     }
-    let all: Vec<Millis> = (1..=250).map(|minute| Millis(minute * MINUTE)).collect();
-    assert_eq!(fired, all);
 }
 
 proptest! {

@@ -38,6 +38,10 @@ pub(super) const LOG: Layout = Layout {
 const BUSY_TIMEOUT_MS: u64 = 5_000;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(BUSY_TIMEOUT_MS);
 
+const READING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY
+    .union(OpenFlags::SQLITE_OPEN_URI)
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
 /// How long to wait before the next attempt to open a file that is being made.
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
 
@@ -46,6 +50,34 @@ const OPEN_PAUSE: Duration = Duration::from_millis(10);
 pub(crate) struct StoreFile {
     path: Arc<Path>,
     layout: &'static Layout,
+    access: Access,
+}
+
+/// What may be done with the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    All,
+    /// Nobody can write it, and all of it is in the file itself.
+    Frozen,
+    /// It can be read only, and a part of it is in its WAL.
+    WithWal,
+}
+
+/// Tells a file from another that takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(metadata: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        Self(metadata.dev(), metadata.ino())
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &fs::Metadata) -> Self {
+        Self(0, 0)
+    }
 }
 
 impl StoreFile {
@@ -54,6 +86,7 @@ impl StoreFile {
         Ok(Self {
             path: absolute.into(),
             layout,
+            access: Access::All,
         })
     }
 
@@ -104,6 +137,38 @@ impl StoreFile {
         Ok(connection)
     }
 
+    /// The same file, to be read where it cannot be written: on a mount that is read-only, or of somebody else.
+    pub(crate) fn to_read(&self) -> Result<Self, StoreError> {
+        let mut wal = self.path.as_os_str().to_owned();
+        wal.push("-wal");
+        let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
+        let file = Self {
+            access: match has_wal {
+                true => Access::WithWal,
+                false => Access::Frozen,
+            },
+            ..self.clone()
+        };
+        let connection = file.connect()?;
+        file.identify(&connection)?;
+        let version: u32 = connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(|error| file.sql(&error))?;
+        match version as usize == self.layout.migrations.len() {
+            true => Ok(file),
+            false => {
+                Err(file.not_writable("it has an older format, which cannot be brought up to date"))
+            }
+        }
+    }
+
+    pub(crate) fn not_writable(&self, why: &str) -> StoreError {
+        StoreError::ReadOnly {
+            file: self.path(),
+            why: why.into(),
+        }
+    }
+
     /// A connection that only reads.
     pub(crate) fn open_for_reading(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
@@ -122,13 +187,34 @@ impl StoreFile {
             }
             Err(error) => return Err(self.io(&error)),
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(&self.path, flags).map_err(|e| self.sql(&e))?;
+        let opened = match self.access {
+            Access::All => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Connection::open_with_flags(&self.path, flags)
+            }
+            Access::Frozen => Connection::open_with_flags(self.uri("immutable=1"), READING),
+            Access::WithWal => Connection::open_with_flags(self.uri("mode=ro"), READING),
+        };
+        let connection = opened.map_err(|e| self.sql(&e))?;
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|e| self.sql(&e))?;
         Ok(connection)
+    }
+
+    /// The file as SQLite is told how to open it.
+    fn uri(&self, how: &str) -> String {
+        let path = self.path.to_string_lossy();
+        let mut uri = String::from("file:");
+        for byte in path.bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                    uri.push(char::from(byte));
+                }
+                byte => uri.push_str(&format!("%{byte:02x}")),
+            }
+        }
+        format!("{uri}?{how}")
     }
 
     /// Refuses what is not a store, or one that only a newer build can read.
@@ -179,6 +265,29 @@ impl StoreFile {
             transaction.pragma_update(None, "user_version", migrations.len() as u32)?;
         }
         transaction.commit()
+    }
+
+    /// Which file there is under the path: device and inode.
+    pub(crate) fn identity(&self) -> Result<Identity, StoreError> {
+        let found = fs::metadata(&self.path);
+        found
+            .map(|it| Identity::of(&it))
+            .map_err(|e| match e.kind() {
+                io::ErrorKind::NotFound => self.replaced(),
+                _ => self.io(&e),
+            })
+    }
+
+    /// An error where the path no longer leads to the file that was opened: what is written to that is lost.
+    pub(crate) fn check_identity(&self, opened: Identity) -> Result<(), StoreError> {
+        match self.identity()? == opened {
+            true => Ok(()),
+            false => Err(self.replaced()),
+        }
+    }
+
+    fn replaced(&self) -> StoreError {
+        StoreError::Replaced { file: self.path() }
     }
 
     pub(crate) fn path(&self) -> PathBuf {

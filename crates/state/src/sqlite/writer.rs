@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::StoreError;
 use crate::sqlite::change::{Change, Fault, Keys};
-use crate::sqlite::file::StoreFile;
+use crate::sqlite::file::{Identity, StoreFile};
 use crate::sqlite::keys;
 use crate::sqlite::poll::Poll;
 use crate::sqlite::worker::Worker;
@@ -40,6 +40,8 @@ pub(super) enum Task {
 pub(super) struct Writer {
     connection: Connection,
     file: StoreFile,
+    /// The file that the connection writes to.
+    identity: Identity,
     tasks: Receiver<Task>,
     worker: Arc<Worker>,
     watchers: Arc<Watchers>,
@@ -53,7 +55,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         connection: Connection,
-        file: StoreFile,
+        (file, identity): (StoreFile, Identity),
         tasks: Receiver<Task>,
         worker: Arc<Worker>,
         watchers: Arc<Watchers>,
@@ -63,6 +65,7 @@ impl Writer {
         Self {
             connection,
             file,
+            identity,
             tasks,
             worker,
             watchers,
@@ -96,7 +99,16 @@ impl Writer {
     }
 
     fn commit(&mut self, group: Vec<(Change, Done<()>)>) {
-        match self.transact(&group) {
+        // Looked at after the commit: what is acknowledged was in the file under the path.
+        let committed = self.transact(&group).map_err(|error| {
+            self.roll_back();
+            self.file.sql(&error)
+        });
+        let committed = committed.and_then(|results| {
+            self.file.check_identity(self.identity)?;
+            Ok(results)
+        });
+        match committed {
             Ok(results) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 for ((change, done), result) in group.into_iter().zip(results) {
@@ -107,8 +119,6 @@ impl Writer {
                 }
             }
             Err(error) => {
-                self.roll_back();
-                let error = self.file.sql(&error);
                 for (_, done) in group {
                     let _ = done.send(Err(error.clone()));
                 }

@@ -229,7 +229,7 @@ fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Re
     })?;
     for (workspace_id, key, role, members) in of {
         let mut changes = vec![];
-        let is_last = role == Role::Owner && owners(connection, key)? <= 1;
+        let is_last = role == Role::Owner && owners(connection, key)?.len() <= 1;
         if let (true, Some(owner)) = (is_last, &owner) {
             changes.push(Change::SetMember {
                 workspace_id,

@@ -21,11 +21,13 @@ pub struct RunFilter {
     pub page: Page,
 }
 
-/// What waits in one workspace.
+/// What waits of one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuedRuns {
     /// Names who made the workspace: somebody with many workspaces is one person.
     pub whose: String,
+    pub rule_id: RuleId,
+    /// The first ones, in the order in which they were queued.
     pub runs: Vec<AutomationRun>,
 }
 
@@ -79,28 +81,32 @@ impl WorkspaceStore {
         .await
     }
 
-    /// The queued runs of each workspace, those that were queued first before the others, at most `limit` in all unless
-    /// there are more workspaces than that; and whose each workspace is. Nobody's runs keep those of others from being
-    /// seen, however many they are.
-    pub async fn queued_by_workspace(&self, limit: u64) -> Result<Vec<QueuedRuns>, WorkspaceError> {
+    /// The first queued runs of each rule that has any, and whose its workspace is. No rule's runs keep those of another
+    /// from being seen, however many they are.
+    pub async fn queued_by_rule(&self, each: u64) -> Result<Vec<QueuedRuns>, WorkspaceError> {
         self.read(move |connection| {
-            let sql = "SELECT queued.workspace, event.actor FROM \
-                 (SELECT DISTINCT workspace FROM run WHERE status = 'queued') AS queued \
+            let sql = "SELECT queued.workspace, queued.rule, event.actor FROM \
+                 (SELECT DISTINCT workspace, rule FROM run WHERE status = 'queued') AS queued \
                  JOIN event ON event.workspace = queued.workspace AND event.seq = 1";
-            let workspaces = rows::all(connection, sql, [], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            let rules = rows::all(connection, sql, [], |row| {
+                let rule = RuleId::from_bytes(row.get(1)?);
+                Ok((row.get::<_, i64>(0)?, rule, row.get::<_, String>(2)?))
             })?;
-            let each = limit.checked_div(workspaces.len() as u64).unwrap_or(limit);
             let sql = format!(
-                "{} WHERE status = 'queued' AND run.workspace = ?1 ORDER BY run.key LIMIT ?2",
+                "{} WHERE status = 'queued' AND run.workspace = ?1 AND run.rule = ?2 \
+                 ORDER BY run.key LIMIT ?3",
                 rows::RUN
             );
-            let queued = |(workspace, whose): (i64, String)| {
-                let parameters = params![workspace, number(each.max(1))];
+            let queued = |(workspace, rule_id, whose): (i64, RuleId, String)| {
+                let parameters = params![workspace, rule_id.as_bytes(), number(each)];
                 let runs = rows::all(connection, &sql, parameters, rows::run)?;
-                Ok(QueuedRuns { whose, runs })
+                Ok(QueuedRuns {
+                    whose,
+                    rule_id,
+                    runs,
+                })
             };
-            workspaces.into_iter().map(queued).collect()
+            rules.into_iter().map(queued).collect()
         })
         .await
     }

@@ -16,7 +16,7 @@ impl WorkspaceStore {
     }
 
     /// What a link that is written in a note of this workspace leads to: the exact title, then the title in any
-    /// case, then the id.
+    /// case, then what a note was called before, then the id.
     pub async fn link_target(
         &self,
         workspace: WorkspaceId,
@@ -30,9 +30,31 @@ impl WorkspaceStore {
         )
         .await
     }
+
+    /// The notes that have exactly this title, the oldest first, up to a number.
+    pub async fn notes_titled(
+        &self,
+        workspace: WorkspaceId,
+        title: String,
+        most: u64,
+    ) -> Result<Vec<NoteId>, WorkspaceError> {
+        self.read(move |connection| {
+            let Some(key) = rows::workspace_key(connection, workspace)? else {
+                return Ok(vec![]);
+            };
+            let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND title = ?3 \
+                       AND deleted_at IS NULL ORDER BY created_at, id LIMIT ?4";
+            let parameters = params![key, folded(&title), title, most as i64];
+            rows::all(connection, sql, parameters, |row| {
+                Ok(NoteId::from_bytes(row.get(0)?))
+            })
+        })
+        .await
+    }
 }
 
-/// The note that a link leads to. Of several with one title it is the oldest.
+/// The note that a link leads to. Of several with one title it is the oldest; of several that had it once, the one that
+/// was called otherwise last.
 pub(super) fn target_of(
     connection: &Connection,
     workspace: i64,
@@ -43,6 +65,14 @@ pub(super) fn target_of(
     let parameters = params![workspace, folded(written), written];
     let by_title = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
     if let Some(id) = by_title {
+        return Ok(Some(NoteId::from_bytes(id)));
+    }
+    let sql = "SELECT note.id FROM former_title JOIN note ON note.key = former_title.note \
+               WHERE former_title.workspace = ?1 AND former_title.folded = ?2 AND deleted_at IS NULL \
+               ORDER BY former_title.row DESC LIMIT 1";
+    let parameters = params![workspace, folded(written)];
+    let by_former = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    if let Some(id) = by_former {
         return Ok(Some(NoteId::from_bytes(id)));
     }
     let Ok(id) = written.parse::<NoteId>() else {
@@ -87,9 +117,23 @@ fn linking_to(
                WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
                ORDER BY link.source";
     let parameters = params![workspace, title, id.to_string()];
-    let candidates = rows::all(connection, sql, parameters, |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-    })?;
+    let found = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    let mut candidates = rows::all(connection, sql, parameters, found)?;
+    // Most notes were never called otherwise.
+    let sql = "SELECT folded FROM former_title \
+               WHERE note = (SELECT key FROM note WHERE id = ?1)";
+    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))?;
+    for folded in former {
+        let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
+                   WHERE link.workspace = ?1 AND link.folded = ?2 AND note.deleted_at IS NULL";
+        candidates.extend(rows::all(
+            connection,
+            sql,
+            params![workspace, folded],
+            found,
+        )?);
+    }
+    candidates.sort();
     // A note that many link to is mostly linked to in the same words.
     let mut leads_here = BTreeMap::new();
     let mut sources = Vec::new();

@@ -3,7 +3,7 @@
 use bonded_kernel::workspace::{Role, UserId, Workspace, WorkspaceId, WorkspaceState};
 use rusqlite::{Connection, params};
 
-use super::codes::{count, from_word};
+use super::codes::from_word;
 use super::error::Fault;
 use super::{WorkspaceError, WorkspaceStore, rows};
 
@@ -134,16 +134,18 @@ pub(super) fn role_of_active(
     }
 }
 
-/// How many owners a workspace has.
-pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<u64, Fault> {
-    let sql = "SELECT count(*) FROM member WHERE workspace = ?1 AND role = 'owner'";
-    let owners = rows::one(connection, sql, [workspace], |row| Ok(count(row.get(0)?)))?;
-    Ok(owners.unwrap_or(0))
+/// Who owns a workspace.
+pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<UserId>, Fault> {
+    let sql = "SELECT user FROM member WHERE workspace = ?1 AND role = 'owner' ORDER BY user";
+    rows::all(connection, sql, [workspace], |row| {
+        Ok(UserId::from_bytes(row.get(0)?))
+    })
 }
 
-/// Whether this person is the owner of the installation.
-pub(super) fn owns_all(connection: &Connection, user: UserId) -> Result<bool, Fault> {
-    let sql = "SELECT 1 FROM user WHERE id = ?1 AND is_owner = 1";
-    let found = rows::one(connection, sql, [user.as_bytes()], |_| Ok(()))?;
-    Ok(found.is_some())
+/// The owner of the installation.
+pub(super) fn owner_of_all(connection: &Connection) -> Result<Option<UserId>, Fault> {
+    let sql = "SELECT id FROM user WHERE is_owner = 1";
+    rows::one(connection, sql, [], |row| {
+        Ok(UserId::from_bytes(row.get(0)?))
+    })
 }

@@ -1,5 +1,7 @@
 //! Notes, as they are and as they were.
 
+use std::collections::BTreeMap;
+
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
     AccessScope, Metadata, Note, NoteId, StoredEvent, WorkspaceId, apply,
@@ -87,6 +89,21 @@ impl WorkspaceStore {
     pub async fn note(&self, note: NoteId) -> Result<Option<Note>, WorkspaceError> {
         self.read(move |connection| note_now(connection, note))
             .await
+    }
+
+    /// The notes with these ids, those that there are.
+    pub async fn notes_by_id(
+        &self,
+        ids: Vec<NoteId>,
+    ) -> Result<BTreeMap<NoteId, Note>, WorkspaceError> {
+        self.read(move |connection| {
+            let mut found = BTreeMap::new();
+            for id in ids {
+                found.extend(note_now(connection, id)?.map(|note| (id, note)));
+            }
+            Ok(found)
+        })
+        .await
     }
 
     /// The note as it was at a version; `None` if it never had that version.

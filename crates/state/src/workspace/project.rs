@@ -114,6 +114,7 @@ impl<'a> Projection<'a> {
     }
 
     fn set_member(&mut self, member: &MemberSet) -> Result<(), Fault> {
+        // Whom the change is about comes last.
         self.loaded.view.member = Some(member.role);
         self.connection
             .prepare_cached(
@@ -148,7 +149,7 @@ impl<'a> Projection<'a> {
             | Change::DeleteMetadata { .. } => view.note.map(|note| Outcome::Note(Box::new(note))),
             Change::CreateRule { rule_id, .. }
             | Change::UpdateRule { rule_id, .. }
-            | Change::DeleteRule { rule_id } => {
+            | Change::DeleteRule { rule_id, .. } => {
                 views::rule(self.connection, *rule_id)?.map(|rule| Outcome::Rule(Box::new(rule)))
             }
             Change::Fire(_) | Change::MoveRun { .. } => {

@@ -16,7 +16,8 @@ use super::{WorkspaceError, WorkspaceStore, blobs, rows};
 use expression::expression;
 use order::{BOUNDS, Bounds, Match, Search};
 
-/// What to search for. No text in it is taken for an operator.
+/// What to search for. No text in it is taken for an operator, but for a star at the end of a word: it stands for all
+/// words that begin like it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchQuery {
     pub workspace: WorkspaceId,

@@ -46,6 +46,20 @@ impl<'a> Transaction<'a> {
         Ok(written)
     }
 
+    pub(super) fn write_all(
+        &mut self,
+        writes: &[Write],
+    ) -> Result<Vec<Result<Written, Refused>>, Fault> {
+        // The kernel refuses before anything is written, so that no savepoint is needed; with one for each write, the index
+        // of words would be flushed each time.
+        let one = |write| match self.write(write) {
+            Ok(written) => Ok(Ok(written)),
+            Err(Fault::Refused(refused)) => Ok(Err(*refused)),
+            Err(fault) => Err(fault),
+        };
+        writes.iter().map(one).collect()
+    }
+
     fn make(&mut self, write: &Write) -> Result<Written, Fault> {
         let considers = matches!(
             write.change,

@@ -8,7 +8,7 @@ use bonded_kernel::workspace::{
 use rusqlite::{Connection, params};
 
 use super::error::Fault;
-use super::members::{owners, owns_all, role_in, role_of_active};
+use super::members::{owner_of_all, owners, role_in, role_of_active};
 use super::notes::keyed_note;
 use super::rows::{self, StoredRule};
 
@@ -36,7 +36,7 @@ pub(super) fn load(
     | (Some(workspace), Change::RemoveMember { user_id, .. }) = (loaded.workspace_key, change)
     {
         loaded.view.member = role_in(connection, workspace, *user_id)?;
-        loaded.view.member_owns_all = owns_all(connection, *user_id)?;
+        loaded.view.owner_of_all = owner_of_all(connection)?;
         loaded.view.owners = owners(connection, workspace)?;
     }
     if let Actor::Agent { run_id, .. } = actor {
@@ -86,7 +86,7 @@ impl Loaded {
                 self.view.rule = known.map(|known| known.rule);
                 Ok(Some(draft.workspace_id))
             }
-            Change::UpdateRule { rule_id, .. } | Change::DeleteRule { rule_id } => {
+            Change::UpdateRule { rule_id, .. } | Change::DeleteRule { rule_id, .. } => {
                 self.rule(connection, *rule_id)
             }
             Change::Fire(fire) => {

@@ -11,7 +11,7 @@ use super::error::{Fault, WorkspaceError};
 use super::readers::{error, set_up};
 use super::streams::{self, Stream};
 use super::transact::Transaction;
-use crate::sqlite::file::StoreFile;
+use crate::sqlite::file::{Identity, StoreFile};
 use crate::sqlite::poll::Poll;
 use crate::watchers::Watchers;
 
@@ -75,6 +75,8 @@ where
 pub(super) struct Writer {
     connection: Connection,
     file: StoreFile,
+    /// The file that the connection writes to.
+    identity: Identity,
     jobs: Receiver<Box<dyn Job>>,
     watchers: Arc<Watchers<Stream>>,
     poll: Poll,
@@ -83,13 +85,14 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(
         connection: Connection,
-        file: StoreFile,
+        (file, identity): (StoreFile, Identity),
         jobs: Receiver<Box<dyn Job>>,
         watchers: Arc<Watchers<Stream>>,
     ) -> Self {
         Self {
             connection,
             file,
+            identity,
             jobs,
             watchers,
             poll: Poll::new(),
@@ -112,7 +115,19 @@ impl Writer {
     }
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
-        match self.transact(&mut group) {
+        let committed = self.transact(&mut group).map_err(|fault| {
+            if !self.connection.is_autocommit() {
+                // What fails here fails again, and louder, when the next group begins.
+                let _ = self.execute("ROLLBACK");
+            }
+            error(&self.file, fault)
+        });
+        // Looked at after the commit: what is acknowledged was in the file under the path.
+        let committed = committed.and_then(|made| {
+            self.file.check_identity(self.identity)?;
+            Ok(made)
+        });
+        match committed {
             Ok((results, heads)) => {
                 for (stream, seq) in heads {
                     self.watchers.publish(&stream, seq);
@@ -121,12 +136,7 @@ impl Writer {
                     job.answer(result);
                 }
             }
-            Err(fault) => {
-                if !self.connection.is_autocommit() {
-                    // What fails here fails again, and louder, when the next group begins.
-                    let _ = self.execute("ROLLBACK");
-                }
-                let error = error(&self.file, fault);
+            Err(error) => {
                 for job in group {
                     job.answer(Err(error.clone()));
                 }

@@ -44,6 +44,7 @@ fn as_agent(run: &str, change: Change) -> Write {
 
 fn draft(enabled: bool) -> RuleDraft {
     RuleDraft {
+        name: None,
         workspace_id: WORKSPACE,
         trigger: Trigger::Manual,
         condition_json: json!({}),
@@ -70,6 +71,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
     let editor = world.member(11, Role::Editor).await;
     let off = || Change::UpdateRule {
         rule_id: RULE,
+        base_version: None,
         draft: Box::new(draft(false)),
     };
     let refused = world.send(by(editor, off())).await.expect_err("no admin");
@@ -85,7 +87,10 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
         (1, false, 2)
     );
     assert_eq!(world.store.enabled_rules().await.expect("it reads"), []);
-    let gone = Change::DeleteRule { rule_id: RULE };
+    let gone = Change::DeleteRule {
+        rule_id: RULE,
+        base_version: None,
+    };
     world.write(gone.clone()).await.expect("it is deleted");
     assert_eq!(world.store.rules(WORKSPACE).await.expect("it reads"), []);
     let refused = world.write(gone).await.expect_err("it is gone");

@@ -1,11 +1,17 @@
 //! Files of older builds.
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, UserId};
+use bonded_kernel::workspace::{Change, NoteEdit, NoteWrite, UserId};
 use bonded_state::workspace::{Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
 use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};
+
+/// What format 4 brought, taken back.
+const BACK_TO_FORMAT_3: &str = "
+    DROP TABLE former_title; DROP INDEX run_queued;
+    CREATE INDEX run_queued ON run (workspace, key) WHERE status = 'queued';
+    PRAGMA user_version = 3;";
 
 /// What format 3 brought, taken back.
 const BACK_TO_FORMAT_2: &str = "
@@ -59,7 +65,7 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    for back in [BACK_TO_FORMAT_2, BACK_TO_FORMAT_1] {
+    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2, BACK_TO_FORMAT_1] {
         connection.execute_batch(back).expect("it is taken back");
     }
     drop(connection);
@@ -121,9 +127,9 @@ async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    connection
-        .execute_batch(BACK_TO_FORMAT_2)
-        .expect("it is taken back");
+    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
     drop(connection);
     let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
     let found = store.user_by_token("token of bob").await.expect("it reads");
@@ -134,4 +140,37 @@ async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
     assert_eq!((tokens.len(), tokens[0].last_used_at), (1, None));
     let owners = store.users().await.expect("it reads");
     assert_eq!(owners.iter().filter(|user| user.is_owner).count(), 1);
+}
+
+#[tokio::test]
+async fn what_notes_of_a_file_of_format_3_were_called_is_read_from_their_events() {
+    let world = world().await;
+    world.add(1, "First", "text").await;
+    world.add(2, "Other", "see [[first]] and [[Second]]").await;
+    for (version, title) in [(1, "Second"), (2, "Third")] {
+        let renamed = Change::UpdateNote(NoteWrite {
+            note_id: note_id(1),
+            base_version: version,
+            edit: NoteEdit {
+                title: Some(title.into()),
+                ..NoteEdit::default()
+            },
+        });
+        world.write(renamed).await.expect("it fits");
+    }
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    connection
+        .execute_batch(BACK_TO_FORMAT_3)
+        .expect("it is taken back");
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    for written in ["first", "SECOND", "Third"] {
+        let target = store.link_target(WORKSPACE, written.into()).await;
+        assert_eq!(target, Ok(Some(note_id(1))), "{written}");
+    }
+    let links = store.backlinks(note_id(1)).await.expect("it reads");
+    assert_eq!(links.len(), 1);
 }

@@ -56,14 +56,14 @@ async fn a_word_counts_most_in_the_title_then_in_headings_then_in_the_body() {
 }
 
 #[tokio::test]
-async fn all_words_must_stand_in_a_note_and_no_text_is_an_operator() {
+async fn all_words_must_stand_in_a_note_and_a_star_at_the_end_is_the_only_operator() {
     let world = world().await;
     world.add(1, "one", "red green blue").await;
     world.add(2, "two", "red green").await;
     world
         .add(3, "near", "OR NOT AND foo-bar c++ \"quoted\"")
         .await;
-    let table: [(&str, &[&str]); 14] = [
+    let table: [(&str, &[&str]); 16] = [
         ("\u{e000}note", &[]),
         ("\u{e000}red blue", &["one"]),
         ("red blue", &["one"]),
@@ -75,7 +75,9 @@ async fn all_words_must_stand_in_a_note_and_no_text_is_an_operator() {
         ("c++", &["near"]),
         ("\"quoted\"", &["near"]),
         ("NEAR(red green)", &[]),
-        ("re*", &[]),
+        ("re*", &["two", "one"]),
+        ("*re", &[]),
+        ("r*d", &[]),
         ("w1", &[]),
         ("* \" ( ) -", &[]),
     ];

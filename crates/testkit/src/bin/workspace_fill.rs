@@ -125,6 +125,7 @@ fn idle_rule(number: u64) -> RuleDraft {
         overlap: Overlap::default(),
     };
     RuleDraft {
+        name: None,
         workspace_id: notes::WORKSPACE,
         trigger: match waits_for_clock {
             true => Trigger::Cron,

@@ -177,6 +177,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         children: None,
         secrets: Arc::default(),
         live: None,
+        interrupt: CancellationToken::new(),
     };
     let target = Target {
         stream,

@@ -1,12 +1,14 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
 use bonded_kernel::{
-    BATCH, Entry, Event, Head, Outcome, RAM_ADD, Run, RunConfig, SkipReason, TOOL_OUTPUT, Verdict,
+    BATCH, Entry, Event, Head, Lesson, Outcome, RAM_ADD, Run, RunConfig, SkipReason, TOOL_OUTPUT,
+    Verdict,
 };
 use bonded_state::Store as _;
 
 use super::ledger::{Execution, Sent, Tally};
 use super::process::Shared;
+use super::refusal::Manner;
 
 /// The evidence that the properties are checked against. Its fields are open, so that a test can forge it
 /// and see that the forgery is noticed.
@@ -16,6 +18,8 @@ pub struct History {
     pub config: RunConfig,
     /// The provider reported more than it can have used.
     pub provider_lies: bool,
+    /// How the service of each target refuses.
+    pub manners: Vec<Manner>,
     /// The log of the run as it lies in the store.
     pub entries: Vec<Entry>,
     /// The run as the last driver knew it.
@@ -58,6 +62,7 @@ impl History {
             seed: shared.seed,
             config: shared.plan.config.clone(),
             provider_lies: shared.plan.provider_lies,
+            manners: shared.plan.manners.clone(),
             entries,
             live,
             executions: ledger.executions,
@@ -70,10 +75,18 @@ impl History {
     }
 }
 
-/// Names what happens only to agents, in loops or under policies: a simulation that never sees it proves nothing about it.
+/// Names what happens only to agents, in loops, under policies or at services that refuse: a simulation that never sees it proves nothing about it.
 fn feat(entry: &Entry) -> Option<&'static str> {
     match &entry.event {
         Event::CallRepaired { .. } => Some("repaired"),
+        Event::TargetLearned { lesson, .. } => Some(match **lesson {
+            Lesson::LeaveOut(_) => "left out",
+            Lesson::LeaveOutCustom(_) => "left out of custom",
+            Lesson::Efforts(_) => "other efforts",
+            Lesson::Route(_) => "another route",
+            Lesson::OutputLimit(_) => "another limit field",
+            _ => "another form",
+        }),
         Event::ProgressReported { .. } => Some("progress"),
         Event::ToolFinished(finished) if *finished.tool == *BATCH => Some("batched"),
         Event::ToolFinished(finished) if *finished.tool == *RAM_ADD => Some("remembered"),

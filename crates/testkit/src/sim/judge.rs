@@ -70,5 +70,6 @@ pub(super) fn outsider(shared: &Arc<Shared>, number: u32) -> Host {
         children: None,
         secrets: Arc::default(),
         live: None,
+        interrupt: bonded_host::CancellationToken::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Head, Usage};
+use bonded_kernel::{Head, Target, Usage};
 
 /// One execution of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +20,13 @@ pub struct Execution {
 }
 
 /// One request that left for a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
     pub turn: u32,
     pub attempt: u32,
+    /// The target as it was spoken to.
+    pub target: Target,
+    pub output_tokens_max: u32,
     /// How far the log went when the request was sent.
     pub log_seq: u64,
     /// The tokens that it held, as an honest provider counts.

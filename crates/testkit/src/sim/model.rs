@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bonded_kernel::{
-    Failure, FailureClass, Finish, Message, Offer, Reply, Request, ToolSpec, Usage,
+    Failure, FailureClass, Finish, Message, Offer, Reply, Request, Target, ToolSpec, Usage,
 };
 use bonded_transport::{BoxFuture, Transport};
 
@@ -64,6 +64,8 @@ impl SimModel {
         ledger.sent.push(Sent {
             turn: request.turn,
             attempt: request.attempt,
+            target: request.target.clone(),
+            output_tokens_max: request.output_tokens_max,
             log_seq,
             held_tokens: input_tokens(request),
             room_tokens: room_tokens(request),
@@ -86,6 +88,14 @@ impl SimModel {
         let mut rng = Rng::derive(shared.seed, "model", &numbers);
         let rng = &mut rng;
         let plan = &shared.plan;
+        if let Some(failure) = self.refusal(request, &numbers) {
+            shared.ledger().tally.failures += 1;
+            return Fate {
+                delay_ms: failure.latency_ms,
+                outcome: Err(failure),
+                panics: false,
+            };
+        }
         if rng.chance(plan.faults.request) {
             shared.ledger().tally.failures += 1;
             return failure(rng, request);
@@ -106,6 +116,18 @@ impl SimModel {
             outcome: Ok(reply),
             panics: rng.chance(plan.faults.request / 100),
         }
+    }
+}
+
+impl SimModel {
+    /// What the service of the target does not take of a request.
+    fn refusal(&self, request: &Request<'_>, numbers: &[u64]) -> Option<Failure> {
+        let shared = &self.process.shared;
+        let is_asked = |target: &Target| target.model == request.target.model;
+        let asked = shared.plan.config.targets.iter().position(is_asked)?;
+        let manner = shared.plan.manners.get(asked)?;
+        let mut rng = Rng::derive(shared.seed, "refusal", numbers);
+        manner.refuse(&mut rng, request)
     }
 }
 

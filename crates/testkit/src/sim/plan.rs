@@ -1,10 +1,12 @@
 //! What a seed means: the settings of the run, the temper of the model, and how often what goes wrong.
 
-use bonded_kernel::{Limits, Money, Price, RunConfig, Target};
+use bonded_kernel::{Limits, LongPrice, Money, Price, RunConfig, Target};
 
 use super::agent_plan;
 use super::loop_plan;
 use super::policy_plan;
+use super::refusal::Manner;
+use super::refusal_plan;
 use super::rng::Rng;
 
 /// Everything about a world that is fixed before it begins.
@@ -19,6 +21,8 @@ pub struct Plan {
     pub crashes_at: Vec<u64>,
     /// The provider reports more tokens than were reserved.
     pub provider_lies: bool,
+    /// How the service of each target refuses; those beyond the end take everything.
+    pub manners: Vec<Manner>,
     pub sabotage: Sabotage,
 }
 
@@ -79,6 +83,7 @@ impl Plan {
         agent_plan::make_agent(seed, &mut config);
         policy_plan::make_policy(seed, &mut config);
         loop_plan::make_loop(seed, &mut config);
+        let manners = refusal_plan::make_refusing(seed, &mut config);
         Self {
             config,
             temper: rng.weighted(&[
@@ -99,6 +104,7 @@ impl Plan {
             crashes_max: rng.pick(&[0, 1, 1, 2, 3, 5, 8]),
             crashes_at: vec![],
             provider_lies: rng.chance(100),
+            manners,
             sabotage: Sabotage::None,
         }
     }
@@ -118,13 +124,29 @@ fn target(rng: &mut Rng, index: u64) -> Target {
     Target {
         stream: rng.chance(500),
         timeout_ms: rng.between(1_000, 120_000),
-        price: rng.chance(600).then(|| Price {
-            input: rng.between(0, 3_000_000),
-            output: rng.between(0, 15_000_000),
-            cached: rng.between(0, 300_000),
-            written: None,
-        }),
+        price: rng.chance(600).then(|| price(rng)),
         ..Target::new("sim", format!("sim:{index}"), format!("model-{index}"))
+    }
+}
+
+fn price(rng: &mut Rng) -> Price {
+    let input = rng.between(0, 3_000_000);
+    let output = rng.between(0, 15_000_000);
+    let cached = rng.between(0, 300_000);
+    // Not drawn, so that a seed makes the world that it always made.
+    let above = input.is_multiple_of(3).then_some(LongPrice {
+        tokens: output % 4_000,
+        input: input * 2,
+        output: output * 2,
+        cached: cached * 2,
+        written: None,
+    });
+    Price {
+        input,
+        output,
+        cached,
+        written: None,
+        above,
     }
 }
 

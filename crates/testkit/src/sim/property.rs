@@ -2,6 +2,7 @@
 
 mod agents;
 mod conversation;
+mod lessons;
 mod limits;
 mod log;
 mod loops;
@@ -163,6 +164,15 @@ pub const PROPERTIES: &[(&str, Property)] = &[
         "a_log_without_replies_has_none",
         loops::a_log_without_replies_has_none,
     ),
+    (
+        "a_lesson_is_learned_once",
+        lessons::a_lesson_is_learned_once,
+    ),
+    (
+        "a_lesson_changes_no_limit",
+        lessons::a_lesson_changes_no_limit,
+    ),
+    ("what_can_be_met_is_met", lessons::what_can_be_met_is_met),
     (
         "each_request_was_logged_and_sent_once",
         conversation::each_request_was_logged_and_sent_once,

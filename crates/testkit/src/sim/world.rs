@@ -106,6 +106,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         children: None,
         secrets: Arc::default(),
         live: None,
+        interrupt: bonded_host::CancellationToken::new(),
     };
     let mut driving = pin!(drive(&host, process));
     let mut meddling = pin!(meddle(process).fuse());

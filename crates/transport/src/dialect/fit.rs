@@ -16,7 +16,9 @@ mod parts;
 mod refs;
 mod rules;
 mod shape;
+mod steps;
 mod top;
+mod unread;
 mod way;
 
 use std::borrow::Cow;
@@ -26,6 +28,7 @@ use serde_json::Value;
 
 use keys::Keys;
 use rules::Rules;
+use steps::Steps;
 pub(super) use way::Way;
 
 /// Why a tool is not offered to a service.
@@ -47,7 +50,7 @@ pub struct Fitted<'a> {
 
 impl Fitted<'_> {
     /// Arguments in the tool's own keys as the service was told of them, or the other way round. `None` where they
-    /// stay what they are; so do those that cannot be read, which the kernel mends or refuses.
+    /// stay what they are. Those that cannot be read, which the kernel mends or refuses, stay unreadable.
     pub fn swap_keys(&self, arguments: &str) -> Option<String> {
         self.keys.swap(arguments)
     }
@@ -55,6 +58,14 @@ impl Fitted<'_> {
 
 /// Makes a tool fit, whatever the others are called.
 pub fn fit(spec: &ToolSpec, dialect: Dialect) -> Result<Fitted<'_>, Unfit> {
+    fit_within(spec, dialect, &mut Steps::new())
+}
+
+fn fit_within<'a>(
+    spec: &'a ToolSpec,
+    dialect: Dialect,
+    steps: &mut Steps,
+) -> Result<Fitted<'a>, Unfit> {
     let rules = Rules::of(dialect);
     let unfit = |why: String| Unfit {
         name: spec.name.clone(),
@@ -63,9 +74,11 @@ pub fn fit(spec: &ToolSpec, dialect: Dialect) -> Result<Fitted<'_>, Unfit> {
     if spec.schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(unfit("its arguments are no object".into()));
     }
+    let too_many = |why: steps::TooMany| unfit(why.into());
+    steps.take_all([&spec.schema]).map_err(too_many)?;
     let mut schema = spec.schema.clone();
-    let has_new_refs = refs::gather(&mut schema).map_err(unfit)?;
-    let mut conditions = top::lift(&mut schema, rules);
+    let has_new_refs = refs::gather(&mut schema, steps).map_err(unfit)?;
+    let mut conditions = top::lift(&mut schema, rules, steps).map_err(too_many)?;
     let keys = if rules.plain_keys {
         keys::rename(&mut schema, conditions.as_mut())
     } else {
@@ -103,3 +116,6 @@ pub fn unfit(catalog: &Catalog, dialect: Dialect) -> Vec<Unfit> {
     let specs = catalog.specs();
     specs.filter_map(|spec| fit(spec, dialect).err()).collect()
 }
+
+#[cfg(test)]
+mod tests;

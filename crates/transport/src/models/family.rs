@@ -4,13 +4,10 @@
 //! of a family is what its newest models take: a name that nobody knew when this was written is taken for one of those.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, SignedThoughts, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, SignedThoughts, ThinkingForm, ThoughtReturn,
 };
 
 use super::glob;
-
-/// When the rows were last held against what the makers say.
-pub const AS_OF: &str = "2026-11";
 
 /// What a family takes.
 #[derive(Debug)]
@@ -28,7 +25,10 @@ pub struct Family {
     /// Whether its templates take messages in any order of sides.
     any_order: bool,
     signed_thoughts: SignedThoughts,
-    /// How much it takes in.
+    /// What the ids of calls may look like, whoever runs it.
+    call_ids: CallIds,
+    /// How much all of it takes in: no more than the smallest of its models, because a name that nobody knows may be that
+    /// one's. A model that is listed by its own name has the window that is listed.
     pub window: Option<u64>,
 }
 
@@ -70,6 +70,7 @@ impl Family {
         accepts.alternates = !self.any_order;
         accepts.user_after_tool = self.any_order;
         accepts.signed_thoughts = self.signed_thoughts;
+        accepts.call_ids = self.call_ids;
     }
 }
 
@@ -99,6 +100,7 @@ const USUAL: Family = Family {
     tool_choice_required: true,
     any_order: true,
     signed_thoughts: SignedThoughts::Kept,
+    call_ids: CallIds::AsGiven,
     window: None,
 };
 
@@ -112,6 +114,7 @@ const SILENT: Family = Family {
 /// OpenAI's models that think take neither a temperature nor `max_tokens`, wherever they run.
 const OPENAI: Family = Family {
     sampling: Samples::None,
+    call_ids: CallIds::Short,
     thinks_unasked: true,
     output_limit: OutputLimitField::MaxCompletionTokens,
     ..USUAL
@@ -128,7 +131,7 @@ const CLAUDE: Family = Family {
 const GEMINI: Family = Family {
     thinking: ThinkingForm::Level,
     efforts: &[Minimal, Low, Medium, High],
-    window: Some(1_048_576),
+    window: Some(131_072),
     ..USUAL
 };
 
@@ -137,7 +140,8 @@ const GEMINI: Family = Family {
 pub static FAMILIES: &[Family] = &[
     // Anthropic
     Family { names: &["claude-3-7*", "claude-3.7*"], sampling: Samples::All, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
-    Family { names: &["claude-3*", "claude-2*", "claude-instant*"], sampling: Samples::All, thinking: ThinkingForm::None, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-3*"], sampling: Samples::All, thinking: ThinkingForm::None, efforts: &[], ..CLAUDE },
+    Family { names: &["claude-2*", "claude-instant*"], sampling: Samples::All, thinking: ThinkingForm::None, efforts: &[], window: Some(100_000), ..CLAUDE },
     Family { names: &["claude-haiku-4*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
     Family { names: &["claude-opus-4", "claude-opus-4-20*", "claude-opus-4@*", "claude-opus-4-0*", "claude-opus-4?1*", "claude-4-opus*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
     Family { names: &["claude-sonnet-4", "claude-sonnet-4-20*", "claude-sonnet-4@*", "claude-sonnet-4-0*", "claude-sonnet-4?5*", "claude-4-sonnet*"], sampling: Samples::OneOfTwo, thinking: ThinkingForm::Budget, efforts: &[], ..CLAUDE },
@@ -146,62 +150,70 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["claude-sonnet-4?6*"], sampling: Samples::OneOfTwo, efforts: &[NoEffort, Low, Medium, High, Max], ..CLAUDE },
     Family { names: &["claude-opus-4?7*", "claude-opus-4?8*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], ..CLAUDE },
     Family { names: &["claude-opus-5", "claude-opus-5-20*", "claude-opus-5@*", "claude-sonnet-5", "claude-sonnet-5-20*", "claude-sonnet-5@*"], efforts: &[NoEffort, Low, Medium, High, XHigh, Max], window: Some(1_000_000), ..CLAUDE },
-    Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, window: Some(1_000_000), ..CLAUDE },
+    Family { names: &["claude-opus-5*", "claude-sonnet-5*", "claude-fable-5?1*", "claude-fable-5?2*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, ..CLAUDE },
     Family { names: &["claude-fable-5", "claude-fable-5-20*", "claude-fable-5@*", "claude-mythos-5", "claude-mythos-5-20*", "claude-mythos-5@*", "claude-haiku-5", "claude-haiku-5-20*", "claude-haiku-5@*"], tool_choice_required: false, ..CLAUDE },
     Family { names: &["claude-*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, ..CLAUDE },
     // OpenAI
     Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
     Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },
-    Family { names: &["o1", "o1-*"], window: Some(200_000), ..OPENAI },
-    Family { names: &["o3-mini*", "o4-mini*"], window: Some(200_000), ..OPENAI },
-    Family { names: &["o3-pro*", "o1-pro*"], window: Some(200_000), ..OPENAI },
-    Family { names: &["o3", "o3-20*"], window: Some(200_000), ..OPENAI },
-    Family { names: &["o?-*", "codex-*"], window: Some(200_000), ..OPENAI },
+    Family { names: &["o1", "o1-20*", "o1-pro*", "o3", "o3-20*", "o3-pro*", "o3-mini*", "o4-mini*"], window: Some(200_000), ..OPENAI },
+    Family { names: &["o?-*", "codex-*"], window: Some(128_000), ..OPENAI },
     Family { names: &["gpt-5-chat*"], window: Some(128_000), output_limit: OutputLimitField::MaxCompletionTokens, ..SILENT },
     Family { names: &["gpt-5.?-chat*"], efforts: &[Medium], window: Some(128_000), ..OPENAI },
-    Family { names: &["gpt-5-pro*"], efforts: &[High], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5-codex*"], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5-mini*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5-nano*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5", "gpt-5-20*"], efforts: &[Minimal, Low, Medium, High], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.1-codex-max*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.1-codex*"], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.1*"], efforts: &[NoEffort, Low, Medium, High], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.?-pro*"], efforts: &[Medium, High, XHigh], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-5.?-codex*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-4.1*"], window: Some(1_047_576), ..SILENT },
+    Family { names: &["gpt-5-pro*"], efforts: &[High], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5-codex*"], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5-mini*"], efforts: &[Minimal, Low, Medium, High], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5-nano*"], efforts: &[Minimal, Low, Medium, High], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5", "gpt-5-20*"], efforts: &[Minimal, Low, Medium, High], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.1-codex-max*"], efforts: &[Low, Medium, High, XHigh], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.1-codex*"], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.1*"], efforts: &[NoEffort, Low, Medium, High], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.?-pro*"], efforts: &[Medium, High, XHigh], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.?-codex*"], efforts: &[Low, Medium, High, XHigh], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-5.?", "gpt-5.?-*"], efforts: &[NoEffort, Low, Medium, High, XHigh], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-4.1*"], window: Some(1_000_000), ..SILENT },
     Family { names: &["gpt-4o-mini*"], window: Some(128_000), ..SILENT },
     Family { names: &["gpt-4o*", "chatgpt-4o*"], window: Some(128_000), ..SILENT },
     Family { names: &["gpt-4-turbo*", "gpt-4-1106*", "gpt-4-0125*"], window: Some(128_000), ..SILENT },
-    Family { names: &["gpt-4-32k*"], window: Some(32_768), ..SILENT },
+    Family { names: &["gpt-4-32k*"], window: Some(32_000), ..SILENT },
     Family { names: &["gpt-4*"], window: Some(8_192), ..SILENT },
-    Family { names: &["gpt-3.5*"], window: Some(16_385), ..SILENT },
-    Family { names: &["gpt-6-astra*"], efforts: &[Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
-    Family { names: &["gpt-*"], efforts: &[NoEffort, Low, Medium, High, XHigh], window: Some(400_000), ..OPENAI },
+    Family { names: &["gpt-3.5-turbo", "gpt-3.5-turbo-0125", "gpt-3.5-turbo-1106", "gpt-3.5-turbo-16k*"], window: Some(16_385), ..SILENT },
+    Family { names: &["gpt-3.5*"], window: Some(4_096), ..SILENT },
+    Family { names: &["gpt-6-astra*"], efforts: &[Low, Medium, High, XHigh], window: Some(272_000), ..OPENAI },
+    Family { names: &["gpt-*"], efforts: &[NoEffort, Low, Medium, High, XHigh], window: Some(128_000), ..OPENAI },
     // Google
     Family { names: &["gemma*"], any_order: false, ..SILENT },
-    Family { names: &["gemini-1*", "gemini-2.0*"], thinking: ThinkingForm::None, efforts: &[], ..GEMINI },
-    Family { names: &["gemini-2.5-pro*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
-    Family { names: &["gemini-2.5-flash-lite*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
+    Family { names: &["gemini-*-tts*"], thinking: ThinkingForm::None, efforts: &[], window: Some(8_192), ..GEMINI },
+    Family { names: &["gemini-1.5*", "gemini-2.0*"], thinking: ThinkingForm::None, efforts: &[], window: Some(1_000_000), ..GEMINI },
+    Family { names: &["gemini-1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(32_768), ..GEMINI },
+    Family { names: &["gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite"], thinking: ThinkingForm::Budget, efforts: &[], window: Some(1_000_000), ..GEMINI },
     Family { names: &["gemini-2.5*"], thinking: ThinkingForm::Budget, efforts: &[], ..GEMINI },
     Family { names: &["gemini-3.7*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-3-pro*"], efforts: &[Low, High], ..GEMINI },
     Family { names: &["gemini-*pro*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-*"], ..GEMINI },
     // DeepSeek and others whose thoughts have to come back with the calls that followed them
-    Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(65_536), ..USUAL },
-    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["kimi-*"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(262_144), ..USUAL },
+    Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..USUAL },
+    Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(64_000), ..USUAL },
+    Family { names: &["deepseek-v3*", "deepseek-coder*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..USUAL },
+    Family { names: &["deepseek-reasoner*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..USUAL },
+    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..USUAL },
+    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5", "glm-5-*", "glm-5.1*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
+    Family { names: &["glm-5.2*"], thinking: ThinkingForm::Switch, efforts: &[High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
+    Family { names: &["glm-5*"], efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
+    Family { names: &["kimi-k2.5*", "kimi-k2.6*"], sampling: Samples::None, thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["kimi-k3*"], sampling: Samples::None, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["kimi-k2-*", "kimi-k2"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["kimi-*"], sampling: Samples::None, thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
     // Mistral
-    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "open-mi*", "voxtral*"], any_order: false, window: Some(131_072), ..SILENT },
+    Family { names: &["mistral-tiny*", "mistral-small", "open-mi*", "mixtral*", "voxtral*"], any_order: false, call_ids: CallIds::Nine, window: Some(32_000), ..SILENT },
+    Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*"], any_order: false, call_ids: CallIds::Nine, window: Some(128_000), ..SILENT },
     // xAI
     Family { names: &["grok-4.3*"], efforts: &[NoEffort, Low, Medium, High], window: Some(256_000), ..USUAL },
     Family { names: &["grok-4.6*"], efforts: &[Low, Medium, High], window: Some(256_000), ..USUAL },
     Family { names: &["grok-3-mini*"], efforts: &[Low, High], window: Some(131_072), ..USUAL },
-    Family { names: &["grok-4-fast*", "grok-4-1-fast*", "grok-4.1-fast*"], window: Some(2_000_000), ..SILENT },
-    Family { names: &["grok-3*", "grok-2*"], window: Some(131_072), ..SILENT },
+    Family { names: &["grok-2*"], window: Some(32_768), ..SILENT },
+    Family { names: &["grok-3*"], window: Some(131_072), ..SILENT },
     Family { names: &["grok-*"], window: Some(256_000), ..SILENT },
     // Meta and Alibaba, as servers of one's own and services that run open models take them
     Family { names: &["llama*", "meta-llama*", "qwen2*", "qwen-2*"], ..SILENT },

@@ -2,7 +2,7 @@
 //! takes. A service is known by where it is: a provider may be called anything.
 
 use bonded_kernel::{
-    Accepts, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
 };
 
 use super::glob;
@@ -12,7 +12,7 @@ use super::glob;
 pub struct Service {
     /// What a provider of this kind is called in a configuration.
     pub name: &'static str,
-    /// The ends of its hosts' names.
+    /// The ends of its hosts' names, the one that everybody is told first.
     hosts: &'static [&'static str],
     /// Changes what a model takes elsewhere, by its name, to what it takes here.
     describe: fn(&mut Accepts, &str),
@@ -31,6 +31,13 @@ impl Service {
         let host = host_of(endpoint);
         let is_its = |it: &&Self| it.hosts.iter().any(|end| is_under(&host, end));
         SERVICES.iter().find(is_its)
+    }
+
+    /// Whether its list prices hold at an address: at its first host, and not at those of regions and of special uses.
+    pub(super) fn sells_at(&self, endpoint: &str) -> bool {
+        self.hosts
+            .first()
+            .is_some_and(|host| *host == host_of(endpoint))
     }
 
     pub(super) fn describe(&self, accepts: &mut Accepts, model: &str) {
@@ -65,6 +72,7 @@ pub static SERVICES: &[Service] = &[
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -78,6 +86,7 @@ pub static SERVICES: &[Service] = &[
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.service_tier = false;
+            accepts.call_ids = CallIds::Short;
         },
     },
     Service {
@@ -104,6 +113,7 @@ pub static SERVICES: &[Service] = &[
                 thought_return: ThoughtReturn::Details,
                 alternates: accepts.alternates,
                 user_after_tool: accepts.user_after_tool,
+                call_ids: accepts.call_ids,
                 ..Accepts::default()
             };
         },
@@ -114,6 +124,7 @@ pub static SERVICES: &[Service] = &[
         describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxTokens;
             accepts.user_after_tool = false;
+            accepts.call_ids = CallIds::Nine;
             accepts.top_k = false;
             accepts.penalty = PenaltyField::None;
             accepts.stream_usage = false;

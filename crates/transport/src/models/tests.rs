@@ -27,16 +27,26 @@ fn a_family_is_known_by_the_models_name_in_every_spelling() {
         ("claude-3.7-sonnet", "claude-3-7*"),
         ("openai/gpt-5.1", "gpt-5.1*"),
         ("gpt-5-2025-08-07", "gpt-5"),
-        ("gpt-5.5", "gpt-*"),
+        ("gpt-5.5", "gpt-5.?"),
+        ("gpt-5.20", "gpt-*"),
         ("gpt-6-astra", "gpt-6-astra*"),
         ("gpt-7", "gpt-*"),
         ("gpt-oss-20b", "gpt-oss*"),
-        ("o4-mini-2025-04-16", "o3-mini*"),
-        ("o3", "o3"),
+        ("o4-mini-2025-04-16", "o1"),
+        ("o3", "o1"),
+        ("o3-deep-research", "o?-*"),
         ("gpt-4o-mini", "gpt-4o-mini*"),
         ("models/gemini-3.1-pro-preview", "gemini-*pro*"),
-        ("gemini-2.5-pro", "gemini-2.5-pro*"),
-        ("deepseek-reasoner", "deepseek*"),
+        ("gemini-2.5-pro", "gemini-2.5-pro"),
+        ("gemini-2.5-pro-preview-tts", "gemini-*-tts*"),
+        ("deepseek-reasoner", "deepseek-reasoner*"),
+        ("deepseek-v4-pro", "deepseek*"),
+        ("deepseek-ai/DeepSeek-V3.2", "deepseek-v3*"),
+        ("glm-5-turbo", "glm-4.5*"),
+        ("zai-org/GLM-5.3", "glm-5*"),
+        ("moonshotai/Kimi-K2-Instruct", "kimi-k2-*"),
+        ("kimi-k2.7-code", "kimi-*"),
+        ("mixtral-8x7b-instruct", "mistral-tiny*"),
     ];
     for (model, names) in cases {
         let found = family(model).map(|family| family.names[0]);
@@ -107,6 +117,16 @@ fn efforts_are_those_of_the_model() {
         ("gpt-5.1", Effort::None, Some(Effort::None)),
         ("gpt-5.1", Effort::XHigh, Some(Effort::High)),
         ("o3", Effort::Minimal, Some(Effort::Low)),
+        ("deepseek-v4-pro", Effort::Minimal, Some(Effort::Low)),
+        ("deepseek-v4-pro", Effort::Medium, Some(Effort::Low)),
+        ("deepseek-flash", Effort::XHigh, Some(Effort::High)),
+        ("deepseek-flash", Effort::Max, Some(Effort::Max)),
+        ("deepseek-reasoner", Effort::High, None),
+        ("glm-5.1", Effort::High, None),
+        ("glm-5.2", Effort::Low, Some(Effort::High)),
+        ("glm-5.3", Effort::Max, Some(Effort::Max)),
+        ("kimi-k3", Effort::Medium, Some(Effort::Low)),
+        ("kimi-k2.7-code", Effort::High, None),
         ("gpt-4o", Effort::High, None),
     ];
     for (model, wanted, expected) in cases {
@@ -151,3 +171,5 @@ fn no_row_contradicts_itself() {
         assert_eq!(accepts.check(), Ok(()), "{:?}", family.names);
     }
 }
+
+mod listed;

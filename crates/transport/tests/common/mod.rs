@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Catalog, Dialect, Message, MessageCall, Offer, Request, Target, ToolEffect, ToolSpec,
+    Catalog, Dialect, Message, MessageCall, Offer, Reply, Request, Target, ToolEffect, ToolSpec,
 };
+use bonded_transport::dialect;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -125,6 +127,34 @@ pub(crate) fn signed(text: &str, signed: &str, calls: &[(&str, &str, &str)]) -> 
         },
         other => other,
     }
+}
+
+/// A reply as a run puts it into the conversation: a call without an id gets one.
+pub(crate) fn said(reply: Reply) -> Message {
+    let calls = reply.calls.into_iter().enumerate().map(|(nth, call)| {
+        let own = format!("call_1_{nth}");
+        MessageCall {
+            id: if call.id.is_empty() { own } else { call.id }.into(),
+            tool: call.tool.into(),
+            arguments: call.arguments.into(),
+        }
+    });
+    Message::Assistant {
+        text: reply.text.into(),
+        reasoning: reply.reasoning.into(),
+        signed: reply.signed.map(Into::into),
+        calls: calls.collect(),
+    }
+}
+
+/// A whole reply as it is read.
+pub(crate) fn decoded(dialect: Dialect, whole: &Value) -> Reply {
+    dialect::decode(dialect, whole.to_string().as_bytes()).expect("a reply")
+}
+
+/// The body of a conversation's next request.
+pub(crate) fn encoded(conversation: &Conversation) -> Value {
+    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
 }
 
 pub(crate) fn tool(call_id: &str, text: &str) -> Message {

@@ -108,13 +108,44 @@ fn changed_keys_lead_there_and_back_and_all_else_stays_as_written() {
     );
     let back = taken_back(&tools, "1st", r#"{"a_b": {"a_b":[1,  2]}, "c":1.0}"#);
     assert_eq!(back.1, r#"{"a b":{"a_b":[1,  2]},"c":1.0}"#);
-    for unread in ["", "{\"a_b\": 1", "[\"a_b\"]", "null", "{\"c\": 2}", "a_b"] {
+    for unread in [
+        "",
+        "[\"a_b\"]",
+        "null",
+        "{\"c\": 2}",
+        "a_b",
+        "{",
+        "{\"c\": \"{a_b: 1",
+    ] {
         assert_eq!(taken_back(&tools, "1st", unread).1, unread);
     }
     assert_eq!(
         taken_back(&tools, "plain", r#"{"a_b": 1}"#).1,
         r#"{"a_b": 1}"#
     );
+}
+
+#[test]
+fn keys_of_arguments_that_the_kernel_mends_lead_back_as_well() {
+    let catalog = catalog();
+    let (_, tools) = sent(&catalog, Dialect::Messages, vec![]);
+    let cases = [
+        (r#"{"a_b": 1"#, json!({ "a b": 1 })),
+        (
+            r#"{"c": {"a_b": [1, "}"]}, "a_b": "x, y",}"#,
+            json!({ "c": { "a_b": [1, "}"] }, "a b": "x, y" }),
+        ),
+        (r#"{'a_b': 1}"#, json!({ "a b": 1 })),
+        (r#"{a_b: 1, c: 2}"#, json!({ "a b": 1, "c": 2 })),
+        ("```json\n{\"a_b\": 1}\n```", json!({ "a b": 1 })),
+        (r#""{\"a_b\": 1}""#, json!({ "a b": 1 })),
+    ];
+    for (written, expected) in cases {
+        let back = taken_back(&tools, "1st", written).1;
+        let read = bonded_kernel::parse_arguments(&back);
+        let read = read.unwrap_or_else(|error| panic!("{written}: {back}: {error:?}"));
+        assert_eq!(read.value, expected, "{written}: {back}");
+    }
 }
 
 #[test]

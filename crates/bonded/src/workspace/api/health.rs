@@ -17,13 +17,17 @@ pub(in crate::workspace) async fn alive(_: Ask) -> Result<Answer, Refusal> {
     Ok(Answer::ok(&json!({ "status": "ok" })))
 }
 
-/// Ready is who can read the store and has not been told to stop. A provider that is away stops only runs of the agent:
+/// Ready is who can read and write the store and has not been told to stop. A provider that is away stops only runs of the agent:
 /// it is told of, and nobody waits for it.
 pub(in crate::workspace) async fn ready(ask: Ask) -> Result<Answer, Refusal> {
     if ask.site.stop.is_cancelled() {
         return Err(Refusal::unavailable("the server is stopping"));
     }
     ask.site.store.last_row().await?;
+    if !ask.site.writable.works(&ask.site.store).await {
+        let message = "nothing can be written just now; whoever runs the server was told why";
+        return Err(Refusal::unavailable(message));
+    }
     let provider = shown(&ask.site.provider);
     Ok(Answer::ok(
         &json!({ "status": "ready", "provider": provider }),

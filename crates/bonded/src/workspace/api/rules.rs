@@ -45,11 +45,21 @@ fn invalid(faults: &[Fault]) -> Refusal {
     Refusal::new("RULE_INVALID", sentences.join("; ")).details(json!({ "faults": faults }))
 }
 
+/// A rule whose prompt could not be given to an agent would fail whenever it fires.
+fn check_prompt(ask: &Ask, draft: &RuleDraft) -> Result<(), Refusal> {
+    let checked = ask.site.surroundings.check_prompt_of(draft);
+    checked.map_err(|error| {
+        let at = json!([{ "at": "/action_json/prompt_path", "message": error.to_string() }]);
+        Refusal::new(error.code(), error.to_string()).details(json!({ "faults": at }))
+    })
+}
+
 pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
     let written: Value = ask.body()?;
     let draft =
         RuleDraft::check(&written, &*ask.site.surroundings).map_err(|faults| invalid(&faults))?;
     permit(&ask, draft.workspace_id, Permission::ManageRules).await?;
+    check_prompt(&ask, &draft)?;
     let change = Change::CreateRule {
         rule_id: ids::rule(),
         draft: Box::new(draft),
@@ -59,20 +69,48 @@ pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal
 }
 
 pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
-    let changes: Value = ask.body()?;
+    let mut changes: Value = ask.body()?;
+    let asked = take_base(&mut changes)?;
     let rule = found(&ask, Permission::ManageRules).await?;
     let draft = rule.draft.patched(&changes, &*ask.site.surroundings);
+    let draft = draft.map_err(|faults| invalid(&faults))?;
+    // What cannot be done any more can still be switched off.
+    if draft.enabled {
+        check_prompt(&ask, &draft)?;
+    }
+    // What is written is what was read with the changes: nobody else's change in between is lost.
     let change = Change::UpdateRule {
         rule_id: rule.rule_id,
-        draft: Box::new(draft.map_err(|faults| invalid(&faults))?),
+        base_version: Some(asked.unwrap_or(rule.version)),
+        draft: Box::new(draft),
     };
     let written = ask.write(change).await?;
     Ok(Answer::ok(&shown::outcome(&written.outcome)?))
 }
 
+/// The version that the changes were made for, where whoever made them says so.
+fn take_base(changes: &mut Value) -> Result<Option<u64>, Refusal> {
+    let said = changes
+        .as_object_mut()
+        .and_then(|it| it.remove("base_version"));
+    match said {
+        None => Ok(None),
+        Some(said) => said.as_u64().map(Some).ok_or_else(|| {
+            Refusal::bad("base_version: the version of the rule that the change was made for")
+        }),
+    }
+}
+
 pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
     let rule_id = ask.id("rule_id")?;
-    ask.write(Change::DeleteRule { rule_id }).await?;
+    let base_version = ask
+        .query
+        .read("base_version", "the version that the change was made for")?;
+    ask.write(Change::DeleteRule {
+        rule_id,
+        base_version,
+    })
+    .await?;
     Ok(Answer::nothing())
 }
 
@@ -97,9 +135,14 @@ pub(in crate::workspace) async fn launch(mut ask: Ask) -> Result<Answer, Refusal
             EventId::derived(&[b"launch", scope.as_bytes(), key.as_bytes()])
         }
     };
+    let run_id = run_of_firing(rule.rule_id, event);
+    // What was launched before is told, whatever became of the prompt since.
+    if ask.site.store.run(run_id.clone()).await?.is_none() {
+        check_prompt(&ask, &rule.draft)?;
+    }
     let written = ask
         .write(Change::Fire(Fire {
-            run_id: run_of_firing(rule.rule_id, event),
+            run_id,
             rule_id: rule.rule_id,
             triggering_event_id: event,
             depth: 1,

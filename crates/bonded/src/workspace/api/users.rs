@@ -11,6 +11,7 @@ use crate::workspace::answer::Answer;
 use crate::workspace::ask::Ask;
 use crate::workspace::data_dir::TransferError;
 use crate::workspace::ids;
+use crate::workspace::logging::{self, Level};
 use crate::workspace::password::random_token;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::times;
@@ -173,7 +174,8 @@ pub(in crate::workspace) async fn transfer(mut ask: Ask) -> Result<Answer, Refus
         Ok(owner) => Ok(Answer::ok(&shown(&owner))),
         Err(TransferError::Store(error)) => Err(error.into()),
         Err(TransferError::File(error)) => {
-            crate::output::stderr(&format!("error: owner-token: {}", error.message()));
+            let message = format!("error: owner-token: {}", error.message());
+            logging::say(Level::Error, &message);
             let message = "they are the owner now, but their token could not be written; start the server again";
             Err(Refusal::internal(message))
         }

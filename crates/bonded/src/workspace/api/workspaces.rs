@@ -1,6 +1,6 @@
 //! Workspaces: made, listed, renamed, archived.
 
-use bonded_kernel::workspace::{Change, WorkspaceState};
+use bonded_kernel::workspace::{Change, Role, Workspace, WorkspaceState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,8 +13,13 @@ use crate::workspace::shown;
 pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
     let user = ask.caller()?.user_id;
     let workspaces = ask.site.store.workspaces(user).await?;
+    // What was deleted is there for who can have it back.
+    let is_there = |(workspace, role): &&(Workspace, Role)| {
+        workspace.state != WorkspaceState::Deleted || *role == Role::Owner
+    };
     let shown: Vec<Value> = workspaces
         .iter()
+        .filter(is_there)
         .map(|(workspace, role)| shown::workspace_with_role(workspace, *role))
         .collect();
     Ok(Answer::ok(&json!({ "workspaces": shown })))

@@ -78,7 +78,11 @@ fn links_pipes_and_giants_in_a_given_directory_become_no_notes() {
     let giant = std::fs::File::create(given.join("giant.md")).expect("it can be made");
     giant.set_len(1 << 40).expect("a file may have a hole");
     let refused = house.bonded(&["import", &given.display().to_string()]);
-    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.stderr.contains("not taken: giant.md"),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn kept(house: &House, name: &str) -> String {
 }
 
 #[test]
-fn a_second_owner_of_a_workspace_does_not_get_rid_of_the_owner_of_all() {
+fn who_is_no_owner_takes_no_workspace_from_its_owner() {
     let house = House::open(&json!({}));
-    let eve = house.user("eve", Some("owner"));
+    let eve = house.user("eve", Some("admin"));
     let members = format!("/api/workspaces/{}/members", house.workspace());
     let own = format!("{members}/{}", house.owner.user_id);
     assert_eq!(eve.delete(&own).code(), "ROLE_FORBIDDEN");
@@ -40,6 +40,8 @@ fn a_second_owner_of_a_workspace_does_not_get_rid_of_the_owner_of_all() {
         let body = json!({ "user_id": house.owner.user_id, "role": role });
         assert_eq!(eve.post(&members, &body).code(), "ROLE_FORBIDDEN", "{role}");
     }
+    let body = json!({ "user_id": eve.user_id, "role": "owner" });
+    assert_eq!(eve.post(&members, &body).code(), "ROLE_FORBIDDEN");
     let listed = house.owner.get(&members).is(200);
     let role = |id: &str| {
         let all = listed["members"].as_array().expect("a list");

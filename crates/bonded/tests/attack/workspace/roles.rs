@@ -13,8 +13,8 @@ const ROLES: [&str; 7] = [
     "viewer",
     "editor",
     "admin",
-    "second owner",
-    "owner",
+    "owner of the workspace",
+    "owner of all, and an admin of the workspace",
 ];
 
 /// One route, what is sent, and what comes of it for each role: `-` is 401, `x` is 403, `o` is let through.
@@ -28,7 +28,7 @@ type Row = (
 const MEMBER: &str = "-xooooo";
 const WRITER: &str = "-xxoooo";
 const ADMIN: &str = "-xxxooo";
-const OWNS: &str = "-xxxxoo";
+const OWNS: &str = "-xxxxox";
 const OWNER_OF_ALL: &str = "-xxxxxo";
 const ANYBODY_KNOWN: &str = "-oooooo";
 const ANYBODY: &str = "ooooooo";
@@ -160,7 +160,7 @@ fn rows() -> Vec<Row> {
         (
             "POST",
             "/api/workspaces/{workspace}/members",
-            |it| json!({ "user_id": it.victim, "role": "owner" }),
+            |it| json!({ "user_id": it.holder, "role": "admin" }),
             OWNS,
         ),
         (
@@ -255,6 +255,8 @@ fn rows() -> Vec<Row> {
 /// What a request is about; made anew for each, because many of them take it away.
 struct Things {
     owner: String,
+    /// Who owns the workspace.
+    holder: String,
     workspace: String,
     victim: String,
     token: String,
@@ -269,6 +271,7 @@ impl Things {
         let owner = &house.owner;
         let mut things = Self {
             owner: owner.user_id.clone(),
+            holder: String::new(),
             workspace: workspace.to_owned(),
             victim: String::new(),
             token: String::new(),
@@ -277,6 +280,11 @@ impl Things {
             run: String::new(),
             fresh: format!("fresh {number}"),
         };
+        let members = format!("/api/workspaces/{workspace}/members");
+        let members = owner.get(&members).is(200);
+        let members = members["members"].as_array().expect("a list");
+        let holder = members.iter().find(|it| it["role"] == "owner");
+        things.holder = text(&holder.expect("a workspace has an owner")["user_id"]);
         let victim = house.user(&format!("victim {number}"), Some("viewer"));
         let tokens = owner
             .get(&format!("/api/users/{}/tokens", victim.user_id))

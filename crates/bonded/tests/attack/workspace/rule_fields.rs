@@ -176,6 +176,16 @@ fn rule(other: &str) -> Vec<Row> {
     vec![
         ("/workspace_id", vec![json!("*"), json!(7)]),
         (
+            "/name",
+            vec![
+                json!(""),
+                json!("two\nlines"),
+                json!("\u{1b}[2J"),
+                json!("x".repeat(10_000)),
+                json!(7),
+            ],
+        ),
+        (
             "/trigger",
             vec![json!("always"), json!("workspace_event.*"), json!(7)],
         ),

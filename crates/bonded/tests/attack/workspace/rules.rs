@@ -444,10 +444,10 @@ fn a_prompt_of_a_rule_is_no_other_file_of_the_server() {
     }
     // A link among the prompts is not followed.
     let action = json!({ "kind": "kjxlkj_agent", "prompt_path": "prompts/way.json" });
-    let rule = eve.rule(&hers, &action).is(201);
-    let run = eve.ended(&eve.launch(&rule));
-    assert_eq!(run["error_code"], "PROMPT_JSON_INVALID", "{run}");
-    assert!(run.to_string().contains("link"), "{run}");
+    let refused = eve.rule(&hers, &action);
+    assert_eq!(refused.code(), "PROMPT_JSON_INVALID", "{refused:?}");
+    assert!(refused.text.contains("link"), "{refused:?}");
+    assert!(!refused.text.contains("canary"), "{refused:?}");
     canary.lives();
 }
 

@@ -61,24 +61,6 @@ impl Default for WebsocketSection {
     }
 }
 
-/// What the pages of the server go by.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EditorSection {
-    pub autosave_debounce_ms: u64,
-    pub conflict_retry_limit: u32,
-    pub compact_menu_breakpoint_px: u32,
-}
-
-impl Default for EditorSection {
-    fn default() -> Self {
-        Self {
-            autosave_debounce_ms: 600,
-            conflict_retry_limit: 2,
-            compact_menu_breakpoint_px: 1280,
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchSection {
     pub default_mode: String,
@@ -202,7 +184,11 @@ impl Default for SecuritySection {
 }
 
 /// Sections and keys that programs of this kind have and that mean nothing here, and why.
-pub(super) const WITHOUT_EFFECT: [(&str, &str); 6] = [
+pub(super) const WITHOUT_EFFECT: [(&str, &str); 7] = [
+    (
+        "editor",
+        "it is for an editor, which is another program, and is left as it is",
+    ),
     ("database", "the store is a file in the data directory"),
     ("storage", "there are no attachments"),
     ("features", "there is nothing to switch"),

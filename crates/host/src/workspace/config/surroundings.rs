@@ -14,6 +14,7 @@ use bonded_kernel::workspace::{
 
 use super::super::cron::Cron;
 use super::sections::AutomationSection;
+use crate::config::Environment;
 use crate::config::Whose;
 use crate::provider::{KNOWN_PROVIDERS, SCRIPT};
 pub(super) use places::EVERY_WORKSPACE;
@@ -36,6 +37,8 @@ pub struct HostSurroundings {
     provider_kinds: Vec<&'static str>,
     /// The one that was there first: the usual memory is its own, where it always lay.
     first_workspace: Option<WorkspaceId>,
+    /// Where the keys of providers are.
+    environment: Environment,
 }
 
 /// A file that a rule means.
@@ -62,7 +65,21 @@ impl HostSurroundings {
             data_dir,
             provider_kinds: known.chain([SCRIPT]).collect(),
             first_workspace: None,
+            environment: Environment::default(),
         }
+    }
+
+    /// The same for a server with these variables.
+    pub fn with_environment(self, environment: Environment) -> Self {
+        Self {
+            environment,
+            ..self
+        }
+    }
+
+    /// A variable of the server.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(str::to_owned)
     }
 
     /// The same for a server whose first workspace is this one.

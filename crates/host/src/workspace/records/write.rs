@@ -3,7 +3,7 @@
 use bonded_kernel::Invocation;
 use bonded_kernel::workspace::{
     Actor, Change, Issue, Metadata, Mode, NewNote, Note, NoteEdit, NoteId, NoteWrite, OperationId,
-    Proposal, Refused, WorkspaceEvent,
+    Proposal, WorkspaceEvent,
 };
 use bonded_state::workspace::Page;
 use bonded_tools::ToolFault;
@@ -13,6 +13,9 @@ use super::{AGENT_CALL, Records, fault, note_of};
 
 /// How far back the changes of a note are looked through for one that a call made before a crash.
 const CHANGES_LOOKED_AT: u64 = 64;
+
+/// Of the notes with one title so many are named.
+const ALIKE_MAX: u64 = 10;
 
 impl Records {
     pub(super) async fn add(
@@ -40,7 +43,29 @@ impl Records {
         }
         let written = self.write(call, Change::CreateNote(new)).await;
         let written = written.map_err(fault)?;
-        Ok(note_of(written).map_or(Value::Null, |note| self.shown(&note)))
+        match note_of(written) {
+            Some(note) => self.made(&note).await,
+            None => Ok(Value::Null),
+        }
+    }
+
+    /// A note that was made, and the others that have its title.
+    async fn made(&self, note: &Note) -> Result<Value, ToolFault> {
+        let mut shown = self.shown(note);
+        let mut alike = self.titled(&note.title).await?;
+        alike.retain(|id| *id != note.note_id);
+        if !alike.is_empty() {
+            shown["same_title"] = json!(alike);
+        }
+        Ok(shown)
+    }
+
+    async fn titled(&self, title: &str) -> Result<Vec<NoteId>, ToolFault> {
+        let workspace = self.scope.workspace_id;
+        let found = self
+            .store
+            .notes_titled(workspace, title.to_owned(), ALIKE_MAX);
+        found.await.map_err(fault)
     }
 
     pub(super) async fn update(
@@ -59,7 +84,7 @@ impl Records {
         }
         let write = NoteWrite {
             note_id: note.note_id,
-            base_version: self.last_seen(&note),
+            base_version: self.read_version(&note, call).await?,
             edit: NoteEdit {
                 title: draft.title,
                 markdown: draft.markdown,
@@ -71,16 +96,9 @@ impl Records {
         if self.mode == Mode::Reviewed {
             return self.propose(call, Proposal::UpdateNote(write)).await;
         }
-        match self.write(call, Change::UpdateNote(write)).await {
-            Ok(written) => Ok(note_of(written).map_or(Value::Null, |note| self.shown(&note))),
-            Err(error) => {
-                // The run is told of the version that stands now.
-                if let Some(Refused::VersionConflict { current, .. }) = error.refused() {
-                    self.saw(current.note_id, current.version);
-                }
-                Err(fault(error))
-            }
-        }
+        let written = self.write(call, Change::UpdateNote(write)).await;
+        let written = written.map_err(fault)?;
+        Ok(note_of(written).map_or(Value::Null, |note| self.shown(&note)))
     }
 
     pub(super) async fn issue(
@@ -128,11 +146,7 @@ impl Records {
     async fn named(&self, key: &str) -> Result<Note, ToolFault> {
         let found = match key.parse() {
             Ok(id) => Some(id),
-            Err(_) => {
-                let workspace = self.scope.workspace_id;
-                let target = self.store.link_target(workspace, key.to_owned()).await;
-                target.map_err(fault)?
-            }
+            Err(_) => self.only_titled(key).await?,
         };
         let note = match found {
             Some(id) => self.store.note(id).await.map_err(fault)?,
@@ -149,6 +163,24 @@ impl Records {
             .check_update(&note.workspace_id, &note.note_kind, 0);
         checked.map_err(|it| ToolFault::new(it.code.as_str(), it.message))?;
         Ok(note)
+    }
+
+    /// The one note with this title. Which of several is meant is not for us to guess.
+    async fn only_titled(&self, title: &str) -> Result<Option<NoteId>, ToolFault> {
+        let found = self.titled(title).await?;
+        match found[..] {
+            [] => Ok(None),
+            [id] => Ok(Some(id)),
+            _ => {
+                let ids: Vec<String> = found.iter().map(NoteId::to_string).collect();
+                let message = format!(
+                    "several notes have the title {title:?}, so nothing was changed: {}. Name the one that you mean \
+                     by its id",
+                    ids.join(", ")
+                );
+                Err(ToolFault::new("AMBIGUOUS_TITLE", message))
+            }
+        }
     }
 
     /// The version that this very call made before its process died, if it did.
@@ -171,7 +203,7 @@ impl Records {
     }
 
     fn shown(&self, note: &Note) -> Value {
-        self.saw(note.note_id, note.version);
+        self.seen.wrote(note);
         answer(note, note.version)
     }
 }

@@ -18,8 +18,21 @@ pub(super) fn decide(
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
     match change {
         Change::CreateRule { rule_id, draft } => create_rule(view, *rule_id, draft, actor, now),
-        Change::UpdateRule { rule_id, draft } => update_rule(view, *rule_id, draft, actor, now),
-        Change::DeleteRule { rule_id } => {
+        Change::UpdateRule {
+            rule_id,
+            base_version,
+            draft,
+        } => {
+            let known = known_rule(view, *rule_id)?;
+            let workspace_id = known.draft.workspace_id;
+            permit(view, workspace_id, actor, Permission::ManageRules)?;
+            check_version(known, *base_version)?;
+            update_rule(known, draft, now)
+        }
+        Change::DeleteRule {
+            rule_id,
+            base_version,
+        } => {
             let rule = known_rule(view, *rule_id)?;
             permit(
                 view,
@@ -27,6 +40,7 @@ pub(super) fn decide(
                 actor,
                 Permission::ManageRules,
             )?;
+            check_version(rule, *base_version)?;
             Ok(vec![WorkspaceEvent::RuleDeleted { rule_id: *rule_id }])
         }
         Change::Fire(fire) => fire_rule(view, fire, actor),
@@ -85,16 +99,23 @@ fn create_rule(
     Ok(vec![WorkspaceEvent::RuleCreated { rule }])
 }
 
+fn check_version(rule: &Rule, expected: Option<u64>) -> Result<(), Refused> {
+    match expected {
+        Some(expected_version) if expected_version != rule.version => Err(Refused::RuleConflict {
+            rule_id: rule.rule_id,
+            expected_version,
+            current_version: rule.version,
+        }),
+        _ => Ok(()),
+    }
+}
+
 fn update_rule(
-    view: &View,
-    rule_id: RuleId,
+    known: &Rule,
     draft: &RuleDraft,
-    actor: &Actor,
     now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    let known = known_rule(view, rule_id)?;
-    let workspace_id = known.draft.workspace_id;
-    permit(view, workspace_id, actor, Permission::ManageRules)?;
+    let (rule_id, workspace_id) = (known.rule_id, known.draft.workspace_id);
     if draft.workspace_id != workspace_id {
         return Err(Refused::bad(format!(
             "rule {rule_id} belongs to workspace {workspace_id} and stays there; make a new rule in the other one"

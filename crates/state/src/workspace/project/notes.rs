@@ -73,7 +73,10 @@ impl Projection<'_> {
         self.move_words(note, row)?;
         match note.version {
             1 => self.place_new_note(row)?,
-            _ => self.update_note(note, row)?,
+            _ => {
+                self.keep_former_title(note, row)?;
+                self.update_note(note, row)?;
+            }
         }
         if note.version.is_multiple_of(SNAPSHOT_EVERY) {
             self.connection
@@ -107,6 +110,21 @@ impl Projection<'_> {
         self.connection
             .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
             .execute(params![self.loaded.note_key, number(row)])?;
+        Ok(())
+    }
+
+    /// A note that is called otherwise now is still what links of before mean.
+    fn keep_former_title(&self, note: &Note, row: u64) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO former_title (workspace, folded, note, row) \
+                 SELECT workspace, folded, key, ?2 FROM note WHERE key = ?1 AND folded <> ?3",
+            )?
+            .execute(params![
+                self.loaded.note_key,
+                number(row),
+                folded(&note.title)
+            ])?;
         Ok(())
     }
 

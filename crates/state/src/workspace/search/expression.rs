@@ -8,7 +8,7 @@ use crate::workspace::words::{kind_word, plain};
 /// What a search asks the index for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
-    /// The words of the query, each a string, so that nothing in it is an operator.
+    /// The words of the query, each a string, so that nothing in it is an operator but a star at the end.
     pub(super) words: Vec<String>,
     /// All words, and the kind that is asked for.
     pub(super) all: String,
@@ -17,8 +17,15 @@ pub(super) struct Expression {
 /// `None` where nothing can be found.
 pub(super) fn expression(query: &SearchQuery) -> Option<Expression> {
     let quoted = |term: &str| format!("\"{}\"", term.replace('"', "\"\"").replace('\0', " "));
+    // A word that ends in a star stands for all that begin like it.
+    let word = |term: &str| match term.strip_suffix('*') {
+        Some(start) if start.ends_with(char::is_alphanumeric) => {
+            format!("{}*", quoted(&plain(start)))
+        }
+        _ => quoted(&plain(term)),
+    };
     let terms = search_terms(&query.query).into_iter();
-    let words: Vec<String> = terms.map(|term| quoted(&plain(term))).collect();
+    let words: Vec<String> = terms.map(word).collect();
     let mut all = words.clone();
     if let Some(kind) = &query.note_kind {
         all.push(quoted(&kind_word(kind)?));

@@ -9,6 +9,7 @@ use bonded_kernel::{
 
 use super::tools::is_terminal;
 use crate::sim::history::History;
+use crate::sim::ledger::Sent;
 
 /// Where a provider counts honestly, no request is larger than its window; and if one is, it was said.
 pub(super) fn no_request_exceeds_a_window(history: &History) -> Result<(), String> {
@@ -58,7 +59,14 @@ pub(super) fn the_last_turn_is_for_the_report(history: &History) -> Result<(), S
     if let Some(entry) = history.entries.iter().find(|entry| entry.turn > last) {
         return Err(format!("turn {} comes after the last, {last}", entry.turn));
     }
-    for sent in history.requests.iter().filter(|sent| sent.turn == last) {
+    // A reply that was rejected may be what fills the context: then only what is sent after that is of the last turn.
+    let guarded = history
+        .entries
+        .iter()
+        .find(|entry| entry.turn == last && matches!(entry.event, Event::ContextGuarded(_)));
+    let since = guarded.map_or(0, |entry| entry.seq);
+    let of_last = |sent: &&Sent| sent.turn == last && sent.log_seq > since;
+    for sent in history.requests.iter().filter(of_last) {
         if let Some(tool) = sent.offered.iter().find(|tool| !is_terminal(tool)) {
             return Err(format!("{tool} is offered in the last turn, {last}"));
         }

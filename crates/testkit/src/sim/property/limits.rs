@@ -71,6 +71,8 @@ pub(super) fn attempts_stay_within_the_cap(history: &History) -> Result<(), Stri
                 *count = count.saturating_sub(1);
                 interrupted += 1;
             }
+            // How many there are of these is a property of its own.
+            Event::TargetLearned { .. } => *count = count.saturating_sub(1),
             _ => {}
         }
     }

@@ -8,16 +8,18 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::knobs::Knobs;
 use super::messages::{Said, messages};
 use crate::dialect::Fitted;
+use crate::dialect::ids::Ids;
 use crate::models::accepted_by;
 
 /// The body of a request, with its tools as they were rendered.
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
+    let ids = Ids::of(request, &accepts);
     let tells_usage = target.stream && accepts.stream_usage;
     let body = Body {
         model: &target.model,
-        messages: messages(request, &accepts),
+        messages: messages(request, &accepts, &ids),
         tools,
         knobs: Knobs::of(request, &accepts),
         stream: target.stream,

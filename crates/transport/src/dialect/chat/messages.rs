@@ -6,18 +6,22 @@ use bonded_kernel::{
     Accepts, Message, MessageCall, Request, SystemRole, Target, Text, ThoughtReturn,
 };
 use serde::Serialize;
-use serde::ser::Serializer;
 use serde_json::value::RawValue;
 
 use super::NAME;
+use crate::dialect::ids::Ids;
 use crate::dialect::signed;
 
 /// What the model is made to say where nobody may speak right after a tool; Mistral's own client says it, too.
 const BRIDGE: &str = "Understood.";
 
 /// The system text, the conversation, and the notices as one last message.
-pub(super) fn messages<'a>(request: &Request<'a>, accepts: &'a Accepts) -> Vec<Said<'a>> {
-    let mut list = List::new(request, accepts);
+pub(super) fn messages<'a>(
+    request: &Request<'a>,
+    accepts: &'a Accepts,
+    ids: &'a Ids,
+) -> Vec<Said<'a>> {
+    let mut list = List::new(request, accepts, ids);
     if !request.system.is_empty() {
         let role = match accepts.system_role {
             SystemRole::System => "system",
@@ -39,7 +43,7 @@ pub(super) fn messages<'a>(request: &Request<'a>, accepts: &'a Accepts) -> Vec<S
                 let silent = text.is_empty() && !calls.is_empty();
                 list.assistant(Said {
                     content: (!silent).then_some(Cow::Borrowed(text)),
-                    tool_calls: Calls(calls),
+                    tool_calls: calls.iter().map(|call| CallOut::of(call, ids)).collect(),
                     reasoning_content: content,
                     reasoning_details: details,
                     ..Said::new("assistant", "")
@@ -58,6 +62,7 @@ pub(super) fn messages<'a>(request: &Request<'a>, accepts: &'a Accepts) -> Vec<S
 struct List<'a> {
     target: &'a Target,
     accepts: &'a Accepts,
+    ids: &'a Ids,
     said: Vec<Said<'a>>,
     /// How many calls of the last message that has some are not answered yet.
     open: usize,
@@ -66,10 +71,11 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    fn new(request: &Request<'a>, accepts: &'a Accepts) -> Self {
+    fn new(request: &Request<'a>, accepts: &'a Accepts, ids: &'a Ids) -> Self {
         Self {
             target: request.target,
             accepts,
+            ids,
             said: Vec::with_capacity(request.messages.len() + 2),
             open: 0,
             held: vec![],
@@ -93,7 +99,7 @@ impl<'a> List<'a> {
 
     fn tool(&mut self, call_id: &'a str, text: &'a str) {
         self.said.push(Said {
-            tool_call_id: Some(call_id),
+            tool_call_id: Some(self.ids.sent(call_id)),
             ..Said::new("tool", text)
         });
         self.open = self.open.saturating_sub(1);
@@ -108,7 +114,7 @@ impl<'a> List<'a> {
             return;
         }
         self.release();
-        self.open = said.tool_calls.0.len();
+        self.open = said.tool_calls.len();
         match self.said.last_mut() {
             Some(last) if self.accepts.alternates && last.can_take(&said) => last.go_on(said),
             _ => self.said.push(said),
@@ -150,8 +156,8 @@ pub(super) struct Said<'a> {
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Calls::is_empty")]
-    tool_calls: Calls<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<CallOut<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<&'a RawValue>,
 }
@@ -163,7 +169,7 @@ impl<'a> Said<'a> {
             content: Some(content.into()),
             reasoning_content: None,
             tool_call_id: None,
-            tool_calls: Calls(&[]),
+            tool_calls: vec![],
             reasoning_details: vec![],
         }
     }
@@ -198,33 +204,25 @@ impl<'a> Said<'a> {
     }
 }
 
-pub(super) struct Calls<'a>(&'a [MessageCall]);
-
-impl Calls<'_> {
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Serialize for Calls<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|call| CallOut {
-            id: &call.id,
-            kind: "function",
-            function: CallFunctionOut {
-                name: &call.tool,
-                arguments: &call.arguments,
-            },
-        }))
-    }
-}
-
 #[derive(Serialize)]
 struct CallOut<'a> {
     id: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
     function: CallFunctionOut<'a>,
+}
+
+impl<'a> CallOut<'a> {
+    fn of(call: &'a MessageCall, ids: &'a Ids) -> Self {
+        Self {
+            id: ids.sent(&call.id),
+            kind: "function",
+            function: CallFunctionOut {
+                name: &call.tool,
+                arguments: &call.arguments,
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -20,7 +20,11 @@ pub(super) fn soften(schema: &mut Value) -> bool {
     };
     let needs: Needs = definitions
         .iter()
-        .map(|(name, definition)| (name.clone(), needed(definition)))
+        .map(|(name, definition)| {
+            let mut found = BTreeSet::new();
+            needed(definition, &mut found);
+            (name.clone(), found)
+        })
         .collect();
     let circles = circles(&needs);
     let leads_back = |name: &str| circles.contains(name);
@@ -32,21 +36,20 @@ pub(super) fn soften(schema: &mut Value) -> bool {
     !circles.is_empty()
 }
 
-fn needed(schema: &Value) -> BTreeSet<String> {
+fn needed(schema: &Value, found: &mut BTreeSet<String>) {
     let reference = schema.get("$ref").and_then(Value::as_str).and_then(name_of);
-    let mut found: BTreeSet<String> = reference.map(Into::into).into_iter().collect();
+    found.extend(reference.map(Into::into));
     let required = required(schema);
     for (key, part) in properties(schema) {
         if required.contains(key) {
-            found.extend(needed(part));
+            needed(part, found);
         }
     }
     for (keyword, part) in parts(schema) {
         if always_holds(keyword) {
-            found.extend(needed(part));
+            needed(part, found);
         }
     }
-    found
 }
 
 /// What stands under a keyword is written out together with what the keyword stands in.

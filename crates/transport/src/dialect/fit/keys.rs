@@ -1,15 +1,12 @@
 //! Keys of arguments that a service does not take, and the others in their place.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::{MapAccess, Visitor};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::names::fitted_key;
+use super::unread;
+use crate::dialect::members::Members;
 
 /// What speaks of keys at the top in a way that would have to be changed with them. It is left to the kernel.
 const SPEAKING: [&str; 12] = [
@@ -37,12 +34,15 @@ impl Keys {
         self.0.is_empty()
     }
 
-    /// Arguments with their keys changed; `None` where none of them is, or where they are no object.
+    /// Arguments with their keys changed; `None` where none of them is. Those that the kernel has to mend first are
+    /// mended there: only their keys are changed here.
     pub(super) fn swap(&self, arguments: &str) -> Option<String> {
         if self.is_empty() {
             return None;
         }
-        let mut members: Members<'_> = serde_json::from_str(arguments).ok()?;
+        let Ok(mut members) = serde_json::from_str::<Members<'_>>(arguments) else {
+            return unread::swap(arguments, &|key| self.0.get(key).cloned());
+        };
         let mut any = false;
         for (key, _) in &mut members.0 {
             if let Some(other) = self.0.get(key) {
@@ -84,11 +84,12 @@ fn made_for(schema: &Value) -> Keys {
     let mut keys = BTreeMap::new();
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let required: BTreeSet<&str> = required.collect();
     for key in properties.into_iter().flatten().map(|(key, _)| key) {
         let is_taken = |made: &str| {
-            let is_required = |names: &Vec<Value>| names.iter().any(|name| name == made);
             properties.is_some_and(|all| all.contains_key(made))
-                || required.is_some_and(is_required)
+                || required.contains(made)
                 || keys.contains_key(made)
         };
         if let Some(made) = fitted_key(key, is_taken) {
@@ -119,42 +120,5 @@ fn rename_in(schema: &mut Value, keys: &Keys) {
         for part in list.into_iter().flatten() {
             rename_in(part, keys);
         }
-    }
-}
-
-/// The members of an object as they were written: their values are not read.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-
-        impl<'de> Visitor<'de> for Read {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = vec![];
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(Read)
-    }
-}
-
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
     }
 }

@@ -7,15 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::parts::{parts, parts_mut};
+use super::steps::Steps;
 
 /// Where definitions stand.
 const DEFS: &str = "#/$defs/";
 
-/// How many parts all definitions may have together: each place that is pointed to is copied.
-const PARTS_MAX: usize = 50_000;
-
 /// Lets all references within a schema point into `$defs`; says whether any had to be changed.
-pub(super) fn gather(schema: &mut Value) -> Result<bool, String> {
+pub(super) fn gather(schema: &mut Value, steps: &mut Steps) -> Result<bool, String> {
     let mut found = vec![];
     references(schema, &mut found);
     if found.iter().all(|it| name_of(it).is_some()) || has_other_ways(schema) {
@@ -26,8 +24,9 @@ pub(super) fn gather(schema: &mut Value) -> Result<bool, String> {
         whole: &whole,
         names: BTreeMap::new(),
         taken: BTreeSet::new(),
+        numbers: BTreeMap::new(),
         open: vec![],
-        parts_left: PARTS_MAX,
+        steps,
     };
     let mut top = whole.clone();
     if let Some(keywords) = top.as_object_mut() {
@@ -91,9 +90,12 @@ struct Gathering<'s> {
     /// The names of definitions, by where they were.
     names: BTreeMap<String, String>,
     taken: BTreeSet<String>,
+    /// The number that comes next for a name that is taken.
+    numbers: BTreeMap<String, u32>,
     /// Definitions whose own references were not looked at yet.
     open: Vec<(String, Value)>,
-    parts_left: usize,
+    /// Each place that is pointed to is copied.
+    steps: &'s mut Steps,
 }
 
 impl Gathering<'_> {
@@ -119,17 +121,16 @@ impl Gathering<'_> {
         }
         let pointer = unescaped(&reference[1..]);
         let meant = self.whole.pointer(&pointer);
-        let mut meant = meant
-            .ok_or_else(|| format!("its reference {reference:?} leads nowhere"))?
-            .clone();
+        let meant = meant.ok_or_else(|| format!("its reference {reference:?} leads nowhere"))?;
+        let is_short = self.steps.take_all([meant]);
+        is_short.map_err(|_| "its references would be too long if written out")?;
+        let mut meant = meant.clone();
         if let Some(keywords) = meant.as_object_mut() {
             // All definitions stand at the top; what the whole schema says of itself is said there.
             for keyword in ["$defs", "definitions", "$schema", "$id", "id"] {
                 keywords.remove(keyword);
             }
         }
-        let left = self.parts_left.checked_sub(count(&meant));
-        self.parts_left = left.ok_or("its references would be too long if written out")?;
         let name = self.free_name(&pointer);
         self.names.insert(reference.into(), name.clone());
         self.open.push((name.clone(), meant));
@@ -144,24 +145,17 @@ impl Gathering<'_> {
         if base.is_empty() {
             base.push_str("whole");
         }
-        let numbered = |n: u32| match n {
-            1 => base.clone(),
-            n => format!("{base}_{n}"),
-        };
-        let name = (1..)
-            .map(numbered)
-            .find(|name| !self.taken.contains(name))
-            .expect("there are more numbers than definitions");
-        self.taken.insert(name.clone());
-        name
-    }
-}
-
-fn count(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
-        _ => 1,
+        let next = self.numbers.entry(base.clone()).or_insert(1);
+        loop {
+            let name = match *next {
+                1 => base.clone(),
+                number => format!("{base}_{number}"),
+            };
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 

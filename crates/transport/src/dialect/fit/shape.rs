@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::refs::definition;
+use super::steps::{Steps, TooMany};
 
 /// How many schemas are looked at: references may multiply. What lies beyond counts as open.
-const STEPS_MAX: u32 = 1_000;
+const LOOKS_MAX: u32 = 1_000;
 
 /// Keywords whose meaning depends on others beside them, so that they are not put together with any.
 const ENTANGLED: [&str; 7] = [
@@ -48,58 +49,74 @@ pub(super) struct Choice {
 }
 
 /// Looks through a schema whose references are gathered.
-pub(super) fn shape_of(top: &Value) -> Shape {
+pub(super) fn shape_of(top: &Value, steps: &mut Steps) -> Result<Shape, TooMany> {
     let mut look = Look {
         top,
         trail: vec![],
-        steps_left: STEPS_MAX,
+        looks_left: LOOKS_MAX,
+        steps,
     };
-    look.shape(top).unwrap_or_default()
+    Ok(look.shape(top)?.unwrap_or_default())
 }
 
-struct Look<'s> {
+struct Look<'s, 'c> {
     top: &'s Value,
     /// The references that are being followed.
     trail: Vec<&'s str>,
-    steps_left: u32,
+    looks_left: u32,
+    steps: &'c mut Steps,
 }
 
-impl<'s> Look<'s> {
+impl<'s> Look<'s, '_> {
     /// `None` where nothing fits.
-    fn shape(&mut self, schema: &'s Value) -> Option<Shape> {
+    fn shape(&mut self, schema: &'s Value) -> Result<Option<Shape>, TooMany> {
         let keywords = match schema {
-            Value::Object(keywords) if self.steps_left > 0 => keywords,
-            Value::Bool(false) => return None,
-            _ => return Some(Shape::default()),
+            Value::Object(keywords) if self.looks_left > 0 => keywords,
+            Value::Bool(false) => return Ok(None),
+            _ => return Ok(Some(Shape::default())),
         };
-        self.steps_left -= 1;
-        let mut shape = Shape::own(keywords);
-        if let Some(meant) = self.referenced(keywords) {
-            shape = shape.and(meant?);
+        self.looks_left -= 1;
+        let mut shape = Shape::own(keywords, self.steps)?;
+        if let Some(meant) = self.referenced(keywords)? {
+            let Some(meant) = meant else {
+                return Ok(None);
+            };
+            shape = shape.and(meant, self.steps)?;
         }
         for part in list(keywords, "allOf") {
-            shape = shape.and(self.shape(part)?);
+            let Some(part) = self.shape(part)? else {
+                return Ok(None);
+            };
+            shape = shape.and(part, self.steps)?;
         }
         for keyword in ["anyOf", "oneOf"] {
-            let alternatives = list(keywords, keyword);
-            let shapes: Vec<Shape> = alternatives.filter_map(|it| self.shape(it)).collect();
+            let mut shapes = vec![];
+            for alternative in list(keywords, keyword) {
+                shapes.extend(self.shape(alternative)?);
+            }
             if !shapes.is_empty() {
-                shape = shape.and(Shape::any(&shapes));
+                shape = shape.and(Shape::any(shapes, self.steps)?, self.steps)?;
             }
         }
-        Some(shape)
+        Ok(Some(shape))
     }
 
-    fn referenced(&mut self, keywords: &'s Map<String, Value>) -> Option<Option<Shape>> {
-        let reference = keywords.get("$ref")?.as_str()?;
-        let meant = definition(self.top, reference)?;
-        if self.trail.contains(&reference) {
-            return None;
-        }
+    /// What the reference of a schema means, if it has one that does not lead back.
+    fn referenced(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+    ) -> Result<Option<Option<Shape>>, TooMany> {
+        let reference = keywords.get("$ref").and_then(Value::as_str);
+        let reference = reference.filter(|it| !self.trail.contains(it));
+        let Some((reference, meant)) =
+            reference.and_then(|it| Some((it, definition(self.top, it)?)))
+        else {
+            return Ok(None);
+        };
         self.trail.push(reference);
-        let shape = self.shape(meant);
+        let shape = self.shape(meant)?;
         self.trail.pop();
-        Some(shape)
+        Ok(Some(shape))
     }
 }
 
@@ -110,8 +127,10 @@ fn list<'s>(keywords: &'s Map<String, Value>, keyword: &str) -> impl Iterator<It
 
 impl Shape {
     /// What a schema says without its unions.
-    fn own(keywords: &Map<String, Value>) -> Self {
-        let properties = keywords.get("properties").and_then(Value::as_object);
+    fn own(keywords: &Map<String, Value>, steps: &mut Steps) -> Result<Self, TooMany> {
+        let properties = keywords.get("properties");
+        steps.take_all(properties.into_iter().chain(list(keywords, "required")))?;
+        let properties = properties.and_then(Value::as_object);
         let properties = properties.into_iter().flatten().map(|(key, schema)| {
             let choice = Choice {
                 schemas: vec![schema.clone()],
@@ -121,83 +140,98 @@ impl Shape {
         });
         let required = list(keywords, "required").filter_map(Value::as_str);
         let has_patterns = keywords.contains_key("patternProperties");
-        Self {
+        Ok(Self {
             properties: properties.collect(),
             required: required.map(Into::into).collect(),
             closed: !has_patterns && keywords.get("additionalProperties") == Some(&false.into()),
-        }
+        })
     }
 
     /// What fits both.
-    fn and(mut self, other: Self) -> Self {
+    fn and(mut self, other: Self, steps: &mut Steps) -> Result<Self, TooMany> {
         for (key, choice) in other.properties {
             let both = match self.properties.remove(&key) {
-                Some(own) => own.and(choice),
+                Some(own) => own.and(choice, steps)?,
                 None => choice,
             };
             self.properties.insert(key, both);
         }
         self.required.extend(other.required);
         self.closed |= other.closed;
-        self
+        Ok(self)
     }
 
     /// What fits any of several.
-    fn any(shapes: &[Self]) -> Self {
-        let closed = shapes.iter().all(|shape| shape.closed);
+    fn any(shapes: Vec<Self>, steps: &mut Steps) -> Result<Self, TooMany> {
+        let count = shapes.len();
+        let closed_count = shapes.iter().filter(|shape| shape.closed).count();
         let mut required: Option<BTreeSet<String>> = None;
-        let mut properties: BTreeMap<String, Choice> = BTreeMap::new();
+        let mut named: BTreeMap<String, Named> = BTreeMap::new();
         for shape in shapes {
-            required = Some(match required {
-                Some(common) => &common & &shape.required,
-                None => shape.required.clone(),
-            });
-            for (key, choice) in &shape.properties {
-                let known = properties.entry(key.clone()).or_insert_with(|| Choice {
-                    schemas: vec![],
-                    everywhere: shapes.iter().all(|shape| shape.settles(key)),
-                });
-                known.add(&choice.schemas);
+            match &mut required {
+                Some(common) => common.retain(|key| shape.required.contains(key)),
+                None => required = Some(shape.required),
+            }
+            for (key, choice) in shape.properties {
+                let known = named.entry(key).or_default();
+                known.settled += usize::from(choice.everywhere);
+                known.closed += usize::from(shape.closed);
+                known.schemas.extend(choice.schemas);
             }
         }
-        Self {
+        let mut properties = BTreeMap::new();
+        for (key, known) in named {
+            // One that does not name it leaves it open, unless it is closed.
+            let settled = known.settled + (closed_count - known.closed);
+            let choice = Choice {
+                schemas: distinct(known.schemas, steps)?,
+                everywhere: settled == count,
+            };
+            properties.insert(key, choice);
+        }
+        Ok(Self {
             properties,
             required: required.unwrap_or_default(),
-            closed,
-        }
-    }
-
-    /// Whether it says what a property is, or that there is none.
-    fn settles(&self, key: &str) -> bool {
-        match self.properties.get(key) {
-            Some(choice) => choice.everywhere,
-            None => self.closed,
-        }
+            closed: closed_count == count,
+        })
     }
 }
 
-impl Choice {
-    fn add(&mut self, schemas: &[Value]) {
-        for schema in schemas {
-            if !self.schemas.contains(schema) {
-                self.schemas.push(schema.clone());
-            }
-        }
-    }
+/// What several alternatives say of a property.
+#[derive(Default)]
+struct Named {
+    schemas: Vec<Value>,
+    /// How many say all of it.
+    settled: usize,
+    /// How many of those that name it allow no others.
+    closed: usize,
+}
 
-    fn and(mut self, other: Self) -> Self {
-        match (self.everywhere, other.everywhere) {
-            (true, false) => self,
-            (false, true) => other,
+/// Each once, in their order.
+fn distinct(mut values: Vec<Value>, steps: &mut Steps) -> Result<Vec<Value>, TooMany> {
+    if values.len() > 1 {
+        steps.take_all(&values)?;
+        let mut met = BTreeSet::new();
+        values.retain(|value| met.insert(value.to_string()));
+    }
+    Ok(values)
+}
+
+impl Choice {
+    fn and(mut self, other: Self, steps: &mut Steps) -> Result<Self, TooMany> {
+        let schemas = match (self.everywhere, other.everywhere) {
+            (true, false) => return Ok(self),
+            (false, true) => return Ok(other),
             (false, false) => {
-                self.add(&other.schemas);
-                self
+                self.schemas.extend(other.schemas);
+                distinct(self.schemas, steps)?
             }
-            (true, true) => Self {
-                schemas: both(self.schemas, &other.schemas),
-                everywhere: true,
-            },
-        }
+            (true, true) => {
+                steps.take_all(self.schemas.iter().chain(&other.schemas))?;
+                both(self.schemas, &other.schemas)
+            }
+        };
+        Ok(Self { schemas, ..self })
     }
 
     /// One schema for the property.
@@ -259,7 +293,7 @@ fn narrowed(one: &Value, alternatives: &[Value]) -> Vec<Value> {
 
 /// The values that schemas allow, where each lists them.
 fn values(schemas: &[Value]) -> Option<Vec<Value>> {
-    let mut values = vec![];
+    let (mut values, mut met) = (vec![], BTreeSet::new());
     for schema in schemas {
         let keywords = schema.as_object()?;
         let known = ["const", "description", "enum", "title", "type"];
@@ -274,11 +308,8 @@ fn values(schemas: &[Value]) -> Option<Vec<Value>> {
             (None, Some(Value::Array(several))) => several.clone(),
             _ => return None,
         };
-        for value in listed {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        let new = |value: &Value| met.insert(value.to_string());
+        values.extend(listed.into_iter().filter(new));
     }
     Some(values)
 }

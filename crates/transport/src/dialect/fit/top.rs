@@ -7,19 +7,24 @@ use serde_json::{Map, Value, json};
 use super::refs::definition;
 use super::rules::Rules;
 use super::shape::{Choice, Shape, shape_of};
+use super::steps::{Steps, TooMany};
 
 /// Longer conditions are cut: a model that needs more of them is told by the kernel.
 const CONDITIONS_BYTES_MAX: usize = 4_000;
 
 /// Takes away what may not stand at the top and puts in its place what can be said without it. Gives what was taken,
 /// in short, where that says more.
-pub(super) fn lift(schema: &mut Value, rules: &Rules) -> Option<Value> {
+pub(super) fn lift(
+    schema: &mut Value,
+    rules: &Rules,
+    steps: &mut Steps,
+) -> Result<Option<Value>, TooMany> {
     let lifted = |keyword: &str| rules.lifted.contains(&keyword);
     let has_lifted = |top: &Map<String, Value>| top.keys().any(|keyword| lifted(keyword));
     let mut conditions = None;
     if schema.as_object().is_some_and(has_lifted) {
-        let shape = shape_of(schema);
-        conditions = Some(Value::Object(conditions_of(schema, rules)));
+        let shape = shape_of(schema, steps)?;
+        conditions = Some(Value::Object(conditions_of(schema, rules, steps)?));
         if let Some(top) = schema.as_object_mut() {
             // What has been looked at is no longer known once the alternatives are gone.
             top.retain(|keyword, _| !lifted(keyword) && keyword != "unevaluatedProperties");
@@ -29,7 +34,7 @@ pub(super) fn lift(schema: &mut Value, rules: &Rules) -> Option<Value> {
     if let Some(top) = schema.as_object_mut().filter(|_| rules.wants_properties) {
         top.entry("properties").or_insert_with(|| json!({}));
     }
-    conditions
+    Ok(conditions)
 }
 
 fn put(top: &mut Map<String, Value>, shape: Shape) {
@@ -55,7 +60,11 @@ fn put(top: &mut Map<String, Value>, shape: Shape) {
 }
 
 /// The conditions among what is taken away: which properties go together, and what values tell them apart.
-fn conditions_of(schema: &Value, rules: &Rules) -> Map<String, Value> {
+fn conditions_of(
+    schema: &Value,
+    rules: &Rules,
+    steps: &mut Steps,
+) -> Result<Map<String, Value>, TooMany> {
     let mut conditions = Map::new();
     for (keyword, value) in schema.as_object().into_iter().flatten() {
         if !rules.lifted.contains(&keyword.as_str()) {
@@ -67,16 +76,16 @@ fn conditions_of(schema: &Value, rules: &Rules) -> Map<String, Value> {
                 conditions.insert(keyword.clone(), short.into());
             }
             ("allOf", Value::Array(parts)) => {
-                let short: Vec<Value> = parts
-                    .iter()
-                    .filter_map(|it| choice_in(it, schema))
-                    .collect();
+                let mut short = vec![];
+                for part in parts {
+                    short.extend(choice_in(part, schema, steps)?);
+                }
                 if !short.is_empty() {
                     conditions.insert(keyword.clone(), short.into());
                 }
             }
             ("$ref", _) => {
-                let meant = choice_in(&json!({ "$ref": value }), schema);
+                let meant = choice_in(&json!({ "$ref": value }), schema, steps)?;
                 conditions.extend(meant.map(|meant| (keyword.clone(), meant)));
             }
             _ => {
@@ -84,11 +93,11 @@ fn conditions_of(schema: &Value, rules: &Rules) -> Map<String, Value> {
             }
         }
     }
-    conditions
+    Ok(conditions)
 }
 
 /// What a part that always holds leaves to choose, if anything: all else is in the object.
-fn choice_in(part: &Value, top: &Value) -> Option<Value> {
+fn choice_in(part: &Value, top: &Value, steps: &mut Steps) -> Result<Option<Value>, TooMany> {
     let reference = part.get("$ref").and_then(Value::as_str);
     let meant = reference.and_then(|reference| definition(top, reference));
     let part = meant.unwrap_or(part);
@@ -96,7 +105,9 @@ fn choice_in(part: &Value, top: &Value) -> Option<Value> {
         "anyOf", "const", "enum", "if", "not", "oneOf", "allOf", "$ref",
     ];
     let any = chooses.iter().any(|keyword| part.get(keyword).is_some());
-    any.then(|| short(part))
+    // Many references may mean one and the same.
+    steps.take_all(any.then_some(part))?;
+    Ok(any.then(|| short(part)))
 }
 
 /// A schema without what the object shows: the names of properties that must be there, and fixed values.

@@ -8,6 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::thinking::{Asked, OutputConfig, Thinking};
 use super::turns::{CacheControl, Turn, turns};
 use crate::dialect::Fitted;
+use crate::dialect::ids::Ids;
 use crate::dialect::sampling::Knobs;
 use crate::models::accepted_by;
 
@@ -17,6 +18,7 @@ use crate::models::accepted_by;
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
+    let ids = Ids::of(request, &accepts);
     let asked = Asked::of(request, &accepts);
     let knobs = if asked.thinks() {
         Knobs::default()
@@ -28,7 +30,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
         model: &target.model,
         max_tokens: request.output_tokens_max,
         system: system(request),
-        messages: turns(request, asked.takes_thoughts()),
+        messages: turns(request, asked.takes_thoughts(), &ids),
         tools,
         tool_choice: tools.and_then(|_| tool_choice(request, may_demand)),
         thinking: asked.thinking,

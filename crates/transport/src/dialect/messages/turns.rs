@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::NAME;
 use crate::dialect::arguments::as_object;
+use crate::dialect::ids::Ids;
 use crate::dialect::{FAILED, signed};
 
 /// The last turn must be the user's. A conversation that ends with the model's own words is closed so.
@@ -39,12 +40,12 @@ enum Content<'a> {
         text: Cow<'a, str>,
     },
     ToolUse {
-        id: Cow<'a, str>,
+        id: &'a str,
         name: &'a str,
         input: Cow<'a, RawValue>,
     },
     ToolResult {
-        tool_use_id: Cow<'a, str>,
+        tool_use_id: &'a str,
         content: &'a str,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
@@ -66,12 +67,15 @@ impl CacheControl {
 
 /// The conversation, with signed thoughts where they are wanted, and the notices at its end. Notices
 /// change from request to request, so what is kept for the next one ends before them.
-pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<'a>> {
+pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
         match message {
             Message::User { text } => add(&mut turns, "user", said(text.as_str().into())),
-            Message::Tool { call_id, text } => add(&mut turns, "user", Some(result(call_id, text))),
+            Message::Tool { call_id, text } => {
+                let answer = result(ids.sent(call_id), text);
+                add(&mut turns, "user", Some(answer));
+            }
             Message::Assistant {
                 text,
                 signed,
@@ -80,7 +84,7 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<
             } => {
                 let items = signed::items(NAME, request.target, signed.as_ref());
                 let blocks = signed::layout(&items, text, calls);
-                add(&mut turns, "assistant", reply(blocks, with_thoughts));
+                add(&mut turns, "assistant", reply(blocks, with_thoughts, ids));
             }
         }
     }
@@ -99,11 +103,11 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool) -> Vec<Turn<
 }
 
 /// The blocks of a reply. A thought that nothing follows is refused.
-fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool) -> Vec<Block<'a>> {
+fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool, ids: &'a Ids) -> Vec<Block<'a>> {
     let blocks = blocks.into_iter().filter_map(|block| match block {
         signed::Block::Raw(item) => with_thoughts.then_some(Block::Kept(item)),
         signed::Block::Text { text, .. } => said(text.into()),
-        signed::Block::Call { call, .. } => Some(call_block(call)),
+        signed::Block::Call { call, .. } => Some(call_block(call, ids)),
     });
     let mut blocks: Vec<Block<'a>> = blocks.collect();
     while let Some(Block::Kept(_)) = blocks.last() {
@@ -166,26 +170,16 @@ fn said(text: Cow<'_, str>) -> Option<Block<'_>> {
 
 fn result<'a>(call_id: &'a str, text: &'a str) -> Block<'a> {
     own(Content::ToolResult {
-        tool_use_id: usable_id(call_id),
+        tool_use_id: call_id,
         content: text,
         is_error: text.starts_with(FAILED),
     })
 }
 
-fn call_block(call: &MessageCall) -> Block<'_> {
+fn call_block<'a>(call: &'a MessageCall, ids: &'a Ids) -> Block<'a> {
     own(Content::ToolUse {
-        id: usable_id(&call.id),
+        id: ids.sent(&call.id),
         name: &call.tool,
         input: as_object(&call.arguments),
     })
-}
-
-/// The id of a call that another provider named may hold characters that are refused here.
-fn usable_id(id: &str) -> Cow<'_, str> {
-    let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if id.chars().all(usable) {
-        id.into()
-    } else {
-        id.replace(|c| !usable(c), "_").into()
-    }
 }

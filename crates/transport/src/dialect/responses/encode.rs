@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::items::{ItemOut, items};
 use crate::dialect::Fitted;
+use crate::dialect::ids::Ids;
 use crate::dialect::settings::Settings;
 use crate::models::accepted_by;
 
@@ -18,6 +19,7 @@ const ENCRYPTED: &str = "reasoning.encrypted_content";
 pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
+    let ids = Ids::of(request, &accepts);
     let settings = Settings::of(request, &accepts);
     let effort = settings
         .effort
@@ -26,7 +28,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let body = Body {
         model: &target.model,
         instructions: Some(request.system).filter(|system| !system.is_empty()),
-        input: items(request),
+        input: items(request, &ids),
         tools,
         tool_choice: settings.tool_choice,
         parallel_tool_calls: settings.parallel_tool_calls,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::NAME;
+use crate::dialect::ids::Ids;
 use crate::dialect::signed::{self, Block};
 
 #[derive(Serialize)]
@@ -36,14 +37,14 @@ pub(super) enum ItemOut<'a> {
 }
 
 /// The conversation, and the notices as its last item.
-pub(super) fn items<'a>(request: &Request<'a>) -> Vec<ItemOut<'a>> {
+pub(super) fn items<'a>(request: &Request<'a>, ids: &'a Ids) -> Vec<ItemOut<'a>> {
     let mut items = Vec::with_capacity(request.messages.len() + 1);
     for message in request.messages {
         match message {
             Message::User { text } => items.push(said("user", text.as_str().into())),
             Message::Tool { call_id, text } => items.push(ItemOut::Output {
                 kind: "function_call_output",
-                call_id,
+                call_id: ids.sent(call_id),
                 output: text,
             }),
             Message::Assistant {
@@ -53,7 +54,7 @@ pub(super) fn items<'a>(request: &Request<'a>) -> Vec<ItemOut<'a>> {
                 ..
             } => {
                 let kept = signed::items(NAME, request.target, signed.as_ref());
-                items.extend(reply(&kept, text, calls));
+                items.extend(reply(&kept, text, calls, ids));
             }
         }
     }
@@ -69,13 +70,14 @@ fn reply<'a>(
     kept: &[&'a RawValue],
     text: &'a str,
     calls: &'a [MessageCall],
+    ids: &'a Ids,
 ) -> impl Iterator<Item = ItemOut<'a>> {
     let mut blocks = signed::layout(kept, text, calls);
     // Reasoning that nothing follows is refused.
     while let Some(Block::Raw(_) | Block::Text { text: "", .. }) = blocks.last() {
         blocks.pop();
     }
-    blocks.into_iter().filter_map(|block| match block {
+    blocks.into_iter().filter_map(move |block| match block {
         Block::Raw(item) => Some(ItemOut::Kept(item)),
         Block::Text { text: "", .. } => None,
         Block::Text { text, mark } => Some(ItemOut::Said {
@@ -85,7 +87,7 @@ fn reply<'a>(
         }),
         Block::Call { call, .. } => Some(ItemOut::Call {
             kind: "function_call",
-            call_id: &call.id,
+            call_id: ids.sent(&call.id),
             name: &call.tool,
             arguments: &call.arguments,
         }),

@@ -1,0 +1,91 @@
+//! What an import came to: what was taken, and what was not and why.
+
+use std::path::Path;
+
+use bonded_host::workspace::NoteFiles;
+
+/// Of each kind so many are named; the rest is counted.
+pub(super) const LINES_MAX: usize = 50;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    New,
+    Changed,
+    Same,
+}
+
+pub(super) struct Summary {
+    counts: [u64; 3],
+    left_out: Vec<String>,
+    others: Vec<String>,
+    not_taken: Vec<String>,
+    told: Vec<String>,
+}
+
+impl Summary {
+    pub(super) fn new(found: &NoteFiles) -> Self {
+        let line = |path: &Path, why: &str| format!("{}: {why}", path.display());
+        let other = |(ending, count): (&String, &u64)| match ending.as_str() {
+            "" => format!("{count} without an ending"),
+            ending => format!("{count} .{ending}"),
+        };
+        Self {
+            counts: [0; 3],
+            left_out: found
+                .left_out
+                .iter()
+                .map(|it| line(&it.path, it.why))
+                .collect(),
+            others: found.others.iter().map(other).collect(),
+            not_taken: vec![],
+            told: vec![],
+        }
+    }
+
+    pub(super) fn taken(&mut self, taken: Taken) {
+        self.counts[taken as usize] += 1;
+    }
+
+    pub(super) fn not_taken(&mut self, path: &Path, why: &str) {
+        self.not_taken.push(format!("{}: {why}", path.display()));
+    }
+
+    /// Something about a file that was taken.
+    pub(super) fn tell(&mut self, path: &Path, what: &str) {
+        self.told.push(format!("{}: {what}", path.display()));
+    }
+
+    /// Whether a file that should be a note is none.
+    pub(super) fn is_incomplete(&self) -> bool {
+        !self.not_taken.is_empty()
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![];
+        let mut some = |kind: &str, all: &[String]| {
+            let first = all.iter().take(LINES_MAX);
+            lines.extend(first.map(|line| format!("{kind}{line}")));
+            if all.len() > LINES_MAX {
+                lines.push(format!("{kind}and {} more", all.len() - LINES_MAX));
+            }
+        };
+        some("", &self.told);
+        some("left out: ", &self.left_out);
+        if !self.others.is_empty() {
+            some(
+                "left out, because they are no Markdown: ",
+                &[self.others.join(", ")],
+            );
+        }
+        some("not taken: ", &self.not_taken);
+        let [new, changed, same] = self.counts;
+        let not_taken = match self.not_taken.len() {
+            0 => String::new(),
+            count => format!(", {count} not taken"),
+        };
+        lines.push(format!(
+            "{new} new, {changed} changed, {same} as they were{not_taken}"
+        ));
+        lines
+    }
+}

@@ -1,0 +1,216 @@
+//! Takes files in, many with one transaction.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bonded_kernel::workspace::{
+    Actor, Chain, Change, Metadata, NewNote, Note, NoteEdit, NoteId, NoteWrite,
+};
+use bonded_kernel::{Hash, Millis};
+use bonded_state::workspace::Write;
+use serde_json::json;
+
+use super::summary::{Summary, Taken};
+use super::{Prepared, stem, times};
+use crate::error::CliError;
+use crate::workspace::notebook::Notebook;
+use crate::workspace::store_error;
+
+/// Where the file of a note lies, what it held, and the version of the note that came of it.
+const PATH: &str = "import.path";
+const HASH: &str = "import.hash";
+const VERSION: &str = "import.version";
+
+pub(super) struct Taking<'a> {
+    book: &'a Notebook,
+    overwrite: bool,
+    now: Millis,
+    /// The changes of this transaction, and the file that each belongs to.
+    writes: Vec<Write>,
+    files: Vec<usize>,
+}
+
+impl<'a> Taking<'a> {
+    pub(super) fn new(book: &'a Notebook, overwrite: bool, now: Millis) -> Self {
+        Self {
+            book,
+            overwrite,
+            now,
+            writes: vec![],
+            files: vec![],
+        }
+    }
+
+    /// Takes these files in. What the workspace refuses is told of, and the others are taken all the same.
+    pub(super) async fn take(
+        mut self,
+        mut prepared: Vec<Prepared>,
+        summary: &mut Summary,
+    ) -> Result<(), CliError> {
+        let known = self.known(&mut prepared, summary).await?;
+        let mut paths: Vec<(PathBuf, Option<Taken>)> = vec![];
+        for (place, one) in prepared.into_iter().enumerate() {
+            let path = one.path.clone();
+            let taken = match known.get(&one.id) {
+                None => Some(self.create(place, one)),
+                Some(note) => match self.update(place, note, one) {
+                    Ok(taken) => Some(taken),
+                    Err(why) => {
+                        summary.not_taken(&path, why);
+                        None
+                    }
+                },
+            };
+            paths.push((path, taken));
+        }
+        let results = self.book.store.write_all(self.writes).await;
+        let results = results.map_err(store_error)?;
+        for (place, result) in self.files.iter().zip(results) {
+            if let (Err(refused), (path, taken @ Some(_))) = (result, &mut paths[*place]) {
+                summary.not_taken(path, &refused.to_string());
+                *taken = None;
+            }
+        }
+        let taken = paths.into_iter().filter_map(|(_, taken)| taken);
+        taken.for_each(|taken| summary.taken(taken));
+        Ok(())
+    }
+
+    /// The notes that are there already. A file may name the note of another workspace, by accident or not: it is then
+    /// a note of this one with another id, always the same, so that taking it in again changes nothing.
+    async fn known(
+        &self,
+        prepared: &mut [Prepared],
+        summary: &mut Summary,
+    ) -> Result<BTreeMap<NoteId, Note>, CliError> {
+        let here = self.book.workspace.workspace_id;
+        let store = &self.book.store;
+        let ids = prepared.iter().map(|it| it.id).collect();
+        let mut known = store.notes_by_id(ids).await.map_err(store_error)?;
+        for one in prepared {
+            let is_foreign = |note: &Note| note.workspace_id != here;
+            if !known.get(&one.id).is_some_and(is_foreign) {
+                continue;
+            }
+            one.id = NoteId::derived(&[b"import", here.as_bytes(), one.id.as_bytes()]);
+            let what = format!(
+                "its id belongs to another workspace; the note has the id {} here",
+                one.id
+            );
+            summary.tell(&one.path, &what);
+            let own = store.note(one.id).await.map_err(store_error)?;
+            known.extend(own.map(|note| (one.id, note)));
+        }
+        Ok(known)
+    }
+
+    fn write(&mut self, place: usize, change: Change, at: Millis) {
+        self.writes.push(Write {
+            actor: Actor::System,
+            at,
+            request_id: "cli".to_owned(),
+            key: None,
+            chain: Chain::default(),
+            change,
+        });
+        self.files.push(place);
+    }
+
+    fn create(&mut self, place: usize, one: Prepared) -> Taken {
+        let (created, updated) = times(&one.file, self.now);
+        let origin = Self::origin(&one, 1);
+        let fields = one.file.fields;
+        let mut metadata = fields.metadata;
+        metadata.extend(origin);
+        let new = NewNote {
+            note_id: one.id,
+            workspace_id: self.book.workspace.workspace_id,
+            title: fields.title.or_else(|| stem(&one.path)),
+            markdown: one.file.markdown.clone(),
+            note_kind: fields.kind,
+            access_scope: fields.access.unwrap_or_default(),
+            keywords: fields.keywords,
+            metadata,
+        };
+        self.write(place, Change::CreateNote(new), created);
+        if updated > created {
+            // So that the note says when it was last written to, as its file does.
+            let edit = NoteEdit {
+                markdown: Some(one.file.markdown),
+                ..NoteEdit::default()
+            };
+            self.edit(place, one.id, 1, edit, updated);
+        }
+        Taken::New
+    }
+
+    fn edit(&mut self, place: usize, note_id: NoteId, base: u64, edit: NoteEdit, at: Millis) {
+        let change = Change::UpdateNote(NoteWrite {
+            note_id,
+            base_version: base,
+            edit,
+        });
+        self.write(place, change, at);
+    }
+
+    /// Where a note comes from, where its file does not say who it is.
+    fn origin(one: &Prepared, version: u64) -> Metadata {
+        let Some(hash) = &one.hash else {
+            return Metadata::new();
+        };
+        Metadata::from([
+            (PATH.to_owned(), json!(one.path.to_string_lossy())),
+            (HASH.to_owned(), json!(hash)),
+            (VERSION.to_owned(), json!(version)),
+        ])
+    }
+
+    /// Only what differs is written, so that taking the same files in again changes nothing.
+    fn update(&mut self, place: usize, note: &Note, one: Prepared) -> Result<Taken, &'static str> {
+        if let Some(hash) = &one.hash {
+            if is_same(note, hash) {
+                return Ok(Taken::Same);
+            }
+            let left_at = note.metadata.get(VERSION).and_then(|it| it.as_u64());
+            if left_at != Some(note.version) && !self.overwrite {
+                return Err(
+                    "its note was changed here since it was taken in, and so was the file; --overwrite takes the file's",
+                );
+            }
+        }
+        let is_deleted = note.deleted_at.is_some();
+        let base_version = note.version + u64::from(is_deleted);
+        let mut metadata = one.file.fields.metadata.clone();
+        metadata.extend(Self::origin(&one, base_version + 1));
+        let fields = one.file.fields;
+        let edit = NoteEdit {
+            title: fields.title.filter(|title| *title != note.title),
+            markdown: Some(one.file.markdown).filter(|text| **text != *note.markdown),
+            patch: None,
+            note_kind: fields.kind.filter(|kind| *kind != note.note_kind),
+            access_scope: fields.access.filter(|access| *access != note.access_scope),
+            keywords: Some(fields.keywords).filter(|words| *words != note.keywords),
+            metadata: metadata
+                .into_iter()
+                .filter(|(key, value)| note.metadata.get(key) != Some(value))
+                .collect(),
+        };
+        if edit == NoteEdit::default() {
+            return Ok(Taken::Same);
+        }
+        if is_deleted {
+            let change = Change::UndeleteNote {
+                note_id: note.note_id,
+                base_version: Some(note.version),
+            };
+            self.write(place, change, self.now);
+        }
+        self.edit(place, note.note_id, base_version, edit, self.now);
+        Ok(Taken::Changed)
+    }
+}
+
+/// Whether the note was taken in from just this file. What became of it here since is nobody's business.
+fn is_same(note: &Note, hash: &Hash) -> bool {
+    note.metadata.get(HASH) == Some(&json!(hash))
+}

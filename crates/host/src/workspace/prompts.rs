@@ -1,0 +1,101 @@
+//! The prompt files that rules name: read when a rule is saved, when it is launched, and when its run begins.
+
+use std::path::{Path, PathBuf};
+
+use bonded_kernel::workspace::{Action, AgentPrompt, PromptFault, RuleDraft};
+use bonded_tools::beneath::{Links, OpenError, Root};
+
+use super::config::{HostSurroundings, PromptFile};
+
+/// A longer file is no prompt.
+const PROMPT_BYTES_MAX: u64 = 4 << 20;
+
+/// Why a prompt cannot be used. It is named as the rule names it: where the data directory lies is not for who writes
+/// rules.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    #[error(
+        "the prompt file {path:?} cannot be read: {why}; write one, or name another as prompt_path"
+    )]
+    Unreadable { path: String, why: String },
+    #[error("the prompt file {path:?}: {source}")]
+    Invalid { path: String, source: PromptFault },
+}
+
+impl PromptError {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "PROMPT_JSON_INVALID",
+            Self::Invalid { source, .. } => source.code(),
+        }
+    }
+}
+
+/// A prompt that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Prompt {
+    pub(super) prompt: AgentPrompt,
+    /// SHA-256 of its file, in hexadecimal digits.
+    pub(super) hash: String,
+}
+
+impl HostSurroundings {
+    /// Whether the prompt that a rule names is one. Rules without a prompt, and those whose action is wrong in other
+    /// ways, have nothing to be looked at here.
+    pub fn check_prompt_of(&self, draft: &RuleDraft) -> Result<(), PromptError> {
+        match draft.action(self) {
+            Ok(Action::Loop(action)) => self.read_prompt(&action.prompt_path).map(|_| ()),
+            Ok(Action::Run(_) | Action::Work(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn read_prompt(&self, written: &str) -> Result<Prompt, PromptError> {
+        let bytes = read(self.prompt_file(written)).map_err(|error| PromptError::Unreadable {
+            path: written.to_owned(),
+            why: why(&error),
+        })?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, &bytes);
+        let hash: String = digest.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+        match AgentPrompt::read(&bytes) {
+            Ok(read) => Ok(Prompt {
+                prompt: read.prompt,
+                hash,
+            }),
+            Err(source) => Err(PromptError::Invalid {
+                path: written.to_owned(),
+                source,
+            }),
+        }
+    }
+}
+
+fn read(file: Option<PromptFile>) -> Result<Vec<u8>, OpenError> {
+    let missing = |path: &Path| OpenError::Missing { path: path.into() };
+    let (file, links): (PathBuf, _) = match file {
+        // Whoever runs the server chose it, and may have it lie elsewhere.
+        Some(PromptFile::Usual(file)) => {
+            let found = file.canonicalize().map_err(|_| missing(&file))?;
+            (found, Links::Inside)
+        }
+        Some(PromptFile::Named(file)) => (file, Links::Refused),
+        None => return Err(missing(Path::new(""))),
+    };
+    let (Some(dir), Some(name)) = (file.parent(), file.file_name()) else {
+        return Err(missing(&file));
+    };
+    Root::open(dir)?.read(Path::new(name), links, PROMPT_BYTES_MAX)
+}
+
+/// What is wrong, without the path.
+fn why(error: &OpenError) -> String {
+    match error {
+        OpenError::Missing { .. } => "there is no such file".into(),
+        OpenError::Link { .. } | OpenError::Dangling { .. } | OpenError::Outside { .. } => {
+            "it is a link, and links are not followed here".into()
+        }
+        OpenError::TooLarge { bytes_max, .. } => format!("it has more than {bytes_max} bytes"),
+        OpenError::Io { source, .. } => source.to_string(),
+        _ => "it is no regular file".into(),
+    }
+}

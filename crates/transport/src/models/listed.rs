@@ -1,0 +1,141 @@
+//! Listed prices and windows of models by their exact names, as two lists that others keep say them alike. The table is
+//! written by `cargo xtask prices`; a name that does not stand in it has neither a price nor a window.
+//!
+//! It is a text that is looked through when somebody asks, so that a program that asks for nothing pays nothing.
+
+use bonded_kernel::{LongPrice, Price, Target};
+
+use super::service::Service;
+
+const TABLE: &str = include_str!("listed.tsv");
+
+/// The day as of which the lists say so.
+pub fn listed_on() -> &'static str {
+    of_head().0
+}
+
+/// The lists, and their versions.
+pub fn listed_by() -> &'static str {
+    of_head().1
+}
+
+fn of_head() -> (&'static str, &'static str) {
+    let line = TABLE
+        .lines()
+        .find_map(|line| line.strip_prefix("# as of "))
+        .unwrap_or_default();
+    line.split_once(", from ").unwrap_or((line, ""))
+}
+
+/// What the lists say of one model of one service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub service: &'static str,
+    pub model: &'static str,
+    /// The tokens that it takes in.
+    pub window: Option<u64>,
+    pub price: Option<Price>,
+}
+
+impl Listed {
+    /// The row of a model at the service whose own address this is.
+    pub fn at(endpoint: &str, model: &str) -> Option<Self> {
+        let service = Service::at(endpoint)?.name;
+        // Only the line that is meant is read.
+        let is_its = |line: &&str| {
+            let after = line.strip_prefix(service)?.strip_prefix('\t')?;
+            Some(after.strip_prefix(model)?.starts_with('\t'))
+        };
+        let line = TABLE.lines().find(|line| is_its(line) == Some(true))?;
+        Self::read(line).filter(|row| row.model == model)
+    }
+
+    /// All rows, in their order.
+    pub fn rows() -> impl Iterator<Item = Self> {
+        TABLE
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(Self::read)
+    }
+
+    fn read(line: &'static str) -> Option<Self> {
+        let mut cells = line.split('\t');
+        let (service, model) = (cells.next()?, cells.next()?);
+        let window = cells.next()?.parse().ok();
+        let usual = Rates::read(&mut cells);
+        let tokens = cells.next()?.parse().ok();
+        let long = Rates::read(&mut cells);
+        let above = tokens.and_then(|tokens| Some(long?.above(tokens)));
+        Some(Self {
+            service,
+            model,
+            window,
+            price: usual.map(|rates| rates.price(above)),
+        })
+    }
+}
+
+/// What a request to a target costs by the lists. They speak of the service's default tier at its one address: another
+/// tier, a region's address or a field of one's own in the request may cost something else, and then nothing is listed.
+pub fn listed_price(target: &Target) -> Option<Price> {
+    let is_usual = |tier: &str| matches!(tier, "auto" | "default" | "standard" | "standard_only");
+    let tier = target.sampling.service_tier.as_deref();
+    let is_plain = tier.is_none_or(is_usual) && target.custom.is_empty();
+    let is_its = Service::at(&target.endpoint)?.sells_at(&target.endpoint);
+    if !is_plain || !is_its {
+        return None;
+    }
+    Listed::at(&target.endpoint, &target.model)?.price
+}
+
+struct Rates {
+    input: u64,
+    output: u64,
+    cached: Option<u64>,
+    written: Option<u64>,
+}
+
+impl Rates {
+    fn read(cells: &mut impl Iterator<Item = &'static str>) -> Option<Self> {
+        // All are taken, so that the next cell is the one after them.
+        let [input, output, cached, written] = [(); 4].map(|()| cells.next().and_then(micro));
+        Some(Self {
+            input: input?,
+            output: output?,
+            cached,
+            written,
+        })
+    }
+
+    fn price(&self, above: Option<LongPrice>) -> Price {
+        Price {
+            input: self.input,
+            output: self.output,
+            cached: self.cached.unwrap_or(self.input),
+            written: self.written,
+            above,
+        }
+    }
+
+    fn above(&self, tokens: u64) -> LongPrice {
+        LongPrice {
+            tokens,
+            input: self.input,
+            output: self.output,
+            cached: self.cached.unwrap_or(self.input),
+            written: self.written,
+        }
+    }
+}
+
+/// Dollars with at most six decimals as millionths of a dollar.
+fn micro(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let scale = 10_u64.checked_pow(6_u32.checked_sub(u32::try_from(fraction.len()).ok()?)?)?;
+    let whole: u64 = whole.parse().ok()?;
+    let fraction: u64 = match fraction {
+        "" => 0,
+        digits => digits.parse().ok()?,
+    };
+    whole.checked_mul(1_000_000)?.checked_add(fraction * scale)
+}
