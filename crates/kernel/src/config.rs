@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::accepts::Accepts;
 use crate::agent::AgentConfig;
+use crate::edition::Edition;
 use crate::hash::Hash;
 use crate::id::RunId;
 use crate::looping::LoopConfig;
@@ -64,6 +65,9 @@ pub struct RunConfig {
     /// holds what is there against them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldFile>,
+    /// What the run decides by.
+    #[serde(default, skip_serializing_if = "Edition::is_first")]
+    pub edition: Edition,
 }
 
 /// A configuration or agent file that is not one of the person's own.
@@ -120,6 +124,7 @@ impl RunConfig {
             item: None,
             looping: None,
             held: vec![],
+            edition: Edition::NEWEST,
         }
     }
 }

@@ -21,6 +21,12 @@ impl Hash {
         Self(bytes)
     }
 
+    /// A number that nobody chose, for what should differ from run to run and be the same in a replay.
+    pub(crate) fn chance(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -21,6 +21,7 @@ mod check;
 mod config;
 mod context;
 mod decode;
+mod edition;
 mod entry;
 mod event;
 mod hash;
@@ -72,6 +73,7 @@ pub use decode::xml::{
     IgnoreReason, IgnoredTag, PROGRESS_REPORT, Slot, StreamFilter, UnclosedFinal, XmlCall,
     XmlFound, find_tags,
 };
+pub use edition::Edition;
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
     Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextGuarded, Counters, DecisionMade,
@@ -104,7 +106,7 @@ pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
 pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
-pub use termination::{Termination, TerminationKind};
+pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
 pub use tokens::estimate as estimate_tokens;

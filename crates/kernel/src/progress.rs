@@ -1,5 +1,8 @@
 //! No progress: the same thing again and again.
 
+use std::collections::VecDeque;
+
+use crate::edition::Edition;
 use crate::event::{Call, Outcome};
 use crate::hash::Hash;
 use crate::text::Text;
@@ -13,8 +16,39 @@ pub(crate) struct Progress {
     same_faults: Streak,
     /// Equal turns of a run that works in loops.
     same_turns: Streak,
+    /// Several (call, result) pairs in turn.
+    cycles: Option<Cycles>,
     /// Turns without a valid action.
     idle_turns: u32,
+}
+
+/// The longest cycle that is seen.
+const PERIOD_MAX: usize = 4;
+
+/// The pairs that came last, and by period how many in a row equal the one that came so many before.
+#[derive(Clone, Debug, Default)]
+struct Cycles {
+    last: VecDeque<Hash>,
+    equal: [u32; PERIOD_MAX],
+}
+
+impl Cycles {
+    fn push(&mut self, pair: Hash) {
+        for (before, equal) in (0..).zip(&mut self.equal) {
+            let is_equal = self.last.get(before) == Some(&pair);
+            *equal = if is_equal { *equal + 1 } else { 0 };
+        }
+        self.last.push_front(pair);
+        self.last.truncate(PERIOD_MAX);
+    }
+
+    /// The shortest cycle of several pairs that came round so many times, and how often it did.
+    fn repeated(&self, max: u32) -> Option<(u32, u32)> {
+        let rounds = (1..)
+            .zip(self.equal)
+            .map(|(period, equal)| (period, equal / period + 1));
+        rounds.skip(1).find(|(_, rounds)| *rounds >= max)
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -25,7 +59,7 @@ struct Streak {
 }
 
 impl Streak {
-    fn push(&mut self, tool: &str, parts: &[&[u8]]) {
+    fn push(&mut self, tool: &str, parts: &[&[u8]]) -> Hash {
         let mut bytes = Vec::with_capacity(128);
         for part in [tool.as_bytes()].iter().chain(parts) {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
@@ -41,6 +75,7 @@ impl Streak {
                 tool: tool.into(),
             };
         }
+        fingerprint
     }
 
     fn clear(&mut self) {
@@ -50,6 +85,13 @@ impl Streak {
 }
 
 impl Progress {
+    pub(crate) fn new(edition: Edition) -> Self {
+        Self {
+            cycles: edition.sees_cycles().then(Cycles::default),
+            ..Self::default()
+        }
+    }
+
     /// `acts` says whether a call is something done where it is not refused.
     pub(crate) fn decided(&mut self, calls: &[Call], acts: impl Fn(&Call) -> bool) {
         let acts = calls
@@ -78,8 +120,12 @@ impl Progress {
 
     pub(crate) fn finished(&mut self, call: &Call, outcome: Outcome, output: &Text) {
         let result = output.digest_bytes();
-        self.same_results
+        let pair = self
+            .same_results
             .push(&call.tool, &[call.arguments.digest_bytes(), result]);
+        if let Some(cycles) = &mut self.cycles {
+            cycles.push(pair);
+        }
         match outcome {
             Outcome::Ok => self.same_faults.clear(),
             Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted => {
@@ -103,6 +149,12 @@ impl Progress {
             let Streak { length, tool, .. } = &self.same_results;
             return Some(format!(
                 "the same call of {tool:?} with the same result {length} times in a row"
+            ));
+        }
+        let cycle = self.cycles.as_ref().and_then(|it| it.repeated(max));
+        if let Some((period, rounds)) = cycle {
+            return Some(format!(
+                "the same {period} calls in turn with the same results {rounds} times"
             ));
         }
         if self.same_turns.length >= max {

@@ -44,6 +44,8 @@ You are an agent that reaches a goal by calling tools in a working directory.
 
 pub(crate) const NO_CALL: &str = "Your last message called no tool, so nothing was done. Call a tool to go on. \
      If the goal is reached, call `done` with the answer as `reason`.";
+pub(crate) const IS_IT_THE_ANSWER: &str = "Your last message called no tool, so nothing was done. If it is your answer, call \
+     `done` with it as `reason`, or write the whole answer once more. If not, call a tool to go on.";
 pub(crate) const EMPTY_REPLY: &str = "Your last reply was empty. Call a tool, or call `done`.";
 pub(crate) const FILTERED: &str =
     "Your last reply was withheld by the provider. Go on in another way, or call `done`.";

@@ -42,6 +42,27 @@ struct TargetState {
     limited: u32,
     /// The request was too large for it in this turn.
     overflowed: bool,
+    /// Failures in a row that may be over soon: the exponent of another back-off.
+    failed: u32,
+    /// It refuses the request of this turn, and would again.
+    refused: bool,
+}
+
+impl TargetState {
+    fn is_usable(&self) -> bool {
+        !self.overflowed && !self.refused
+    }
+}
+
+/// How a failure is borne.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bearing {
+    /// The least that a provider's own advice is taken for.
+    pub(crate) floor_ms: u64,
+    /// Whether a target that failed is left alone for a while.
+    pub(crate) backs_off: bool,
+    /// Chance, of which a little is added to a wait so that runs that failed together do not come back together.
+    pub(crate) chance: u64,
 }
 
 /// Which target the next attempt goes to.
@@ -125,6 +146,9 @@ impl Attempts {
             let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
             pooled.for_each(|other| other.limited = 0);
         }
+        if let Some(target) = self.targets.get_mut(self.current) {
+            target.failed = 0;
+        }
         self.turn_over();
     }
 
@@ -137,7 +161,12 @@ impl Attempts {
         self.failures = 0;
         for target in &mut self.targets {
             target.overflowed = false;
+            target.refused = false;
         }
+    }
+
+    pub(crate) fn some_overflowed(&self) -> bool {
+        self.targets.iter().any(|target| target.overflowed)
     }
 
     pub(crate) fn rejected(&mut self) {
@@ -151,6 +180,11 @@ impl Attempts {
         self.failures = self.failures.saturating_sub(1);
         self.cursor = self.current;
         self.fault = None;
+        if let Some(target) = self.targets.get_mut(self.current) {
+            target.refused = false;
+            target.failed = target.failed.saturating_sub(1);
+            target.parked_until = Millis::default();
+        }
     }
 
     fn pass_on(&mut self) {
@@ -159,8 +193,7 @@ impl Attempts {
         self.fault = None;
     }
 
-    /// `floor_ms` is the least that a provider's own advice is taken for.
-    pub(crate) fn failed(&mut self, failed: &AttemptFailed, at: Millis, floor_ms: u64) {
+    pub(crate) fn failed(&mut self, failed: &AttemptFailed, at: Millis, bearing: Bearing) {
         if failed.class == FailureClass::Interrupted {
             self.cursor = self.current;
             return;
@@ -176,36 +209,57 @@ impl Attempts {
             FailureClass::RateLimit => {
                 let wait_ms = failed
                     .retry_after_ms
-                    .map_or_else(|| backoff_ms(target.limited), |ms| ms.max(floor_ms));
+                    .map_or_else(|| backoff_ms(target.limited), |ms| ms.max(bearing.floor_ms));
                 let (pool, limited, until) = (target.pool, target.limited + 1, at.plus(wait_ms));
                 let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
                 pooled.for_each(|other| (other.limited, other.parked_until) = (limited, until));
             }
             FailureClass::Overflow => target.overflowed = true,
+            FailureClass::Network | FailureClass::Timeout | FailureClass::Model
+                if bearing.backs_off =>
+            {
+                target.refused = failed.is_final();
+                let wait_ms = with_chance(backoff_ms(target.failed), bearing.chance);
+                let advised_ms = failed.retry_after_ms.unwrap_or_default();
+                target.parked_until = at.plus(wait_ms.max(advised_ms));
+                target.failed += 1;
+            }
             _ => {}
         }
     }
 
     /// The target for the next attempt; one that the request does not fit is taken only if it fits none.
     pub(crate) fn pick(&self, now: Millis, fits: impl Fn(usize) -> bool) -> Pick {
-        let fits_some = (0..self.targets.len()).any(|i| !self.targets[i].overflowed && fits(i));
+        let fits_some = (0..self.targets.len()).any(|i| self.targets[i].is_usable() && fits(i));
         self.pick_among(now, |i| !fits_some || fits(i))
     }
 
     fn pick_among(&self, now: Millis, usable: impl Fn(usize) -> bool) -> Pick {
         let count = self.targets.len();
         let in_order = (0..count).map(|i| (self.cursor + i) % count);
-        let usable = in_order.filter(|&i| !self.targets[i].overflowed && usable(i));
+        let usable = in_order.filter(|&i| self.targets[i].is_usable() && usable(i));
         let mut longest = None;
+        let mut soonest_failed = None;
         for index in usable {
-            let until = self.targets[index].parked_until.max(self.retry_at);
+            let target = &self.targets[index];
+            let until = target.parked_until.max(self.retry_at);
             if until <= now {
                 return Pick::Now(index as u32);
             }
             longest = longest.max(Some(until));
+            if target.failed > 0 {
+                let soonest = soonest_failed.map_or(until, |soonest: Millis| soonest.min(until));
+                soonest_failed = Some(soonest);
+            }
         }
-        longest.map_or(Pick::Never, Pick::After)
+        // One that failed may be back; those that limit have said when.
+        soonest_failed.or(longest).map_or(Pick::Never, Pick::After)
     }
+}
+
+/// Up to a quarter more.
+fn with_chance(wait_ms: u64, chance: u64) -> u64 {
+    wait_ms + chance % (wait_ms / 4 + 1)
 }
 
 fn backoff_ms(limited: u32) -> u64 {

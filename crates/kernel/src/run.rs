@@ -5,6 +5,7 @@ mod fold;
 mod held;
 mod looping;
 mod own;
+mod plain;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use crate::tokens::estimate;
 use crate::tool::{Catalog, is_terminal};
 
 pub use fold::apply;
+use plain::Plain;
 pub(crate) use watch::Stopwatch;
 
 /// The state of a run, derived from its log and never stored.
@@ -78,6 +80,7 @@ pub struct Run {
     pub(crate) marked_by: Option<Arc<str>>,
     /// How the run stands where it works in loops.
     pub(crate) looping: Option<Box<Looping>>,
+    plain: Plain,
 }
 
 /// The tokens of the tools, by what is offered.
@@ -296,7 +299,8 @@ impl Run {
             phase: Phase::Between,
             conversation,
             notices: vec![],
-            progress: Progress::default(),
+            plain: Plain::default(),
+            progress: Progress::new(started.config.edition),
             watch: Stopwatch::new(entry.at),
         };
         run.compose();

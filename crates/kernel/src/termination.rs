@@ -17,6 +17,9 @@ pub struct Termination {
     code: Option<Arc<str>>,
 }
 
+/// The code of a `done` that the model did not call: its answer was taken from what it said.
+pub const FROM_TEXT: &str = "FROM_TEXT";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminationKind {
@@ -66,6 +69,15 @@ impl Termination {
 }
 
 impl TerminationKind {
+    /// What an answer ends a plain run as: the model says in it whether the goal cannot be reached.
+    pub(crate) fn of_answer(answer: &str) -> Self {
+        let answer = answer.trim_start().to_ascii_lowercase();
+        match answer.starts_with("blocked:") {
+            true => Self::Blocked,
+            false => Self::Done,
+        }
+    }
+
     pub const ALL: [Self; 9] = [
         Self::Done,
         Self::Blocked,

@@ -76,3 +76,12 @@ pub struct AttemptFailed {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub billable: bool,
 }
+
+impl AttemptFailed {
+    /// Whether the same request would be refused again: it is wrong, or what it asks for is not there.
+    pub(crate) fn is_final(&self) -> bool {
+        let may_pass = [408, 409, 425, 429];
+        let is_refusal = |status: u16| (400..500).contains(&status) && !may_pass.contains(&status);
+        self.class == FailureClass::Model && self.status.is_some_and(is_refusal)
+    }
+}

@@ -61,7 +61,13 @@ impl Run {
         let not_shown = calls.len() - shown.count();
         // An agent that only thought goes on by itself.
         if calls.is_empty() && !is_agent {
-            self.notices.push(prompt::NO_CALL.into());
+            let takes_text = self.config().edition.takes_text();
+            let notice = if takes_text {
+                prompt::IS_IT_THE_ANSWER
+            } else {
+                prompt::NO_CALL
+            };
+            self.notices.push(notice.into());
         }
         if not_shown > 0 {
             self.notices.push(prompt::not_shown(not_shown));

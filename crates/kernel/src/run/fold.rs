@@ -18,7 +18,7 @@ use crate::own_tools::OwnTool;
 use crate::policy::Review;
 use crate::prompt;
 use crate::report::{self, FINAL_REPORT};
-use crate::retry::RETRY_AFTER_MS_MIN;
+use crate::retry::{Bearing, RETRY_AFTER_MS_MIN};
 
 /// What the model is shown for a progress report.
 const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;
@@ -93,6 +93,7 @@ impl Run {
         let answer = &decision.answer;
         self.attempts.succeeded();
         self.notices.clear();
+        self.heard(decision);
         self.unkept.clear();
         match self.is_looping() {
             true => self.decided_in_loop(answer, &decision.calls),
@@ -105,7 +106,9 @@ impl Run {
         self.count_reports(&decision.calls);
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
-        self.progress.decided(&decision.calls, acts);
+        if !self.may_be_the_answer(decision) {
+            self.progress.decided(&decision.calls, acts);
+        }
         self.phase = Phase::Acting {
             calls: decision.calls.clone().into(),
             at: 0,
@@ -258,9 +261,13 @@ impl Run {
         self.ledger
             .answered(failed.class != FailureClass::Interrupted);
         let is_agent = self.config().agent.is_some();
-        let floor_ms = if is_agent { RETRY_AFTER_MS_MIN } else { 0 };
+        let bearing = Bearing {
+            floor_ms: if is_agent { RETRY_AFTER_MS_MIN } else { 0 },
+            backs_off: self.config().edition.backs_off() && !self.is_looping(),
+            chance: entry.hash.chance(),
+        };
         let failures_before = self.attempts.failures();
-        self.attempts.failed(failed, entry.at, floor_ms);
+        self.attempts.failed(failed, entry.at, bearing);
         if self.is_looping() && failed.class != FailureClass::Interrupted {
             let wait_ms = looping::retry_ms(failures_before);
             self.attempts.hold_until(entry.at.plus(wait_ms));

@@ -12,6 +12,9 @@ use crate::retry::Pick;
 use crate::run::Phase;
 use crate::termination::TerminationKind;
 
+/// After so many failures in a row, about four minutes of waiting, nobody expects the provider back.
+const FAILURES_MAX: u32 = 10;
+
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
         if let Some(why) = self.run.started.refused.clone() {
@@ -19,6 +22,9 @@ impl Stepper<'_> {
         }
         if self.ends_or_rests() {
             return;
+        }
+        if let Some(answer) = self.run.text_answer() {
+            return self.end_with_text(answer);
         }
         if self.run.turn >= self.run.last_turn {
             self.end_without_report(None);
@@ -28,10 +34,10 @@ impl Stepper<'_> {
     }
 
     pub(super) fn retry(&mut self) {
-        if self.gives_up() {
+        if self.gives_up() || self.is_failed_by_all() {
             return;
         }
-        let counted = self.run.attempts.counted();
+        let counted = self.run.attempts_counted();
         if counted < self.run.config().limits.attempts_per_turn_max {
             return self.begin_attempt(self.run.turn);
         }
@@ -66,13 +72,7 @@ impl Stepper<'_> {
         {
             Pick::Now(target) => target,
             Pick::After(_) => return,
-            Pick::Never => {
-                let reason = "the request is larger than the window of every target";
-                if self.run.config().agent.is_some() && self.run.is_last(turn) {
-                    return self.end_without_report(Some(&reason.into()));
-                }
-                return self.end(TerminationKind::Fatal, reason.to_owned());
-            }
+            Pick::Never => return self.no_target_takes_it(turn),
         };
         let notices = &guard.brief.notices;
         let notices_bytes = notices.iter().map(|notice| notice.len() as u64).sum();
@@ -98,6 +98,36 @@ impl Stepper<'_> {
             }
             Err(exhausted) => self.end(TerminationKind::BudgetExhausted, exhausted.to_string()),
         }
+    }
+
+    /// Ends a run whose request no target takes: too large for its window, or refused and not to be changed by asking.
+    fn no_target_takes_it(&mut self, turn: u32) {
+        const TOO_LARGE: &str = "the request is larger than the window of every target";
+        let backs_off = self.run.config().edition.backs_off();
+        let refused = self.run.attempts.fault().filter(|_| backs_off).cloned();
+        let overflowed = self.run.attempts.some_overflowed();
+        let reason = match refused {
+            Some(said) if !overflowed => said,
+            Some(said) => format!("{TOO_LARGE}: {said}").into(),
+            None => TOO_LARGE.into(),
+        };
+        let reports = self.run.is_last(turn) || backs_off && overflowed;
+        if self.run.config().agent.is_some() && reports {
+            return self.end_without_report(Some(&reason));
+        }
+        self.end(TerminationKind::Fatal, reason.to_string());
+    }
+
+    /// Ends a plain run whose providers failed too often in a row. Says whether it did. An agent has its attempts.
+    fn is_failed_by_all(&mut self) -> bool {
+        let failures = self.run.attempts.failures();
+        if !self.run.outlasts_failures() || failures < FAILURES_MAX {
+            return false;
+        }
+        let fault = self.run.attempts.fault().cloned().unwrap_or_default();
+        let reason = format!("{failures} requests failed in a row, the last with {fault}");
+        self.end(TerminationKind::Fatal, reason);
+        true
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {

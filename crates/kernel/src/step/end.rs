@@ -3,7 +3,7 @@
 use super::Stepper;
 use crate::event::{Event, Outcome, RunEnded};
 use crate::run::Phase;
-use crate::termination::{Termination, TerminationKind};
+use crate::termination::{FROM_TEXT, Termination, TerminationKind};
 use crate::text::Text;
 
 impl Stepper<'_> {
@@ -26,6 +26,13 @@ impl Stepper<'_> {
         }
         let report = self.report_of_limit(kind, reason);
         self.end_quietly(termination, report);
+    }
+
+    /// Ends a plain run with a text that the model has given for its answer.
+    pub(super) fn end_with_text(&mut self, answer: Text) {
+        let kind = TerminationKind::of_answer(&answer);
+        let termination = Termination::new(kind, answer);
+        self.end_quietly(termination.with_code(FROM_TEXT), None);
     }
 
     pub(super) fn end_quietly(&mut self, termination: Termination, report: Option<Text>) {

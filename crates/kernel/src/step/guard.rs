@@ -29,7 +29,7 @@ impl View {
         let config = run.config();
         Self {
             projection: run.context.project(notices.sum(), schema),
-            kept_free: if last {
+            kept_free: if last || config.edition.fills_windows() {
                 0
             } else {
                 prompt::last_turn_tokens(run, turn.saturating_add(1))
@@ -145,7 +145,7 @@ impl Stepper<'_> {
         }
         let last = keeps_nothing_free(self.run, turn);
         let view = View::new(self.run, &brief, turn, last);
-        let least_reply = match last {
+        let least_reply = match last || self.run.config().edition.fills_windows() {
             true => 0,
             false => context::least_reply(self.run.config()),
         };

@@ -224,15 +224,7 @@ impl Stepper<'_> {
         let output = serde_json::json!({ "status": "done", "reason": reason }).to_string();
         self.answered(at, call, Outcome::Ok, output);
         self.skip_later(calls, at);
-        let kind = if reason
-            .trim_start()
-            .to_ascii_lowercase()
-            .starts_with("blocked:")
-        {
-            TerminationKind::Blocked
-        } else {
-            TerminationKind::Done
-        };
+        let kind = TerminationKind::of_answer(&reason);
         self.end_quietly(Termination::new(kind, reason), None);
     }
 

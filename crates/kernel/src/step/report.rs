@@ -49,13 +49,18 @@ impl Stepper<'_> {
         };
         let reason = if self.run.reporting.failed_in == Some(turns) {
             SyntheticReason::FinalReportToolFailed
-        } else if self.run.is_forced() {
+        } else if self.run.is_forced() || self.is_too_large() {
             SyntheticReason::ContextOverflow
         } else {
             SyntheticReason::MaxTurnsExhausted
         };
         let report = self.synthetic(agent, reason, cause.map(Text::as_str));
         self.end_with(&report, TerminationKind::TurnsExhausted);
+    }
+
+    /// Whether a provider found the request of this turn larger than its window.
+    fn is_too_large(&self) -> bool {
+        self.run.config().edition.backs_off() && self.run.attempts.some_overflowed()
     }
 
     /// What stood in a text is better than nothing also when a limit ends the run. The report says which.

@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 5] = [
+const GOLDEN: [Golden; 6] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -37,6 +37,11 @@ const GOLDEN: [Golden; 5] = [
         format: 5,
         lines: include_str!("../golden/format-5.jsonl"),
         first_hash: "aaa89b9057a2ea920caa13b164207fa29f9fe8c3517ed0f9c3a8fa455ff73272",
+    },
+    Golden {
+        format: 6,
+        lines: include_str!("../golden/format-6.jsonl"),
+        first_hash: "0000000000000000000000000000000000000000000000000000000000000000",
     },
 ];
 
@@ -123,6 +128,14 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_sixth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[5]);
+    for word in ["edition", "FROM_TEXT"] {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
 #[test]

@@ -1,0 +1,40 @@
+//! The edition of the kernel's decisions. A later build may decide otherwise, but a run goes on as it began, and its log
+//! is read so.
+
+use serde::{Deserialize, Serialize};
+
+/// How a run decides, from its beginning to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Edition(u16);
+
+impl Edition {
+    /// That of every log up to format 5.
+    pub const FIRST: Self = Self(0);
+    /// That in which runs begin.
+    pub const NEWEST: Self = Self(1);
+
+    pub(crate) fn is_first(&self) -> bool {
+        *self == Self::FIRST
+    }
+
+    /// Whether a target that failed is left alone for a while, and one that refused the request for this turn.
+    pub(crate) fn backs_off(self) -> bool {
+        self >= Self(1)
+    }
+
+    /// Whether a plain run takes a text that is said again for the answer.
+    pub(crate) fn takes_text(self) -> bool {
+        self >= Self(1)
+    }
+
+    /// Whether some calls in turn, with the same results, are no progress.
+    pub(crate) fn sees_cycles(self) -> bool {
+        self >= Self(1)
+    }
+
+    /// Whether a window holds what fits beside the reply and the buffer, and nothing is kept free besides.
+    pub(crate) fn fills_windows(self) -> bool {
+        self >= Self(1)
+    }
+}
