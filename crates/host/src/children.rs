@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    self as kernel, Effect, Invocation, Outcome, Parent, ReportFormat, Run, RunId, Spent, SubAgent,
-    TerminationKind, ToolOutput,
+    Invocation, Outcome, Parent, ReportFormat, Run, RunId, Spent, SubAgent, TerminationKind,
+    ToolOutput,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::config::options::Given;
 use crate::error::HostError;
 use crate::host::{Children, Goal, Host};
 use crate::policy;
-use crate::review::Waiting;
+use crate::review::{Waiting, called_by};
 
 /// Loads agents from a place and hands down what their callers leave of their budgets.
 pub struct WorkplaceChildren {
@@ -96,7 +96,7 @@ impl Children for WorkplaceChildren {
             format: ReportFormat::SubAgent,
             nonce: nonce.clone(),
             now: (self.moment)(),
-            limits: caller.limits_left(),
+            limits: caller.limits_left_for_each(),
             parent: Some(parent),
         })?;
         let own = goal.config.policy.take();
@@ -119,10 +119,7 @@ impl Host {
     /// Ends a run and the agents that it has called, from the lowest up: none of them goes on by itself.
     pub(crate) async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
         let run = self.load(id).await?;
-        if let Effect::Invoke(invocation) = kernel::next(&run)
-            && run.sub_agent(invocation.tool()).is_some()
-        {
-            let child = child_id(&invocation.key());
+        for child in called_by(&run) {
             if self.store.head(&child).await?.is_some() {
                 Box::pin(self.cancel_tree(&child, reason)).await?;
             }

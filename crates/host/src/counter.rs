@@ -3,6 +3,7 @@
 use bonded_kernel::{Catalog, RunConfig, RunStarted, SeedTokens, Vocabulary};
 
 /// The vocabularies of a run's targets.
+#[derive(Clone)]
 pub(crate) struct Counter(Vec<Vocabulary>);
 
 impl Counter {

@@ -2,19 +2,16 @@
 
 mod asked;
 mod memory;
+mod wave;
 mod withheld;
 
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use bonded_kernel::{
-    self as kernel, Effect, Input, Invocation, Mask, Millis, Run, Step, ToolOutput,
-};
+use bonded_kernel::{self as kernel, Effect, Input, Mask, Millis, Run, Step};
 use bonded_state::StoreError;
 use bonded_tools::Registry;
-use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounting::child_id;
@@ -25,6 +22,7 @@ use crate::live::Telling;
 use crate::long_work::off_the_runtime;
 pub(crate) use asked::Asked;
 pub(crate) use memory::MemoryLink;
+use wave::{Caller, Wave};
 
 /// How long what is under way may take when the process is about to end.
 const LAST_MOMENT_MS: u64 = 2_000;
@@ -81,9 +79,10 @@ fn takes_long(run: &Run, input: &Input) -> bool {
     }
 }
 
-impl Driver<'_> {
+impl<'a> Driver<'a> {
     pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
         let mut effect = self.commit(first).await?;
+        let mut wave = None;
         loop {
             effect = self.keep_memory(effect).await?;
             match effect {
@@ -91,7 +90,8 @@ impl Driver<'_> {
                 Effect::Review(_) => return self.let_go().await,
                 _ => {}
             }
-            let woken = self.await_effect(&effect).await;
+            wave = self.with_calls(&effect, wave);
+            let woken = self.await_effect(&effect, wave.as_mut()).await;
             self.end_called(&effect, &woken).await;
             effect = match woken {
                 Woken::Input(input) => {
@@ -134,14 +134,16 @@ impl Driver<'_> {
     }
 
     /// Performs the effect, unless the run is stopped from outside first.
-    async fn await_effect(&self, effect: &Effect) -> Woken {
-        if self.host.interrupt.is_cancelled() {
+    async fn await_effect(&self, effect: &Effect, wave: Option<&mut Wave<'_>>) -> Woken {
+        // A call that has ended beside another is not one whose outcome nobody knows.
+        let has_ended = wave.as_ref().is_some_and(|wave| wave.has_ended(effect));
+        if self.host.interrupt.is_cancelled() && !has_ended {
             return Woken::Interrupted;
         }
         if self.cancel.is_cancelled() {
             return cancelled();
         }
-        let mut performed = pin!(self.perform(effect));
+        let mut performed = pin!(self.perform(effect, wave));
         let mut changed = pin!(self.log_changed());
         // Many effects are over at once: they come first, before anything is set up to wait with.
         tokio::select! {
@@ -170,7 +172,7 @@ impl Driver<'_> {
 
     /// An agent that was called does not go on when its caller has stopped waiting for it.
     async fn end_called(&self, effect: &Effect, woken: &Woken) {
-        let (Effect::Invoke(invocation), false) = (
+        let (Effect::Invoke(first), false) = (
             effect,
             matches!(
                 woken,
@@ -179,7 +181,9 @@ impl Driver<'_> {
         ) else {
             return;
         };
-        if self.run.sub_agent(invocation.tool()).is_some() {
+        let beside = kernel::beside(&self.run);
+        let under_way = std::iter::once(first).chain(&beside);
+        for invocation in under_way.filter(|it| self.run.sub_agent(it.tool()).is_some()) {
             let child = child_id(&invocation.key());
             // It may not have begun, or have ended by itself.
             let _ = self
@@ -216,14 +220,17 @@ impl Driver<'_> {
     }
 
     /// `None` where nothing can come of it before a person has spoken.
-    async fn perform(&self, effect: &Effect) -> Option<Input> {
+    async fn perform(&self, effect: &Effect, wave: Option<&mut Wave<'_>>) -> Option<Input> {
         Some(match effect {
             Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
             Effect::Wait { until } => {
                 self.sleep_until(*until).await;
                 Input::Woke
             }
-            Effect::Invoke(invocation) => self.invoke(invocation).await?,
+            Effect::Invoke(invocation) => match wave {
+                Some(wave) => wave.returned(invocation.call()).await?,
+                None => self.caller(&self.run).invoke(invocation).await?,
+            },
             Effect::Review(_) => return None,
             Effect::Stop(_) => Input::Woke,
         })
@@ -287,44 +294,24 @@ impl Driver<'_> {
         }
     }
 
-    /// A tool that panics ends its own run and nothing else.
-    async fn invoke(&self, invocation: &Invocation) -> Option<Input> {
-        let call = AssertUnwindSafe(self.execute(invocation)).catch_unwind();
-        Some(match call.await {
-            Ok(output) => Input::ToolReturned {
-                turn: invocation.turn(),
-                call: invocation.call(),
-                output: Box::new(output?),
-            },
-            Err(panic) => Input::Panicked {
-                message: self.mask().owned(format!(
-                    "tool {:?}: {}",
-                    invocation.tool(),
-                    panic_message(&*panic)
-                )),
-            },
-        })
+    fn caller<'c>(&'c self, run: &'c Run) -> Caller<'c> {
+        Caller {
+            host: self.host,
+            run,
+            registry: &self.registry,
+            cancel: &self.cancel,
+            counter: &self.counter,
+        }
     }
 
-    async fn execute(&self, invocation: &Invocation) -> Option<ToolOutput> {
-        let mut output = match self.run.sub_agent(invocation.tool()) {
-            Some(agent) => {
-                let cancel = self.cancel.child_token();
-                // Few runs call agents: the others do not carry what that needs.
-                let called = self.host.call_agent(&self.run, agent, invocation, cancel);
-                Box::pin(called).await?
-            }
-            None => {
-                let mut output = self.registry.invoke(invocation, &self.mask()).await;
-                // A server's token may have been renewed meanwhile.
-                let mask = self.mask();
-                output.text = mask.owned(output.text);
-                output.original = output.original.map(|text| mask.owned(text));
-                output
-            }
+    /// Begins the calls that are executed at the same time as the one that is up. Those that have begun go on.
+    fn with_calls(&self, effect: &Effect, wave: Option<Wave<'a>>) -> Option<Wave<'a>> {
+        let Effect::Invoke(first) = effect else {
+            return None;
         };
-        output.tokens = self.counter.count(&output.text);
-        Some(output)
+        let wave = wave.filter(|wave| wave.has(first.turn(), first.call()));
+        let begins = wave.is_none() && !kernel::beside(&self.run).is_empty();
+        wave.or_else(|| begins.then(|| Wave::begin(self)))
     }
 
     /// Makes a step durable and gives its effect out.

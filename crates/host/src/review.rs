@@ -24,6 +24,19 @@ pub enum Reviewed {
     TooLate,
 }
 
+/// The runs of the agents whose calls are under way.
+pub(crate) fn called_by(run: &Run) -> Vec<RunId> {
+    let Effect::Invoke(first) = kernel::next(run) else {
+        return vec![];
+    };
+    let mut under_way = vec![first];
+    under_way.extend(kernel::beside(run));
+    let agents = under_way
+        .iter()
+        .filter(|it| run.sub_agent(it.tool()).is_some());
+    agents.map(|it| child_id(&it.key())).collect()
+}
+
 impl Waiting {
     /// Finds the call that a run waits for: its own, or that of an agent that it called.
     pub async fn of(store: &dyn bonded_state::Store, run: &Run) -> Result<Option<Self>, HostError> {
@@ -31,18 +44,16 @@ impl Waiting {
             let run = run.id().clone();
             return Ok(Some(Self { run, call }));
         }
-        let Effect::Invoke(invocation) = kernel::next(run) else {
-            return Ok(None);
-        };
-        if run.sub_agent(invocation.tool()).is_none() {
-            return Ok(None);
+        for child in called_by(run) {
+            if store.head(&child).await?.is_none() {
+                continue;
+            }
+            let child = load_run(store, &child).await?;
+            if let Some(waiting) = Box::pin(Self::of(store, &child)).await? {
+                return Ok(Some(waiting));
+            }
         }
-        let child = child_id(&invocation.key());
-        if store.head(&child).await?.is_none() {
-            return Ok(None);
-        }
-        let child = load_run(store, &child).await?;
-        Box::pin(Self::of(store, &child)).await
+        Ok(None)
     }
 }
 

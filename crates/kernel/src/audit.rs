@@ -118,6 +118,13 @@ fn describe(entry: &Entry) -> String {
 
 /// What must have come in for the log to go on with these entries.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
+    // Room is made before what needs it is recorded.
+    if let [compacted, finished, ..] = rest
+        && matches!(compacted.event, Event::ContextCompacted(_))
+        && matches!(finished.event, Event::ToolFinished(_))
+    {
+        return recorded_input(run, &rest[1..]);
+    }
     let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
     if let Some(reply) = withheld_reply(rest) {
         return Input::Recorded {
@@ -190,6 +197,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::TurnFailed { .. }
         | Event::CallRepaired { .. }
         | Event::ContextGuarded(_)
+        | Event::ContextCompacted(_)
         | Event::ToolInvoked { .. }
         | Event::ProgressReported { .. }
         | Event::ReviewAsked { .. }

@@ -63,6 +63,11 @@ impl Ledger {
         self.uncounted += tokens;
     }
 
+    /// So many bytes less are said.
+    pub(crate) fn unsaid(&mut self, bytes: u64) {
+        self.request_bytes = self.request_bytes.saturating_sub(bytes);
+    }
+
     /// An interrupted request is not counted: the answer that it would have had comes to the next one.
     pub(crate) fn answered(&mut self, answered: bool) {
         self.spend.requests += u32::from(answered);
@@ -167,6 +172,17 @@ fn message_bytes(message: &Message) -> u64 {
 }
 
 impl Run {
+    /// What is left for each of the agents that are called at the same time.
+    pub fn limits_left_for_each(&self) -> Limits {
+        let agents = (self.agents_under_way() as u64).max(1);
+        let left = self.limits_left();
+        Limits {
+            tokens_max: left.tokens_max.map(|tokens| tokens / agents),
+            cost_max: left.cost_max.map(|cost| Money(cost.0 / agents)),
+            ..left
+        }
+    }
+
     /// What is left of the limits: nothing that this run calls may use more.
     pub fn limits_left(&self) -> Limits {
         let limits = &self.config().limits;

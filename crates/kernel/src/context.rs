@@ -49,6 +49,13 @@ impl Context {
         self.pending = 0;
     }
 
+    /// So much less is said.
+    pub(crate) fn unsaid(&mut self, tokens: u64) {
+        let of_pending = tokens.min(self.pending);
+        self.pending -= of_pending;
+        self.current = self.current.saturating_sub(tokens - of_pending);
+    }
+
     pub(crate) fn project(&self, more: u64, schema: u64) -> Projection {
         Projection {
             current: self.current,
@@ -70,6 +77,11 @@ pub(crate) fn limit(target: &Target, config: &RunConfig) -> Option<i64> {
 
 pub(crate) fn is_guarded(config: &RunConfig) -> bool {
     config.targets.iter().any(|target| target.window.is_some())
+}
+
+/// The least room that a reply is given, whatever the window holds.
+pub(crate) fn reply_room_min() -> u64 {
+    REPLY_TOKENS_MIN
 }
 
 /// Too short a reply is not worth the request.

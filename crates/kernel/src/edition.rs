@@ -33,7 +33,13 @@ impl Edition {
         self >= Self(1)
     }
 
-    /// Whether a window holds what fits beside the reply and the buffer, and nothing is kept free besides.
+    /// Whether calls of one reply may be executed at the same time.
+    pub(crate) fn is_parallel(self) -> bool {
+        self >= Self(1)
+    }
+
+    /// Whether a window holds what fits beside the reply and the buffer, with nothing kept free besides; where it is full,
+    /// old outputs make room, and of one that does not fit the beginning is shown.
     pub(crate) fn fills_windows(self) -> bool {
         self >= Self(1)
     }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Answer, DecisionMade, RejectReason};
 pub use attempt::{AttemptFailed, Reserve};
 pub use call::{Call, CallReviewed, Member, Refusal, RefusalCode, SkipReason, Tag};
-pub use context::{Blocked, ContextGuarded, Counters, GuardPoint};
+pub use context::{Blocked, ContextCompacted, ContextGuarded, Counters, GuardPoint};
 pub use digest::Digest;
 pub use end::RunEnded;
 pub use output::{Dropped, Outcome, Spent, ToolFinished};
@@ -82,6 +82,7 @@ pub enum Event {
     },
     /// The next request would not have fitted; the run goes to its last turn.
     ContextGuarded(Box<ContextGuarded>),
+    ContextCompacted(Box<ContextCompacted>),
     /// The attempts of a turn were used up without a decision.
     TurnFailed {
         attempts: u32,
@@ -139,6 +140,7 @@ impl Event {
             Self::DecisionMade(_) => "decision_made",
             Self::CallRepaired { .. } => "call_repaired",
             Self::ContextGuarded(_) => "context_guarded",
+            Self::ContextCompacted(_) => "context_compacted",
             Self::TurnFailed { .. } => "turn_failed",
             Self::ToolInvoked { .. } => "tool_invoked",
             Self::ToolFinished(_) => "tool_finished",
@@ -169,6 +171,7 @@ impl Event {
             Self::CallReviewed(reviewed) => reviewed.texts_mut().collect(),
             Self::RunResumed {}
             | Self::ContextGuarded(_)
+            | Self::ContextCompacted(_)
             | Self::AttemptStarted { .. }
             | Self::TargetLearned { .. }
             | Self::ToolInvoked { .. }

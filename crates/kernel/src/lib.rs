@@ -76,9 +76,10 @@ pub use decode::xml::{
 pub use edition::Edition;
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
-    Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextGuarded, Counters, DecisionMade,
-    Digest, Dropped, Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal, RefusalCode,
-    RejectReason, Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
+    Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextCompacted, ContextGuarded, Counters,
+    DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal,
+    RefusalCode, RejectReason, Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag,
+    ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
@@ -105,7 +106,9 @@ pub use report::{
 pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
 pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
-pub use step::{Effect, Input, Invocation, NotDurable, Step, ToolOutput, fork, next, start, step};
+pub use step::{
+    Effect, Input, Invocation, NotDurable, Step, ToolOutput, beside, fork, next, start, step,
+};
 pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;

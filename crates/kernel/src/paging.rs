@@ -21,6 +21,32 @@ pub fn paging_hint(handle: &str, offset: usize) -> String {
     format!("Read on with {TOOL_OUTPUT} {{\"handle\": \"{handle}\", \"offset\": {offset}}}.\n")
 }
 
+/// The beginning of an output of which no more has room, with how to read on.
+pub(crate) fn fitted(text: &str, bytes: u64, turn: u32, call: u32) -> String {
+    let end = usize::try_from(bytes).unwrap_or(usize::MAX).min(text.len());
+    let end = text.floor_char_boundary(end);
+    let hint = paging_hint(&handle(turn, call), end);
+    format!(
+        "{}\n[{end} of {} bytes are shown: the context window has no room for more. {}]",
+        &text[..end],
+        text.len(),
+        hint.trim_end()
+    )
+}
+
+/// What stands in the conversation where an output was taken out of it.
+pub(crate) fn taken_out(bytes: usize, handle: Option<&String>) -> String {
+    match handle {
+        Some(handle) => format!(
+            "(This output of {bytes} bytes was taken out to make room. {})",
+            paging_hint(handle, 0).trim_end()
+        ),
+        None => format!(
+            "(This output of {bytes} bytes was taken out to make room. Call the tool again if it is needed.)"
+        ),
+    }
+}
+
 /// What is kept of the outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptOutputs {
@@ -60,6 +86,13 @@ impl KeptOutputs {
         while self.bytes > bytes_max.saturating_mul(KEPT_FULL_MAX) {
             let oldest = self.outputs.pop_front();
             self.bytes -= oldest.map_or(self.bytes, |kept| kept.text.len() as u64);
+        }
+    }
+
+    /// Keeps an output unless there is one of that name, which is longer then.
+    pub(crate) fn keep_if_new(&mut self, handle: &str, text: &Text, bytes_max: u64) {
+        if !self.outputs.iter().any(|it| it.handle == handle) {
+            self.keep(handle.to_owned(), text, text.len() as u64, bytes_max);
         }
     }
 

@@ -90,6 +90,18 @@ impl Conversation {
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
     }
+
+    /// Puts others in the places of messages.
+    pub(crate) fn replace(&mut self, others: impl IntoIterator<Item = (usize, Message)>) {
+        let mut messages = std::mem::take(&mut self.messages);
+        for (at, other) in others {
+            if let Some(message) = messages.get_mut(at) {
+                *message = other;
+            }
+        }
+        self.digest = Hash::ZERO;
+        messages.into_iter().for_each(|message| self.push(message));
+    }
 }
 
 fn write_message(bytes: &mut Vec<u8>, message: &Message) {
@@ -247,6 +259,13 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
     [tags, run.schema.of(offer), RETRY_TOKENS, instruction]
         .into_iter()
         .fold(stubs, u64::saturating_add)
+}
+
+/// What the answers to the calls that come after the one that is up add at least.
+pub(crate) fn stubs_tokens(run: &Run) -> u64 {
+    let config = run.config();
+    let stub = stub_tokens(config.agent.as_deref(), config.own_tools);
+    stub.saturating_mul(run.calls_after() as u64)
 }
 
 /// What a stub takes at most: where calls are tags it names the tool, which has 64 letters at most.

@@ -146,8 +146,9 @@ impl Attempts {
             let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
             pooled.for_each(|other| other.limited = 0);
         }
-        if let Some(target) = self.targets.get_mut(self.current) {
-            target.failed = 0;
+        // The next turn begins with the first target, whatever became of it in this one.
+        for target in self.targets.iter_mut().filter(|it| it.failed > 0) {
+            (target.failed, target.parked_until) = (0, Millis::default());
         }
         self.turn_over();
     }
@@ -182,8 +183,9 @@ impl Attempts {
         self.fault = None;
         if let Some(target) = self.targets.get_mut(self.current) {
             target.refused = false;
-            target.failed = target.failed.saturating_sub(1);
-            target.parked_until = Millis::default();
+            if target.failed > 0 {
+                (target.failed, target.parked_until) = (target.failed - 1, Millis::default());
+            }
         }
     }
 
@@ -215,16 +217,14 @@ impl Attempts {
                 pooled.for_each(|other| (other.limited, other.parked_until) = (limited, until));
             }
             FailureClass::Overflow => target.overflowed = true,
-            FailureClass::Network | FailureClass::Timeout | FailureClass::Model
-                if bearing.backs_off =>
-            {
-                target.refused = failed.is_final();
+            _ if !bearing.backs_off => {}
+            _ if failed.is_final() => target.refused = true,
+            _ => {
                 let wait_ms = with_chance(backoff_ms(target.failed), bearing.chance);
                 let advised_ms = failed.retry_after_ms.unwrap_or_default();
                 target.parked_until = at.plus(wait_ms.max(advised_ms));
                 target.failed += 1;
             }
-            _ => {}
         }
     }
 
@@ -238,8 +238,7 @@ impl Attempts {
         let count = self.targets.len();
         let in_order = (0..count).map(|i| (self.cursor + i) % count);
         let usable = in_order.filter(|&i| self.targets[i].is_usable() && usable(i));
-        let mut longest = None;
-        let mut soonest_failed = None;
+        let (mut longest, mut failed) = (None, None);
         for index in usable {
             let target = &self.targets[index];
             let until = target.parked_until.max(self.retry_at);
@@ -247,13 +246,10 @@ impl Attempts {
                 return Pick::Now(index as u32);
             }
             longest = longest.max(Some(until));
-            if target.failed > 0 {
-                let soonest = soonest_failed.map_or(until, |soonest: Millis| soonest.min(until));
-                soonest_failed = Some(soonest);
-            }
+            failed = failed.or((target.failed > 0).then_some(until));
         }
         // One that failed may be back; those that limit have said when.
-        soonest_failed.or(longest).map_or(Pick::Never, Pick::After)
+        failed.or(longest).map_or(Pick::Never, Pick::After)
     }
 }
 

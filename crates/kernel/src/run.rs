@@ -1,5 +1,6 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
+mod compaction;
 mod conversation;
 mod fold;
 mod held;
@@ -35,6 +36,7 @@ use crate::time::Millis;
 use crate::tokens::estimate;
 use crate::tool::{Catalog, is_terminal};
 
+use compaction::Output;
 pub use fold::apply;
 use plain::Plain;
 pub(crate) use watch::Stopwatch;
@@ -81,6 +83,8 @@ pub struct Run {
     /// How the run stands where it works in loops.
     pub(crate) looping: Option<Box<Looping>>,
     plain: Plain,
+    /// The outputs in the conversation that can be taken out of it.
+    outputs: Vec<Output>,
 }
 
 /// The tokens of the tools, by what is offered.
@@ -129,9 +133,18 @@ pub(crate) enum Phase {
     Acting {
         calls: Arc<[Call]>,
         at: usize,
-        invoked: bool,
+        under_way: UnderWay,
     },
     Ended(Arc<Termination>),
+}
+
+/// Which calls of a reply were invoked and have not ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnderWay {
+    /// From the call that is up to this one, but for those that were refused.
+    pub(crate) until: usize,
+    /// Whether a process took the run up meanwhile: what may not be repeated is lost.
+    pub(crate) taken_up: bool,
 }
 
 /// What a run has used so far.
@@ -300,6 +313,7 @@ impl Run {
             conversation,
             notices: vec![],
             plain: Plain::default(),
+            outputs: vec![],
             progress: Progress::new(started.config.edition),
             watch: Stopwatch::new(entry.at),
         };

@@ -12,15 +12,16 @@ mod masked;
 mod own;
 mod report;
 mod review;
+mod wave;
 
 use crate::entry::{Entry, Head, Header};
-use crate::event::{Event, FORMAT, Outcome, RunStarted};
+use crate::event::{Event, FORMAT, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::run::{Phase, Run, apply, replay};
 use crate::termination::{Termination, TerminationKind};
 use crate::time::Millis;
 
-pub use effect::{Effect, NotDurable, Step, next};
+pub use effect::{Effect, NotDurable, Step, beside, next};
 pub use fork::fork;
 pub(crate) use guard::exceeded;
 pub use input::Input;
@@ -167,20 +168,27 @@ impl Stepper<'_> {
     }
 
     fn is_acting(&self, turn: u32, call: u32) -> bool {
-        matches!(self.run.phase, Phase::Acting { at, invoked: true, .. } if at == call as usize)
-            && self.run.turn == turn
+        let is_up = matches!(self.run.phase, Phase::Acting { at, .. } if at == call as usize);
+        is_up && self.run.is_under_way(call as usize) && self.run.turn == turn
     }
 
     /// Goes on from wherever the run stands until an effect is needed.
     fn advance(&mut self) {
+        if self.run.has_calls_under_way() {
+            // Nothing else is decided while others are at work: it might end the run.
+            if !self.is_out_of_time() {
+                self.pass_lost();
+            }
+            return;
+        }
         if self.is_denied() || self.is_stuck() || self.is_out_of_time() {
             return;
         }
         match &self.run.phase {
-            Phase::Acting { invoked: false, .. } => self.invoke(),
+            Phase::Acting { .. } => self.invoke(),
             Phase::Between => self.begin_turn(),
             Phase::Retrying => self.retry(),
-            Phase::Acting { .. } | Phase::Asking { .. } | Phase::Ended(_) => {}
+            Phase::Asking { .. } | Phase::Ended(_) => {}
         }
     }
 
@@ -190,21 +198,6 @@ impl Stepper<'_> {
             Phase::Asking { .. } => {
                 self.interrupt_attempt();
                 self.advance();
-            }
-            Phase::Acting {
-                calls,
-                at,
-                invoked: true,
-            } => {
-                let may_repeat = calls
-                    .get(*at)
-                    .and_then(|call| self.run.catalog.spec(&call.tool))
-                    .is_some_and(|spec| spec.effect.may_repeat());
-                let can_repeat = matches!(next(self.run), Effect::Invoke(_));
-                if !(may_repeat && can_repeat) {
-                    self.interrupt_call(Outcome::Interrupted);
-                    self.advance();
-                }
             }
             _ => self.advance(),
         }

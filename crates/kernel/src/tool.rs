@@ -59,6 +59,10 @@ pub struct ToolSpec {
     /// What is demanded for the processes that a call starts, where it starts any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
+    /// What calls look at or change, by a name that tools share. Of calls of one reply that share it, one that changes
+    /// something is executed alone, in the model's order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Arc<str>>,
 }
 
 impl ToolSpec {
@@ -81,6 +85,16 @@ impl ToolSpec {
             }),
             effect,
             sandbox: None,
+            resource: None,
+        }
+    }
+
+    /// The same for a tool whose calls look at or change what others do too.
+    #[must_use]
+    pub fn of_resource(self, resource: &str) -> Self {
+        Self {
+            resource: Some(resource.into()),
+            ..self
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::fault::ToolFault;
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::extend;
-use crate::workdir::Workdir;
+use crate::workdir::{FILES, Workdir};
 
 #[derive(Deserialize)]
 pub(crate) struct Arguments {
@@ -29,7 +29,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             "content": { "type": "string", "description": "The text to add." }
         }),
         &["path", "content"],
-    );
+    ).of_resource(FILES);
     FileTool {
         spec,
         workdir,

@@ -10,7 +10,7 @@ use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::{Change, update};
-use crate::workdir::Workdir;
+use crate::workdir::{FILES, Workdir};
 
 #[derive(Deserialize)]
 pub(crate) struct Arguments {
@@ -41,7 +41,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             }
         }),
         &["path", "old", "new"],
-    );
+    ).of_resource(FILES);
     FileTool {
         spec,
         workdir,

@@ -13,7 +13,7 @@ use crate::bounds::{budget, json_bytes};
 use crate::fault::ToolFault;
 use crate::file_tool::{FileTool, Job};
 use crate::walk::{Found, Kind, entries};
-use crate::workdir::{Workdir, enter, shown, size_of};
+use crate::workdir::{FILES, Workdir, enter, shown, size_of};
 
 /// The fixed fields of the output and of an entry, as JSON.
 const FIXED_BYTES: usize = 64;
@@ -59,7 +59,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             }
         }),
         &[],
-    );
+    ).of_resource(FILES);
     FileTool {
         spec,
         workdir,

@@ -14,7 +14,7 @@ use crate::fault::{self, ToolFault};
 use crate::mark::mark;
 use crate::task::{Cancel, blocking};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
-use crate::workdir::{Workdir, load, shown, size_of};
+use crate::workdir::{FILES, Workdir, load, shown, size_of};
 
 /// The fixed fields of the output as JSON.
 const FIXED_BYTES: usize = 320;
@@ -65,7 +65,7 @@ impl Read {
                 }
             }),
             &["path"],
-        );
+        ).of_resource(FILES);
         Self { spec, workdir }
     }
 

@@ -20,7 +20,7 @@ use crate::fault::{self, ToolFault};
 use crate::process::{self, Finished};
 use crate::sandbox::{Confined, Manner, Sandbox};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
-use crate::workdir::Workdir;
+use crate::workdir::{FILES, Workdir};
 
 /// The fixed fields of the output as JSON.
 const FIXED_BYTES: usize = 256;
@@ -80,7 +80,7 @@ impl Run {
                 }
             }),
             &["command"],
-        );
+        ).of_resource(FILES);
         spec.sandbox = Some(sandbox.level());
         Self {
             spec,

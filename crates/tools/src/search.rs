@@ -16,7 +16,7 @@ use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
 use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::walk::{Found, Kind, entries};
-use crate::workdir::{Workdir, enter, load, open_entry, shown};
+use crate::workdir::{FILES, Workdir, enter, load, open_entry, shown};
 use ignored::Ignored;
 use query::{Arguments, Query};
 
@@ -53,7 +53,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             }
         }),
         &[],
-    );
+    ).of_resource(FILES);
     FileTool {
         spec,
         workdir,

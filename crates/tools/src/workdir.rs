@@ -18,6 +18,9 @@ use crate::guard::Guard;
 use crate::protected::{Identity, identity};
 use crate::sandbox::SandboxPolicy;
 
+/// What calls share that look at files of the working directory or change them.
+pub(crate) const FILES: &str = "files";
+
 /// An open directory. Paths are resolved beneath it by the operating system, so that neither a link nor
 /// a rename in the middle of a call leads out. A link with an absolute target is refused even where the
 /// target lies inside.

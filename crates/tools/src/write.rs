@@ -11,7 +11,7 @@ use crate::fault::{self, ToolFault};
 use crate::file_tool::{FileTool, Job};
 use crate::mark::mark;
 use crate::place::{Change, Place, Seen, update};
-use crate::workdir::Workdir;
+use crate::workdir::{FILES, Workdir};
 
 /// A smaller file is seen at a glance.
 const DROPPED_BYTES_MIN: u64 = 500;
@@ -45,7 +45,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
             }
         }),
         &["path", "content"],
-    );
+    ).of_resource(FILES);
     FileTool {
         spec,
         workdir,

@@ -63,6 +63,14 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             format!("mended   the arguments of {tool}: {}", steps.join(", "))
         }
         Event::ContextGuarded(guarded) => guarded_line(guarded),
+        Event::ContextCompacted(compacted) => {
+            let outputs = match compacted.messages.len() {
+                1 => "an old output".to_owned(),
+                many => format!("{many} old outputs"),
+            };
+            let (before, after) = (compacted.before, compacted.after);
+            format!("took out {outputs} to make room: from {before} to about {after} tokens")
+        }
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,
         Event::ToolFinished(finished) => finished_line(finished),

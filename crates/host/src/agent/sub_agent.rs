@@ -95,6 +95,7 @@ pub fn child_spec(path: &Path, workplace: &Workplace) -> Result<ToolSpec, AgentE
         schema: schema(&file),
         effect: ToolEffect::Idempotent,
         sandbox: None,
+        resource: None,
     })
 }
 

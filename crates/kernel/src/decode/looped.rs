@@ -296,6 +296,7 @@ mod tests {
             schema: serde_json::json!({ "type": "object" }),
             effect: crate::tool::ToolEffect::Idempotent,
             sandbox: None,
+            resource: None,
         };
         let catalog = Catalog::of_run([spec], &run).expect("one tool and those of the kernel");
         let how = Decoding {

@@ -78,10 +78,14 @@ pub struct AttemptFailed {
 }
 
 impl AttemptFailed {
-    /// Whether the same request would be refused again: it is wrong, or what it asks for is not there.
+    /// Whether the same request would be refused again: it is wrong, not allowed, or what it asks for is not there.
     pub(crate) fn is_final(&self) -> bool {
         let may_pass = [408, 409, 425, 429];
         let is_refusal = |status: u16| (400..500).contains(&status) && !may_pass.contains(&status);
-        self.class == FailureClass::Model && self.status.is_some_and(is_refusal)
+        match self.class {
+            FailureClass::Auth | FailureClass::Quota => true,
+            FailureClass::Model => self.status.is_some_and(is_refusal),
+            _ => false,
+        }
     }
 }

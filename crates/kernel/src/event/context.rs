@@ -49,6 +49,17 @@ pub struct ContextGuarded {
     pub still_over: Vec<Blocked>,
 }
 
+/// Old outputs were taken out of the conversation to make room. What they said is in the log still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextCompacted {
+    /// The messages that hold them, counted from 0.
+    pub messages: Vec<u32>,
+    /// What the next request would have held, and what it holds now.
+    pub before: u64,
+    pub after: u64,
+    pub limit: i64,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardPoint {

@@ -66,6 +66,12 @@ impl ToolFinished {
         }
     }
 
+    /// Whether the model is shown nothing of the output.
+    pub fn is_dropped(&self) -> bool {
+        let dropped = self.dropped.as_ref();
+        dropped.is_some_and(|dropped| dropped.shown_bytes.is_none())
+    }
+
     /// Every text that may lie in a blob.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
         let dropped = self.dropped.as_mut().map(|dropped| &mut dropped.output);
@@ -83,7 +89,7 @@ pub struct Spent {
     pub cost: Money,
 }
 
-/// An output that was not put before the model.
+/// An output that was not put before the model as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     pub output: Text,
@@ -91,6 +97,9 @@ pub struct Dropped {
     pub stub_tokens: u64,
     pub projected: u64,
     pub limit: i64,
+    /// How much of it is shown all the same, where some of it had room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown_bytes: Option<u64>,
 }
 
 /// How a call ended.

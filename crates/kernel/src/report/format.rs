@@ -132,6 +132,7 @@ pub fn report_tool_spec(spec: &ReportSpec) -> ToolSpec {
         schema,
         effect: ToolEffect::Read,
         sandbox: None,
+        resource: None,
     }
 }
 

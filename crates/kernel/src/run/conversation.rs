@@ -99,6 +99,7 @@ impl Run {
             return self.gather(call, text, outcome, latency_ms);
         }
         let message = self.answer(call, text, outcome, latency_ms);
+        self.note_output(call, text, outcome, latency_ms);
         let gathered = std::mem::take(&mut self.gathered);
         if !gathered.is_empty() {
             let rest = context::message_tokens(&message).saturating_sub(gathered.tokens);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::held::{NOT_KEPT, UNTRUSTED};
-use super::{Phase, Run};
+use super::{Phase, Run, UnderWay};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
@@ -42,9 +42,13 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         },
         Event::ReviewAsked { why, .. } => run.review_asked(why),
         Event::CallReviewed(reviewed) => run.reviewed(&reviewed.verdict),
-        Event::ToolInvoked { .. } => {
-            if let Phase::Acting { invoked, .. } = &mut run.phase {
-                *invoked = true;
+        Event::ToolInvoked { call, .. } => {
+            let is_first = !run.has_calls_under_way();
+            if let Phase::Acting { under_way, .. } = &mut run.phase {
+                *under_way = UnderWay {
+                    until: *call as usize + 1,
+                    taken_up: under_way.taken_up && !is_first,
+                };
             }
         }
         Event::AttemptStarted {
@@ -72,6 +76,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             run.decided(decision);
         }
         Event::ContextGuarded(guarded) => run.guarded(guarded),
+        Event::ContextCompacted(compacted) => run.compacted(compacted),
         Event::TurnFailed { .. } => {
             run.progress.turn_failed();
             run.attempts.turn_over();
@@ -112,7 +117,7 @@ impl Run {
         self.phase = Phase::Acting {
             calls: decision.calls.clone().into(),
             at: 0,
-            invoked: false,
+            under_way: UnderWay::default(),
         };
         self.pass_refused();
     }
@@ -167,10 +172,15 @@ impl Run {
 
     /// Puts the reasons of refused calls before the model, up to the next call that can be invoked.
     fn pass_refused(&mut self) {
-        let Phase::Acting { calls, at, .. } = &self.phase else {
+        let Phase::Acting {
+            calls,
+            at,
+            under_way,
+        } = &self.phase
+        else {
             return;
         };
-        let (calls, mut at) = (calls.clone(), *at);
+        let (calls, mut at, under_way) = (calls.clone(), *at, *under_way);
         while let Some(call) = calls.get(at) {
             let Some(refusal) = &call.refused else { break };
             self.refused_in_loop(call);
@@ -186,7 +196,7 @@ impl Run {
         self.phase = Phase::Acting {
             calls,
             at,
-            invoked: false,
+            under_way,
         };
     }
 
@@ -223,10 +233,14 @@ impl Run {
 
     pub(super) fn pass(&mut self, calls: Arc<[Call]>, at: usize) {
         self.review = Review::None;
+        let under_way = match self.phase {
+            Phase::Acting { under_way, .. } => under_way,
+            _ => UnderWay::default(),
+        };
         self.phase = Phase::Acting {
             calls,
             at: at + 1,
-            invoked: false,
+            under_way,
         };
         self.pass_refused();
     }

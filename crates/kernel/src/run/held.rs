@@ -26,6 +26,9 @@ impl Run {
     /// A process takes the run up. One that waits for a person goes on waiting.
     pub(super) fn taken_up(&mut self, at: Millis) {
         self.unkept.clear();
+        if let Phase::Acting { under_way, .. } = &mut self.phase {
+            under_way.taken_up = true;
+        }
         self.watch.resume(at);
         if self.waiting_call().is_some() {
             self.watch.pause();
@@ -80,13 +83,16 @@ impl Run {
     /// itself says of a call is not enclosed.
     pub(super) fn shown(&self, call: &Call, finished: &ToolFinished) -> (Text, Option<u64>) {
         let output = &finished.output;
-        let is_own = finished.dropped.is_some() || finished.outcome == Outcome::Interrupted;
+        let is_own = finished.is_dropped() || finished.outcome == Outcome::Interrupted;
+        // What the host counted is the whole.
+        let counted = finished.tokens.filter(|_| finished.dropped.is_none());
+        let counted = counted.or(finished.tokens.filter(|_| finished.is_dropped()));
         if is_own || self.config().policy.is_none() {
-            return (output.clone(), finished.tokens);
+            return (output.clone(), counted);
         }
         let shown = self.enclosed(call, output, finished.marked);
         let more = estimate(&shown).saturating_sub(estimate(output));
-        let tokens = finished.tokens.map(|tokens| tokens.saturating_add(more));
+        let tokens = counted.map(|tokens| tokens.saturating_add(more));
         (shown, tokens)
     }
 

@@ -63,13 +63,14 @@ impl Run {
     /// Keeps an output that was cut, where the model can read on in it.
     pub(super) fn keep(&mut self, finished: &ToolFinished) {
         let bytes_max = self.config().own_tools.output_kept_bytes_max;
-        if let (Some(bytes_max), Some(original), Some(said_bytes), None) = (
-            bytes_max,
-            &finished.original,
-            finished.cut_from_bytes,
-            &finished.dropped,
-        ) {
+        let whole = finished.dropped.as_ref().map(|it| &it.output);
+        let Some(original) = finished.original.as_ref().or(whole) else {
+            return;
+        };
+        let is_shown = finished.cut_from_bytes.is_some() || finished.dropped.is_some();
+        if let (Some(bytes_max), true, false) = (bytes_max, is_shown, finished.is_dropped()) {
             let handle = paging::handle(self.turn, finished.call);
+            let said_bytes = finished.cut_from_bytes.unwrap_or(original.len() as u64);
             self.kept.keep(handle, original, said_bytes, bytes_max);
         }
     }

@@ -17,17 +17,11 @@ impl Run {
         self.config().agent.is_none() && !self.is_looping()
     }
 
-    /// Whether the run waits for its providers while they fail, instead of spending its attempts on them.
-    pub(crate) fn outlasts_failures(&self) -> bool {
-        self.is_plain() && self.config().edition.backs_off()
-    }
-
-    /// The attempts of this turn that count against their limit.
-    pub(crate) fn attempts_counted(&self) -> u32 {
-        match self.outlasts_failures() {
-            true => self.attempts.rejections(),
-            false => self.attempts.counted(),
-        }
+    /// Whether the run ends when a turn came to nothing because its providers failed, with their words. A plain run goes on
+    /// where one of them answered.
+    pub(crate) fn ends_with_its_providers(&self) -> bool {
+        let only_failed = self.attempts.rejections() == 0;
+        self.config().agent.is_some() || self.config().edition.backs_off() && only_failed
     }
 
     /// Whether a decision is a text that may be the answer.

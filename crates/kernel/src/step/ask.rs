@@ -12,9 +12,6 @@ use crate::retry::Pick;
 use crate::run::Phase;
 use crate::termination::TerminationKind;
 
-/// After so many failures in a row, about four minutes of waiting, nobody expects the provider back.
-const FAILURES_MAX: u32 = 10;
-
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
         if let Some(why) = self.run.started.refused.clone() {
@@ -34,21 +31,22 @@ impl Stepper<'_> {
     }
 
     pub(super) fn retry(&mut self) {
-        if self.gives_up() || self.is_failed_by_all() {
+        if self.gives_up() {
             return;
         }
-        let counted = self.run.attempts_counted();
+        let counted = self.run.attempts.counted();
         if counted < self.run.config().limits.attempts_per_turn_max {
             return self.begin_attempt(self.run.turn);
         }
         let fault = self.run.attempts.fault().cloned();
+        let ends = self.run.ends_with_its_providers();
         self.emit(Event::TurnFailed {
             attempts: counted,
             reason: format!("{counted} attempts were used without a usable reply").into(),
         });
         match fault {
             // What the model wrote may be better in the next turn; a provider that fails fails there too.
-            Some(fault) if self.run.config().agent.is_some() => {
+            Some(fault) if ends => {
                 if self.run.is_last(self.run.turn) {
                     self.end_without_report(Some(&fault));
                 } else {
@@ -116,18 +114,6 @@ impl Stepper<'_> {
             return self.end_without_report(Some(&reason));
         }
         self.end(TerminationKind::Fatal, reason.to_string());
-    }
-
-    /// Ends a plain run whose providers failed too often in a row. Says whether it did. An agent has its attempts.
-    fn is_failed_by_all(&mut self) -> bool {
-        let failures = self.run.attempts.failures();
-        if !self.run.outlasts_failures() || failures < FAILURES_MAX {
-            return false;
-        }
-        let fault = self.run.attempts.fault().cloned().unwrap_or_default();
-        let reason = format!("{failures} requests failed in a row, the last with {fault}");
-        self.end(TerminationKind::Fatal, reason);
-        true
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {

@@ -21,6 +21,8 @@ pub enum Effect {
     Wait {
         until: Millis,
     },
+    /// Execute the call. Those that may be executed at the same time are [`beside`] it; what they return is given in one
+    /// after the other, in the order of the calls.
     Invoke(Invocation),
     /// Nothing, until a person says whether the call may be executed: see [`Input::Reviewed`](super::Input::Reviewed).
     Review(WaitingCall),
@@ -82,7 +84,7 @@ pub fn next(run: &Run) -> Effect {
             turn: run.turn,
             attempt: *attempt,
         },
-        Phase::Acting { calls, at, invoked } => match calls.get(*at).filter(|_| *invoked) {
+        Phase::Acting { calls, at, .. } => match calls.get(*at).filter(|_| run.is_under_way(*at)) {
             Some(call) => {
                 Invocation::new(run, *at, call).map_or_else(|| wake_at_once(run), Effect::Invoke)
             }
@@ -105,6 +107,19 @@ pub fn next(run: &Run) -> Effect {
             }
         }
     }
+}
+
+/// The calls that are under way besides the one that is up, and may be executed at the same time.
+pub fn beside(run: &Run) -> Vec<Invocation> {
+    let Phase::Acting { calls, at, .. } = &run.phase else {
+        return vec![];
+    };
+    let later = calls.iter().enumerate().skip(at + 1);
+    let under_way = later.filter(|(at, call)| call.refused.is_none() && run.is_under_way(*at));
+    let known = under_way.filter(|(at, call)| !run.is_lost(*at, call));
+    known
+        .filter_map(|(at, call)| Invocation::new(run, at, call))
+        .collect()
 }
 
 /// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on. Where the arguments of

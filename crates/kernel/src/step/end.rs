@@ -1,7 +1,7 @@
 //! The end of a run.
 
 use super::Stepper;
-use crate::event::{Event, Outcome, RunEnded};
+use crate::event::{Event, RunEnded};
 use crate::run::Phase;
 use crate::termination::{FROM_TEXT, Termination, TerminationKind};
 use crate::text::Text;
@@ -17,8 +17,8 @@ impl Stepper<'_> {
         match self.run.phase {
             Phase::Ended(_) => return,
             Phase::Asking { .. } => self.interrupt_attempt(),
-            Phase::Acting { invoked: true, .. } => self.interrupt_call(Outcome::Interrupted),
-            Phase::Acting { .. } | Phase::Between | Phase::Retrying => {}
+            Phase::Acting { .. } => self.interrupt_calls(),
+            Phase::Between | Phase::Retrying => {}
         }
         let (kind, reason) = (termination.kind, termination.reason());
         if let Some(report) = self.rescued(kind, reason) {

@@ -2,10 +2,18 @@
 
 use super::Stepper;
 use crate::context::{self, DROPPED, Projection};
-use crate::event::{Blocked, ContextGuarded, Counters, Dropped, Event, GuardPoint};
+use crate::event::{
+    Blocked, ContextCompacted, ContextGuarded, Counters, Dropped, Event, GuardPoint,
+};
+use crate::paging;
 use crate::prompt::{self, Brief};
 use crate::run::{Phase, Run};
 use crate::step::ToolOutput;
+use crate::tokens::estimate;
+
+/// Less than this of an output is not worth showing.
+const FITTED_TOKENS_MIN: u64 = 256;
+const FITTED_BYTES_MIN: u64 = 512;
 
 /// A request that the guard has looked at.
 pub(super) struct Guarded {
@@ -20,6 +28,8 @@ struct View {
     kept_free: u64,
     /// By target: what its window takes, where that is known.
     limits: Vec<Option<i64>>,
+    /// By target: the whole window, where a request may fill it.
+    windows: Vec<Option<u64>>,
 }
 
 impl View {
@@ -39,7 +49,25 @@ impl View {
                 .iter()
                 .map(|target| context::limit(target, config))
                 .collect(),
+            windows: match config.edition.fills_windows() {
+                true => config
+                    .targets
+                    .iter()
+                    .map(|it| Some(it.window?.tokens))
+                    .collect(),
+                false => vec![],
+            },
         }
+    }
+
+    /// By how much the tightest window is exceeded, and its limit.
+    fn excess(&self) -> Option<(u64, i64)> {
+        let over = self.blocked(0).into_iter().min_by_key(|it| it.limit)?;
+        let projected = i64::try_from(over.projected).unwrap_or(i64::MAX);
+        Some((
+            projected.saturating_sub(over.limit).unsigned_abs(),
+            over.limit,
+        ))
     }
 
     fn projected(&self) -> u64 {
@@ -89,9 +117,17 @@ impl Guarded {
 
     /// How long the reply may be. In the last turn nothing has to be kept free for another.
     pub(super) fn reply_room(&self, target: u32) -> u64 {
-        match &self.view {
-            Some(view) if view.kept_free > 0 => view.room(target as usize),
-            _ => u64::MAX,
+        let Some(view) = &self.view else {
+            return u64::MAX;
+        };
+        if let Some(window) = view.windows.get(target as usize).copied().flatten() {
+            // As long as it was asked for, but for a last turn that begins with a full window.
+            let room = window.saturating_sub(view.projected());
+            return room.max(context::reply_room_min());
+        }
+        match view.kept_free > 0 {
+            true => view.room(target as usize),
+            false => u64::MAX,
         }
     }
 
@@ -144,7 +180,10 @@ impl Stepper<'_> {
             return Guarded { brief, view: None };
         }
         let last = keeps_nothing_free(self.run, turn);
-        let view = View::new(self.run, &brief, turn, last);
+        let mut view = View::new(self.run, &brief, turn, last);
+        if !self.run.is_looping() && self.makes_room(turn, &view, last) {
+            view = View::new(self.run, &brief, turn, last);
+        }
         let least_reply = match last || self.run.config().edition.fills_windows() {
             true => 0,
             false => context::least_reply(self.run.config()),
@@ -164,8 +203,43 @@ impl Stepper<'_> {
             })),
         );
         let brief = prompt::brief(self.run, turn);
-        let view = Some(View::new(self.run, &brief, turn, true));
+        let mut view = View::new(self.run, &brief, turn, true);
+        if self.makes_room(turn, &view, true) {
+            view = View::new(self.run, &brief, turn, true);
+        }
+        let view = Some(view);
         Guarded { brief, view }
+    }
+
+    /// Takes old outputs out of the conversation where the request does not fit. Says whether it did.
+    fn makes_room(&mut self, turn: u32, view: &View, last: bool) -> bool {
+        let Some((over, limit)) = view.excess() else {
+            return false;
+        };
+        // Before the last turn more than just enough, so that it need not be done in every turn.
+        let more = if last {
+            0
+        } else {
+            u64::try_from(limit).unwrap_or(0) / 4
+        };
+        let wanted = over.saturating_add(more);
+        let out = self.run.to_take_out(wanted, !last);
+        let out = out.or_else(|| self.run.to_take_out(over, !last));
+        let Some((messages, spared)) = out.filter(|_| self.run.config().edition.fills_windows())
+        else {
+            return false;
+        };
+        let before = view.projected();
+        self.emit_in(
+            turn,
+            Event::ContextCompacted(Box::new(ContextCompacted {
+                messages,
+                before,
+                after: before.saturating_sub(spared),
+                limit,
+            })),
+        );
+        true
     }
 
     /// What would not fit even with nothing but the report offered.
@@ -176,16 +250,66 @@ impl Stepper<'_> {
         View::new(&then, &brief, turn, true).blocked(0)
     }
 
-    /// Whether an output can be put before the model; else what is put there in its place.
-    pub(super) fn admit(&self, output: &ToolOutput, tokens: u64) -> Option<Box<Dropped>> {
-        let blocked = exceeded(self.run, self.run.answer_tokens(output, tokens))?;
+    /// Whether an output can be put before the model; else what is put there in its place. Older ones make room.
+    pub(super) fn admit(&mut self, output: &ToolOutput, tokens: u64) -> Option<Box<Dropped>> {
+        let needed = self.needed(output, tokens);
+        let mut blocked = exceeded(self.run, needed)?;
+        if self.makes_room_for(needed) {
+            blocked = exceeded(self.run, needed)?;
+        }
         Some(Box::new(Dropped {
             output: output.text.as_str().into(),
             tokens,
             stub_tokens: context::text_tokens(DROPPED),
             projected: blocked.projected,
             limit: blocked.limit,
+            shown_bytes: self.fitting_bytes(output, tokens, &blocked),
         }))
+    }
+
+    /// What the answers to the call that is up and to those after it add at least.
+    fn needed(&self, output: &ToolOutput, tokens: u64) -> u64 {
+        let later = match self.run.config().edition.fills_windows() {
+            true => prompt::stubs_tokens(self.run),
+            false => 0,
+        };
+        let answer = self.run.answer_tokens(output, tokens);
+        answer.saturating_add(later)
+    }
+
+    fn makes_room_for(&mut self, tokens: u64) -> bool {
+        let turn = self.run.turn.saturating_add(1);
+        let brief = prompt::brief(self.run, turn);
+        let mut view = View::new(self.run, &brief, turn, false);
+        view.projection.pending = view.projection.pending.saturating_add(tokens);
+        self.makes_room(self.run.turn, &view, false)
+    }
+
+    /// How much of an output has room, where the model can read on in it.
+    fn fitting_bytes(&self, output: &ToolOutput, tokens: u64, blocked: &Blocked) -> Option<u64> {
+        let config = self.run.config();
+        let pages = config.own_tools.output_kept_bytes_max.is_some();
+        let is_member = self.run.is_member_up();
+        if !config.edition.fills_windows() || !pages || is_member || self.run.is_forced() {
+            return None;
+        }
+        let used = blocked.projected.saturating_sub(tokens);
+        let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_MIN / 4);
+        let bytes = output.text.len() as u64;
+        let mut shown = bytes.saturating_mul(room) / tokens.max(1);
+        while room >= FITTED_TOKENS_MIN && shown >= FITTED_BYTES_MIN {
+            let text = paging::fitted(&output.text, shown, self.run.turn, self.run.call_up());
+            let tokens = estimate(&text);
+            let cut = ToolOutput {
+                text,
+                ..ToolOutput::default()
+            };
+            if exceeded(self.run, self.needed(&cut, tokens)).is_none() {
+                return Some(shown);
+            }
+            shown = shown * 3 / 4;
+        }
+        None
     }
 
     /// After an output was dropped only the report is left.

@@ -1,4 +1,4 @@
-//! The acting phase: calls, one after the other, in the order in which the model wrote them.
+//! The acting phase: calls, in the order in which the model wrote them.
 
 use std::sync::Arc;
 
@@ -199,14 +199,7 @@ impl Stepper<'_> {
         if own.is_none() && op.is_none() && (self.is_unkept(at, call) || self.is_held(at, call)) {
             return;
         }
-        let spec = self.run.catalog.spec(&call.tool);
-        let invoked = Event::ToolInvoked {
-            call: at as u32,
-            tool: call.tool.clone(),
-            effect: spec.map_or(ToolEffect::Write, |spec| spec.effect),
-            sandbox: spec.and_then(|spec| spec.sandbox),
-        };
-        self.emit(invoked);
+        self.emit_invoked(at, call);
         if let Some(op) = op {
             return self.remember(at, call, op);
         }
@@ -215,8 +208,19 @@ impl Stepper<'_> {
             (FINAL_REPORT, _) => self.take_report(&calls, at, call),
             (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
             (_, Some(OwnTool::Output)) => self.turn_page(at, call),
-            _ => {}
+            _ => self.invoke_beside(&calls, at),
         }
+    }
+
+    pub(super) fn emit_invoked(&mut self, at: usize, call: &Call) {
+        let spec = self.run.catalog.spec(&call.tool);
+        let invoked = Event::ToolInvoked {
+            call: at as u32,
+            tool: call.tool.clone(),
+            effect: spec.map_or(ToolEffect::Write, |spec| spec.effect),
+            sandbox: spec.and_then(|spec| spec.sandbox),
+        };
+        self.emit(invoked);
     }
 
     fn finish(&mut self, calls: &[Call], at: usize, call: &Call) {
@@ -258,7 +262,10 @@ impl Stepper<'_> {
         };
         let tokens = output.tokens.unwrap_or_else(|| estimate(&output.text));
         let dropped = self.admit(&output, tokens);
-        let is_dropped = dropped.is_some();
+        let shown_bytes = dropped.as_ref().and_then(|it| it.shown_bytes);
+        let is_dropped = dropped.is_some() && shown_bytes.is_none();
+        let fitted =
+            shown_bytes.map(|bytes| paging::fitted(&output.text, bytes, self.run.turn, call));
         self.emit(Event::ToolFinished(Box::new(ToolFinished {
             call,
             tool,
@@ -266,7 +273,7 @@ impl Stepper<'_> {
             output: if is_dropped {
                 DROPPED.into()
             } else {
-                output.text.into()
+                fitted.unwrap_or(output.text).into()
             },
             cut_from_bytes: output.cut_from_bytes,
             original: output.original.map(Into::into),
@@ -278,14 +285,14 @@ impl Stepper<'_> {
             sandbox: output.sandbox,
             code: output.code,
         })));
-        if let Some(dropped) = dropped {
+        if let Some(dropped) = dropped.filter(|_| is_dropped) {
             self.force_after_drop(&dropped);
         }
         self.advance();
     }
 
-    /// Records that the call under way will not be heard of again.
-    pub(super) fn interrupt_call(&mut self, outcome: Outcome) {
+    /// Records that the call that is up will not be heard of again.
+    pub(super) fn interrupt_call(&mut self) {
         let Phase::Acting { at, .. } = self.run.phase else {
             return;
         };
@@ -296,6 +303,7 @@ impl Stepper<'_> {
             false => INTERRUPTED,
             true => INTERRUPTED_UNKEPT,
         };
+        let outcome = Outcome::Interrupted;
         let finished = ToolFinished::unexecuted(at as u32, call.tool, outcome, shown.into());
         self.emit(Event::ToolFinished(Box::new(finished)));
     }

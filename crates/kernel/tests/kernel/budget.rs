@@ -6,7 +6,7 @@ use bonded_kernel::{
 };
 use proptest::prelude::*;
 
-use crate::common::{Setup, World, failure, look, push, reply, text};
+use crate::common::{Setup, World, call, failure, look, push, reply, text};
 use crate::limits::{HOSTILE, endless};
 
 type Change = fn(&mut Setup);
@@ -82,7 +82,7 @@ fn the_room_for_a_reply_shrinks_with_the_budget() {
         });
         world.reply(Reply {
             usage,
-            ..text("hm")
+            ..reply([call("shell", "{}")])
         });
     }
     assert_eq!(rooms.first(), Some(&1_000));

@@ -81,6 +81,7 @@ fn specs() -> [ToolSpec; 3] {
         }),
         effect,
         sandbox: None,
+        resource: Some("the shed".into()),
     };
     [
         spec("look", ToolEffect::Read, "path"),
@@ -250,6 +251,15 @@ impl World {
 
     pub(crate) fn fail_as(&mut self, class: FailureClass) -> Vec<Entry> {
         self.fail(failure(class))
+    }
+
+    /// Fails, and waits as long as the run then asks for.
+    pub(crate) fn fail_and_wait(&mut self, class: FailureClass) -> Vec<Entry> {
+        let mut fresh = self.fail_as(class);
+        if self.waits_ms().is_some() {
+            fresh.extend(self.wake());
+        }
+        fresh
     }
 
     pub(crate) fn returned(&mut self, output: ToolOutput) -> Vec<Entry> {

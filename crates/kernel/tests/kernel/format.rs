@@ -41,7 +41,7 @@ const GOLDEN: [Golden; 6] = [
     Golden {
         format: 6,
         lines: include_str!("../golden/format-6.jsonl"),
-        first_hash: "0000000000000000000000000000000000000000000000000000000000000000",
+        first_hash: "e77e1b53e80b1d899023cd58229b24f9910a96d32c914b0a49dc372b7f279cd3",
     },
 ];
 

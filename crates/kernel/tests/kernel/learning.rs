@@ -73,7 +73,7 @@ fn a_lesson_is_no_failure_of_the_turn() {
     let max = world.run.config().limits.attempts_per_turn_max;
     world.fail(refused(400, "temperature is not supported"));
     for _ in 1..max {
-        world.fail_as(FailureClass::Network);
+        world.fail_and_wait(FailureClass::Network);
         assert!(world.is_asking());
     }
     world.fail_as(FailureClass::Network);

@@ -97,6 +97,7 @@ fn record_specs() -> [ToolSpec; 4] {
             schema: json!({ "type": "object", "properties": properties, "required": required }),
             effect,
             sandbox: None,
+            resource: None,
         }
     };
     let kept = ToolEffect::Idempotent;

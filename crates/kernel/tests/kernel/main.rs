@@ -28,6 +28,8 @@ mod looping_scope;
 mod looping_states;
 mod masked;
 mod paging;
+mod parallel;
+mod plain;
 mod policy;
 mod policy_marks;
 mod policy_own_tools;

@@ -107,7 +107,7 @@ fn the_same_page_again_and_again_is_no_progress() {
 }
 
 #[test]
-fn a_page_that_no_window_has_room_for_is_dropped_like_any_output() {
+fn of_a_page_that_no_window_has_room_for_the_beginning_is_shown_like_of_any_output() {
     let mut setup = agent(Encoding::Native).windows(&[9_000]);
     setup.config.own_tools.output_kept_bytes_max = Some(100_000);
     let mut world = setup.begin();
@@ -119,9 +119,13 @@ fn a_page_that_no_window_has_room_for_is_dropped_like_any_output() {
         ..output(Outcome::Ok, "[TRUNCATED]")
     });
     world.reply(reply([page("out-1-0", 0), look("b")]));
-    assert_eq!(world.count("context_guarded"), 1);
-    assert_eq!(world.count("call_skipped"), 1);
-    assert!(world.is_asking());
+    let (_, shown) = world.results().pop().expect("the page is answered");
+    assert!(
+        shown.contains("the context window has no room for more"),
+        "{shown}"
+    );
+    assert_eq!(world.count("context_guarded"), 0, "the run goes on");
+    assert!(matches!(world.effect, Effect::Invoke(_)));
 }
 
 #[test]

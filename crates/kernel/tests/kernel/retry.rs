@@ -1,7 +1,8 @@
 //! The policy after a failed attempt.
 
 use bonded_kernel::{
-    AttemptFailed, Event, Failure, FailureClass, Finish, RejectReason, Reply, TerminationKind,
+    AttemptFailed, Effect, Event, Failure, FailureClass, Finish, RejectReason, Reply,
+    TerminationKind,
 };
 
 use crate::common::{World, failure, kinds, look, reply, setup, text};
@@ -35,10 +36,18 @@ fn network_timeout_and_model_errors_go_to_the_next_target_at_once() {
         FailureClass::Model,
     ] {
         let mut world = setup().targets(3).begin();
-        for expected in ["provider-1", "provider-2", "provider-0", "provider-1"] {
+        for expected in ["provider-1", "provider-2"] {
             world.fail_as(class);
             assert_eq!(world.provider(), Some(expected), "{class:?}");
         }
+        world.fail_as(class);
+        let waits_ms = world.waits_ms();
+        assert!(
+            waits_ms.is_some_and(|ms| (1_000..=1_250).contains(&ms)),
+            "{waits_ms:?}"
+        );
+        world.wake();
+        assert_eq!(world.provider(), Some("provider-0"), "{class:?}");
         world.reply(reply([look("a")]));
         world.ok("a shed");
         assert_eq!(
@@ -93,7 +102,7 @@ fn a_limited_target_is_passed_over_until_its_time_has_come() {
     let mut world = setup().targets(2).begin();
     world.fail(limited(Some(5_000)));
     assert_eq!(world.provider(), Some("provider-1"));
-    world.fail_as(FailureClass::Network);
+    world.fail_and_wait(FailureClass::Network);
     assert_eq!(
         world.provider(),
         Some("provider-1"),
@@ -115,15 +124,88 @@ fn when_every_target_is_limited_the_run_waits_for_the_longest() {
 }
 
 #[test]
-fn a_target_that_is_limited_at_the_end_of_a_turn_is_waited_for_in_the_next() {
+fn a_target_that_was_limited_in_a_turn_is_waited_for_in_the_next() {
     let mut world = setup()
-        .limit(|limits| limits.attempts_per_turn_max = 1)
+        .targets(2)
+        .limit(|limits| limits.attempts_per_turn_max = 2)
         .begin();
     world.fail(limited(Some(9_000)));
-    assert_eq!(world.waits_ms(), Some(9_000));
-    assert_eq!(world.run.turn(), 1);
-    world.wake();
-    assert_eq!(world.asked(), (2, 1));
+    world.reply(text(""));
+    assert_eq!(world.count("turn_failed"), 1);
+    assert_eq!(
+        (world.asked(), world.provider()),
+        ((2, 1), Some("provider-1"))
+    );
+    world.after(9_000).reply(text(""));
+    assert_eq!(world.provider(), Some("provider-0"));
+}
+
+#[test]
+fn a_target_that_fails_is_asked_again_in_a_turn_after_one_second_to_sixty() {
+    let mut world = setup().limit(|limits| limits.elapsed_ms_max = None).begin();
+    for seconds in [1, 2, 4, 8, 16, 32, 60, 60, 60] {
+        world.fail_as(FailureClass::Network);
+        let waits_ms = world.waits_ms().unwrap_or_default();
+        let (least, most) = (seconds * 1_000, seconds * 1_250);
+        assert!((least..=most).contains(&waits_ms), "{waits_ms}");
+        world.wake();
+    }
+    world.fail_as(FailureClass::Network);
+    assert_eq!(world.ended(), Some(TerminationKind::Fatal));
+    assert_eq!(
+        world.reason(),
+        "it broke",
+        "the provider's words are the last"
+    );
+}
+
+#[test]
+fn the_chance_in_a_wait_differs_from_run_to_run_and_is_the_same_in_a_replay() {
+    let waits: std::collections::BTreeSet<u64> = (0..8)
+        .filter_map(|nth| {
+            let mut world = setup().system(&format!("system {nth}")).begin();
+            world.fail_as(FailureClass::Network);
+            let again = World::from_log(world.entries.clone());
+            let until = |world: &World| match world.effect {
+                Effect::Wait { until } => Some(until),
+                _ => None,
+            };
+            assert_eq!(until(&again), until(&world));
+            world.waits_ms()
+        })
+        .collect();
+    assert!(waits.len() > 4, "{waits:?}");
+}
+
+#[test]
+fn a_request_that_is_refused_for_good_is_not_sent_to_that_target_again() {
+    for status in [400, 404, 413, 422] {
+        let refused = || Failure {
+            status: Some(status),
+            ..failure(FailureClass::Model)
+        };
+        let mut world = setup().targets(2).begin();
+        world.fail(refused());
+        assert_eq!(world.provider(), Some("provider-1"));
+        world.fail_and_wait(FailureClass::Network);
+        assert_eq!(
+            world.provider(),
+            Some("provider-1"),
+            "the first has refused"
+        );
+        world.fail(refused());
+        assert_eq!(world.ended(), Some(TerminationKind::Fatal), "{status}");
+        assert_eq!(world.reason(), "it broke");
+        assert_eq!(world.count("attempt_started"), 3);
+    }
+    for status in [408, 409, 425, 500, 503] {
+        let mut world = setup().begin();
+        world.fail(Failure {
+            status: Some(status),
+            ..failure(FailureClass::Model)
+        });
+        assert!(world.waits_ms().is_some(), "{status} may pass");
+    }
 }
 
 /// A notice is for one request only; the conversation never holds it.
@@ -201,15 +283,15 @@ fn a_request_too_large_for_one_target_goes_to_the_others_and_too_large_for_all_i
     let mut world = setup().targets(3).begin();
     world.fail_as(FailureClass::Overflow);
     assert_eq!(world.provider(), Some("provider-1"));
-    world.fail_as(FailureClass::Network);
-    world.fail_as(FailureClass::Network);
+    world.fail_and_wait(FailureClass::Network);
+    world.fail_and_wait(FailureClass::Network);
     assert_eq!(
         world.provider(),
         Some("provider-1"),
         "the first is left out"
     );
-    world.fail_as(FailureClass::Overflow);
-    world.fail_as(FailureClass::Overflow);
+    world.fail_and_wait(FailureClass::Overflow);
+    world.fail_and_wait(FailureClass::Overflow);
     assert_eq!(world.ended(), Some(TerminationKind::Fatal));
     assert!(
         world
@@ -220,13 +302,14 @@ fn a_request_too_large_for_one_target_goes_to_the_others_and_too_large_for_all_i
 
 #[test]
 fn a_turn_without_attempts_left_fails_and_three_such_turns_are_no_progress() {
+    let empty = || text("");
     let mut world = setup()
         .limit(|limits| limits.attempts_per_turn_max = 2)
         .begin();
     for turn in 1..=3 {
         assert_eq!(world.asked(), (turn, 1));
-        world.fail_as(FailureClass::Network);
-        let fresh = world.fail_as(FailureClass::Timeout);
+        world.reply(empty());
+        let fresh = world.reply(empty());
         assert!(matches!(
             fresh[1].event,
             Event::TurnFailed { attempts: 2, .. }
@@ -247,7 +330,7 @@ fn interrupted_attempts_are_not_counted_and_stay_at_their_target() {
         assert_eq!(world.asked(), (1, attempt));
         assert_eq!(world.provider(), Some("provider-1"));
     }
-    world.fail_as(FailureClass::Network);
+    world.reply(text(""));
     assert_eq!(world.count("turn_failed"), 1);
     assert_eq!(world.asked(), (2, 1));
 }
@@ -257,8 +340,8 @@ fn a_transport_cannot_say_that_an_attempt_was_interrupted() {
     let mut world = setup()
         .limit(|limits| limits.attempts_per_turn_max = 2)
         .begin();
-    world.fail_as(FailureClass::Interrupted);
-    world.fail_as(FailureClass::Interrupted);
+    world.fail_and_wait(FailureClass::Interrupted);
+    world.fail_and_wait(FailureClass::Interrupted);
     assert_eq!(world.count("turn_failed"), 1);
 }
 

@@ -15,6 +15,7 @@ fn tool(name: &str) -> ToolSpec {
         schema: json!({"type": "object", "properties": {"a": {"type": "string"}}}),
         effect: ToolEffect::Read,
         sandbox: None,
+        resource: None,
     }
 }
 

@@ -41,6 +41,7 @@ impl Log {
             schema: serde_json::json!({"type": "object"}),
             effect: ToolEffect::Read,
             sandbox: None,
+            resource: None,
         };
         let catalog = Catalog::new([echo]).expect("the catalogue is well formed");
         let started = RunStarted::new(goal.into(), "be brief".into(), config, catalog);

@@ -68,6 +68,7 @@ fn specs() -> [ToolSpec; 3] {
         }),
         effect,
         sandbox: None,
+        resource: None,
     };
     [
         spec(
@@ -99,6 +100,7 @@ fn record_specs() -> [ToolSpec; 4] {
         schema: json!({ "type": "object" }),
         effect,
         sandbox: None,
+        resource: None,
     };
     [
         spec(RECORD_ADD, ToolEffect::Idempotent),

@@ -151,6 +151,7 @@ fn spec_of(server: &McpServer, name: &str, tool: &Value) -> Result<ToolSpec, Str
         schema: schema_of(tool)?,
         effect: effect_of(tool),
         sandbox: server.sandbox().map(|sandbox| sandbox.level()),
+        resource: is_ordered(tool).then(|| server.name.as_str().into()),
     };
     // The kernel would refuse a catalogue as a whole.
     match Catalog::new([spec.clone()]) {
@@ -195,6 +196,15 @@ fn effect_of(tool: &Value) -> ToolEffect {
     } else {
         ToolEffect::Write
     }
+}
+
+/// Whether the server says of a tool that it reads or writes. Calls of one that says nothing, and those that may be
+/// repeated, are bound by their queue alone.
+fn is_ordered(tool: &Value) -> bool {
+    let hints = tool.get("annotations");
+    let hint = |name| hints?.get(name)?.as_bool();
+    let is_told = hint("readOnlyHint").is_some() || hint("destructiveHint") == Some(true);
+    is_told && effect_of(tool) != ToolEffect::Idempotent
 }
 
 #[cfg(test)]

@@ -83,6 +83,7 @@ mod tests {
             schema: json!({ "type": "object" }),
             effect: ToolEffect::Read,
             sandbox: None,
+            resource: None,
         };
         let other = |change: fn(&mut ToolSpec)| {
             let mut other = spec.clone();

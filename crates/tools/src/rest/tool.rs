@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
-use reqwest::Method;
+use reqwest::{Method, Url};
 use serde_json::Value;
 
 use super::body::BodyTemplate;
@@ -42,6 +42,12 @@ pub(super) struct Shape {
     pub(super) reach: Reach,
 }
 
+/// Calls that change a service are executed in the model's order, and so are those that look at it around them; calls
+/// that may be repeated are bound by their queue alone.
+pub(super) fn resource_of(effect: ToolEffect, origin: &Url) -> Option<Arc<str>> {
+    (effect != ToolEffect::Idempotent).then(|| origin.as_str().into())
+}
+
 impl Shape {
     /// Checks what a person wrote.
     pub(super) fn of(settings: &RestTool) -> Result<Self, RestError> {
@@ -70,6 +76,7 @@ impl Shape {
             schema,
             effect,
             sandbox: None,
+            resource: resource_of(effect, url.origin()),
         };
         Ok(Self {
             spec,

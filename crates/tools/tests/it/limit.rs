@@ -37,6 +37,7 @@ fn fake(
         schema: json!({ "type": "object" }),
         effect: ToolEffect::Read,
         sandbox: None,
+        resource: None,
     };
     Arc::new(Fake { spec, act })
 }

@@ -189,6 +189,7 @@ async fn the_registry_makes_calls_wait_in_order_and_their_time_begins_after() {
             schema: json!({ "type": "object" }),
             effect: ToolEffect::Read,
             sandbox: None,
+            resource: None,
         },
         queue: Queue::new("q", 1).expect("it is usable"),
         calls: Mutex::default(),

@@ -57,6 +57,7 @@ impl Conversation {
             }),
             effect: ToolEffect::Read,
             sandbox: None,
+            resource: None,
         };
         Self {
             target: Target {

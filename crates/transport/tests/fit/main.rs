@@ -22,5 +22,6 @@ pub(crate) fn spec(name: &str, schema: &Value) -> ToolSpec {
         schema: schema.clone(),
         effect: ToolEffect::Read,
         sandbox: None,
+        resource: None,
     }
 }

@@ -19,7 +19,7 @@ use crate::rest::header::HeaderTemplate;
 use crate::rest::schema;
 use crate::rest::settings::{Reach, Redirects};
 use crate::rest::template::Template;
-use crate::rest::tool::Shape;
+use crate::rest::tool::{Shape, resource_of};
 use crate::rest::url::{Pair, UrlTemplate, encoded, segments};
 
 const DESCRIPTION_CHARS_MAX: usize = 1_000;
@@ -84,14 +84,17 @@ impl<'d> Compiler<'d> {
                     .ok_or_else(|| format!("the header {:?} is not to be set", parameter.name))?,
             );
         }
+        let url = self.url(operation, &sent)?;
+        let resource = resource_of(operation.effect, url.origin());
         let shape = Shape {
-            url: self.url(operation, &sent)?,
+            url,
             spec: ToolSpec {
                 name: tool_name(self.name, operation, names),
                 description: description(operation),
                 schema,
                 effect: operation.effect,
                 sandbox: None,
+                resource,
             },
             method: operation.method.clone(),
             headers,

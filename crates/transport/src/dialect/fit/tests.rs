@@ -18,6 +18,7 @@ fn spec(schema: Value) -> ToolSpec {
         schema,
         effect: ToolEffect::Read,
         sandbox: None,
+        resource: None,
     }
 }
 

@@ -1,0 +1,147 @@
+//! Calls: one, or several of one reply at the same time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bonded_kernel::{self as kernel, Effect, Input, Invocation, Mask, Run, ToolOutput};
+use bonded_tools::{BoxFuture, Registry};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio_util::sync::CancellationToken;
+
+use super::{Driver, panic_message};
+use crate::counter::Counter;
+use crate::host::Host;
+
+/// Whoever executes a call needs no more of a driver.
+#[derive(Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub(super) host: &'a Host,
+    pub(super) run: &'a Run,
+    pub(super) registry: &'a Registry,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) counter: &'a Counter,
+}
+
+impl Caller<'_> {
+    /// A tool that panics ends its own run and nothing else. `None` where nothing comes of the call before a person has
+    /// spoken.
+    pub(super) async fn invoke(&self, invocation: &Invocation) -> Option<Input> {
+        let call = AssertUnwindSafe(self.execute(invocation)).catch_unwind();
+        Some(match call.await {
+            Ok(output) => Input::ToolReturned {
+                turn: invocation.turn(),
+                call: invocation.call(),
+                output: Box::new(output?),
+            },
+            Err(panic) => Input::Panicked {
+                message: self.mask().owned(format!(
+                    "tool {:?}: {}",
+                    invocation.tool(),
+                    panic_message(&*panic)
+                )),
+            },
+        })
+    }
+
+    fn mask(&self) -> Arc<Mask> {
+        self.host.secrets.mask_of(self.run.config())
+    }
+
+    async fn execute(&self, invocation: &Invocation) -> Option<ToolOutput> {
+        let mut output = match self.run.sub_agent(invocation.tool()) {
+            Some(agent) => {
+                let cancel = self.cancel.child_token();
+                // Few runs call agents: the others do not carry what that needs.
+                let called = self.host.call_agent(self.run, agent, invocation, cancel);
+                Box::pin(called).await?
+            }
+            None => {
+                let mut output = self.registry.invoke(invocation, &self.mask()).await;
+                // A server's token may have been renewed meanwhile.
+                let mask = self.mask();
+                output.text = mask.owned(output.text);
+                output.original = output.original.map(|text| mask.owned(text));
+                output
+            }
+        };
+        output.tokens = self.counter.count(&output.text);
+        Some(output)
+    }
+}
+
+/// Several calls of one reply that are executed at the same time. Each goes on while what another one returned is made
+/// durable; what comes out of order waits here.
+pub(crate) struct Wave<'a> {
+    calls: FuturesUnordered<BoxFuture<'a, (u32, Option<Input>)>>,
+    turn: u32,
+    /// Those of which nothing was taken yet.
+    open: BTreeSet<u32>,
+    /// What came of calls, by their places.
+    ended: BTreeMap<u32, Option<Input>>,
+}
+
+impl<'a> Wave<'a> {
+    /// Begins the calls of a driver that are under way.
+    pub(super) fn begin(driver: &Driver<'a>) -> Self {
+        // The run goes on while they are under way.
+        let run = Arc::new(driver.run.clone());
+        let mut under_way = kernel::beside(&run);
+        if let Effect::Invoke(first) = kernel::next(&run) {
+            under_way.insert(0, first);
+        }
+        let open = under_way.iter().map(Invocation::call).collect();
+        let calls = under_way.into_iter().map(|invocation| {
+            let (host, run) = (driver.host, run.clone());
+            let (registry, cancel) = (driver.registry.clone(), driver.cancel.clone());
+            let counter = driver.counter.clone();
+            let call = async move {
+                // One that began before it may have brought the end.
+                if cancel.is_cancelled() || host.interrupt.is_cancelled() {
+                    return std::future::pending().await;
+                }
+                let caller = Caller {
+                    host,
+                    run: &run,
+                    registry: &registry,
+                    cancel: &cancel,
+                    counter: &counter,
+                };
+                (invocation.call(), caller.invoke(&invocation).await)
+            };
+            Box::pin(call) as BoxFuture<'a, _>
+        });
+        Self {
+            calls: calls.collect(),
+            turn: driver.run.turn(),
+            open,
+            ended: BTreeMap::new(),
+        }
+    }
+
+    /// What came of a call. Where it waits for a person the others come to their ends first: to let go of them would be
+    /// not to know what became of them.
+    pub(super) async fn returned(&mut self, call: u32) -> Option<Input> {
+        let waits =
+            |ended: &BTreeMap<u32, Option<Input>>| matches!(ended.get(&call), None | Some(None));
+        while waits(&self.ended) {
+            let Some((call, input)) = self.calls.next().await else {
+                break;
+            };
+            self.ended.insert(call, input);
+        }
+        self.open.remove(&call);
+        self.ended.remove(&call).flatten()
+    }
+
+    /// Whether it is known what came of the call that is up.
+    pub(super) fn has_ended(&self, effect: &Effect) -> bool {
+        matches!(effect, Effect::Invoke(up) if self.ended.contains_key(&up.call()))
+    }
+
+    /// Whether a call is among them, and what came of it was not taken yet.
+    pub(super) fn has(&self, turn: u32, call: u32) -> bool {
+        self.turn == turn && self.open.contains(&call)
+    }
+}
