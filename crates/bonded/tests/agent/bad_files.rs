@@ -58,11 +58,6 @@ fn an_agent_file_that_is_wrong_is_refused_with_its_line() {
         ("---\nmodels: nobody/one\n---\nx", 4, vec!["nobody"]),
         ("---\nmaxTurns: 3\n---\nx", 4, vec!["models"]),
         (
-            "---\nmodels: first/one\ntools: nothing\n---\nx",
-            4,
-            vec!["nothing"],
-        ),
-        (
             "---\nmodels: first/one\nagents: agent.ai\ndescription: me\n---\nx",
             4,
             vec!["calls itself"],

@@ -35,23 +35,36 @@ const BATCH_WORD: &str = "batch";
 pub(crate) const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
-/// The names in an agent's `tools`, each checked to mean something.
+/// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.
 pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     let names = &agent.options.tools;
-    for name in names.iter().filter(|name| *name != BATCH_WORD) {
-        if let Some(server) = agent.config.mcp_server(name)? {
-            settings(server, None)?;
-        } else if rest::meant(&agent.config, name)?.is_some() {
-            // Its settings are good: that is all that can be known before it is called.
-        } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
-            return Err(AgentError::UnknownTool {
-                name: name.clone(),
-                servers: join(&known(&agent.config)),
-                builtin: join(&BUILTIN),
-            });
-        }
+    for name in names {
+        is_known(&agent.config, name)?;
     }
     Ok(names.clone())
+}
+
+/// Whether a name in `tools` means something. A mistake in the settings of what it means is an error.
+pub(super) fn is_known(config: &Config, name: &str) -> Result<bool, AgentError> {
+    let own = [BATCH_WORD, BUILTIN_WORD];
+    if own.contains(&name) {
+        return Ok(true);
+    }
+    if let Some(server) = config.mcp_server(name)? {
+        return settings(server, None).map(|_| true);
+    }
+    // Of a request's settings nothing more can be known before it is called.
+    let is_request = rest::meant(config, name)?.is_some();
+    Ok(is_request || BUILTIN.contains(&name))
+}
+
+/// What a person is told of a name that means nothing.
+pub(super) fn unknown(config: &Config, name: &str) -> String {
+    let (servers, builtin) = (join(&known(config)), join(&BUILTIN));
+    format!(
+        "there is no tool or server {name:?}, so it is left out; the configuration has {servers}, and the built-in \
+         tools are {builtin}"
+    )
 }
 
 /// Whether an agent has anything to work with. Progress is told beside work only.
@@ -101,7 +114,7 @@ pub struct AgentTools {
     queues: Arc<Queues>,
     tokens: Tokens,
     warn: Option<Say>,
-    /// What was said of tools that do not fit: runs have them in common.
+    /// What was said of tools that do not fit or are not there: runs have them in common.
     told: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
 }
@@ -236,7 +249,13 @@ impl AgentTools {
                         tools.extend(made.tools);
                         self.warn_of(&made.warnings);
                     }
-                    None => tools.extend(self.built_in(run, name)?),
+                    None => {
+                        let built_in = self.built_in(run, name)?;
+                        if built_in.is_empty() {
+                            self.warn_once(format!("{}: {}", agent.name, unknown(&config, name)));
+                        }
+                        tools.extend(built_in);
+                    }
                 },
             }
         }
@@ -284,6 +303,14 @@ impl AgentTools {
         let fallback = Workplace::bare(self.environment.clone());
         let workplace = self.workplace.as_ref().unwrap_or(&fallback);
         child_spec(file, workplace)
+    }
+
+    /// What is the same for all runs of the process is told once.
+    fn warn_once(&self, warning: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(warning.clone()) {
+            self.warn_of(&[warning]);
+        }
     }
 
     fn warn_of(&self, warnings: &[String]) {

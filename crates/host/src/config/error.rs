@@ -86,6 +86,10 @@ impl Problems {
         }
     }
 
+    pub(crate) fn of(problem: ConfigError) -> Self {
+        Self(vec![problem])
+    }
+
     /// Whether one of them is that nobody trusts a file.
     pub(crate) fn are_untrusted(&self) -> bool {
         let mut all = self.0.iter();

@@ -132,13 +132,14 @@ impl Config {
         let health_probe = entry.word("healthProbe", &probes, problems);
         let levels = SandboxLevel::ALL.map(|level| (level.as_str(), level));
         let sandbox = entry.word("sandbox", &levels, problems);
+        let queue = self.queue_of(entry, problems);
         Some(McpServer {
             name: name.into(),
             transport: transport?,
             enabled: entry.flag("enabled").unwrap_or(true),
             tools_allowed: entry.texts("toolsAllowed"),
             tools_denied: entry.texts("toolsDenied"),
-            queue: self.queue_of(entry, problems),
+            queue,
             shared: entry.flag("shared").unwrap_or(true),
             health_probe,
             request_timeout_ms: entry.whole("requestTimeoutMs"),
@@ -179,7 +180,8 @@ impl Config {
             }
             (None, Some(_)) => Kind::Remote,
             (None, None) => {
-                problems.push(entry.unusable("it needs a command or a url"));
+                let why = "it needs a command or a url".into();
+                problems.extend(entry.lacking(&["command", "url"], why));
                 return None;
             }
         };
@@ -187,7 +189,7 @@ impl Config {
             return stdio(entry, problems);
         }
         let Some(url) = url.filter(|url| !url.is_empty()) else {
-            problems.push(entry.unusable("it needs a url"));
+            problems.extend(entry.lacking(&["url", "type"], "it needs a url".into()));
             return None;
         };
         let is_sse = url.contains("/sse");
@@ -228,7 +230,7 @@ fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
 fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
     let mut command = entry.texts("command").into_iter();
     let Some(program) = command.next().filter(|program| !program.is_empty()) else {
-        problems.push(entry.unusable("it needs a command"));
+        problems.extend(entry.lacking(&["command"], "it needs a command".into()));
         return None;
     };
     Some(McpTransport::Stdio {
