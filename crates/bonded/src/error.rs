@@ -376,9 +376,7 @@ impl From<AgentError> for CliError {
             | AgentError::Catalog(_) => Code::Schema,
             AgentError::InputNotJson { .. } => Code::BadGoal,
             AgentError::Script(_) => Code::BadScript,
-            AgentError::NoLogin { .. }
-            | AgentError::UnsupportedServer { .. }
-            | AgentError::DisabledServer { .. } => Code::UnknownTool,
+            AgentError::NoLogin { .. } | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
             AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,

@@ -131,18 +131,23 @@ fn a_server_that_is_not_spoken_to_or_not_there_is_refused_in_words() {
     let rows = [
         (
             json!({ "type": "sse", "url": "http://127.0.0.1:9/" }),
-            4,
-            ["SSE", "type: http"],
+            3,
+            ["cannot be reached", "type: http"],
         ),
         (
             json!({ "url": "http://127.0.0.1:9/sse" }),
-            4,
-            ["SSE", "type: http"],
+            3,
+            ["cannot be reached", "type: http"],
         ),
         (
             json!({ "url": "ws://127.0.0.1:9/" }),
+            3,
+            ["cannot be reached", "web sockets"],
+        ),
+        (
+            json!({ "type": "websocket", "url": "http://127.0.0.1:9/" }),
             4,
-            ["web socket", "not supported"],
+            ["mcpServers.far.url", "wss://"],
         ),
         (
             json!({ "url": "http://127.0.0.1:9/mcp" }),

@@ -79,11 +79,6 @@ pub enum AgentError {
          header; the servers are {servers}"
     )]
     NoLogin { name: String, servers: String },
-    #[error(
-        "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command, or its \
-         streamable HTTP address with `type: http`"
-    )]
-    UnsupportedServer { name: String, how: &'static str },
     #[error("MCP server {name:?} is switched off in the configuration (enabled: false)")]
     DisabledServer { name: String },
     #[error(transparent)]

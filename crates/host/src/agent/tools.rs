@@ -21,7 +21,9 @@ use serde_json::Value;
 use super::login::Tokens;
 use super::{Agent, AgentError, Workplace, child_spec, rest};
 use crate::config::options::Options;
-use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
+use crate::config::{
+    Config, Environment, HealthProbe as Probe, McpEndpoint, McpTransport as Reached, Secret,
+};
 use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
@@ -232,7 +234,9 @@ impl AgentTools {
                     let oauth = self.tokens.oauth(&agent.config_files, &server);
                     let mut server = settings(server, Some(sandbox))?;
                     match &mut server.transport {
-                        McpTransport::Http(endpoint) => endpoint.oauth = oauth.map(Arc::new),
+                        McpTransport::Http(endpoint) | McpTransport::Sse(endpoint) => {
+                            endpoint.oauth = oauth.map(Arc::new);
+                        }
                         McpTransport::Stdio(command) => {
                             let dir = Path::new(&run.dir);
                             let own = command.cwd.as_ref().map(|own| dir.join(own));
@@ -396,14 +400,6 @@ pub(super) fn settings(
     if !server.enabled {
         return Err(AgentError::DisabledServer { name });
     }
-    let how = match &server.transport {
-        Reached::Stdio { .. } | Reached::Http(_) => None,
-        Reached::Sse(_) => Some("the old SSE transport"),
-        Reached::Websocket(_) => Some("a web socket"),
-    };
-    if let Some(how) = how {
-        return Err(AgentError::UnsupportedServer { name, how });
-    }
     Ok(McpServer {
         tools_allowed: match server.tools_allowed.is_empty() {
             true => vec!["*".into()],
@@ -436,13 +432,17 @@ fn transport(reached: Reached, sandbox: Option<Arc<Sandbox>>) -> McpTransport {
             cwd: cwd.map(PathBuf::from),
             sandbox,
         }),
-        Reached::Http(endpoint) | Reached::Sse(endpoint) | Reached::Websocket(endpoint) => {
-            McpTransport::Http(HttpEndpoint {
-                url: endpoint.url,
-                headers: exposed(endpoint.headers),
-                oauth: None,
-            })
-        }
+        Reached::Http(endpoint) => McpTransport::Http(reached_at(endpoint)),
+        Reached::Sse(endpoint) => McpTransport::Sse(reached_at(endpoint)),
+        Reached::Websocket(endpoint) => McpTransport::Websocket(reached_at(endpoint)),
+    }
+}
+
+fn reached_at(endpoint: McpEndpoint) -> HttpEndpoint {
+    HttpEndpoint {
+        url: endpoint.url,
+        headers: exposed(endpoint.headers),
+        oauth: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::SandboxLevel;
-use bonded_tools::mcp::{OauthSettings, check_url};
+use bonded_tools::mcp::{OauthSettings, check_socket_url, check_url};
 
 use super::entry::Entry;
 use super::oauth::{OAUTH_ADDRESSES, OAUTH_SECRETS, oauth_secrets};
@@ -204,25 +204,33 @@ impl Config {
             let why = "it has an Authorization header and `oauth`; take one of them out";
             problems.push(entry.unusable(why));
         }
+        let (check, such_as): (fn(&str) -> Result<(), String>, _) = match kind {
+            Kind::Websocket => (check_socket_url, "wss://HOST/PATH"),
+            _ => (check_url, "https://HOST/PATH"),
+        };
+        problems.extend(bad_url(entry, check(&endpoint.url), such_as));
         Some(match kind {
-            Kind::Websocket => McpTransport::Websocket(endpoint),
+            Kind::Websocket => {
+                if endpoint.oauth.is_some() {
+                    let why = "a web socket has no `oauth`; put a token into its `secretHeaders`";
+                    problems.push(entry.unusable(why));
+                }
+                McpTransport::Websocket(endpoint)
+            }
             Kind::Sse => McpTransport::Sse(endpoint),
             Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-            Kind::Http | Kind::Remote | Kind::Stdio => {
-                problems.extend(bad_url(entry, &endpoint.url));
-                McpTransport::Http(endpoint)
-            }
+            Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
         })
     }
 }
 
 /// An address that no request can be sent to is found before anything starts.
-fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
-    let why = check_url(url).err()?;
+fn bad_url(entry: &Entry<'_>, checked: Result<(), String>, such_as: &str) -> Option<ConfigError> {
+    let why = checked.err()?;
     Some(ConfigError::Unusable {
         file: entry.file("url"),
         key_path: entry.path.child("url"),
-        message: format!("{why}; write an address such as https://HOST/PATH"),
+        message: format!("{why}; write an address such as {such_as}"),
     })
 }
 
