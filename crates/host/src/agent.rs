@@ -36,8 +36,7 @@ pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
-pub(crate) use tools::BUILTIN;
-pub use tools::{AgentTools, BUILTIN_WORD};
+pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
 pub use variables::Moment;
 
 /// Where agents are looked for and what holds for all of them.
@@ -205,8 +204,13 @@ impl Agent {
         Ok((agent.file.contents, wants))
     }
 
-    pub fn warnings(&self) -> &[Warning] {
-        self.config.warnings()
+    /// What a person who runs the agent is told of its configuration: in short, unless they want more.
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.config.warnings();
+        match self.options.verbose {
+            true => warnings.iter().map(ToString::to_string).collect(),
+            false => Warning::in_short(warnings),
+        }
     }
 
     /// The format of the report: what the agent's output demands, else the option, else the caller's.

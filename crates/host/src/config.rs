@@ -44,6 +44,7 @@ use serde_json::Value;
 
 pub use accepts::AcceptsConfig;
 pub use capabilities::Capabilities;
+pub use check::Checked;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
@@ -189,6 +190,8 @@ impl Config {
         let resolved = layering::resolve(&mut layers, &environment, &cwd, trust);
         let resolved = resolved.unwrap_or_else(|why| {
             problems.extend(why.into_all());
+            // Nothing is read of what nobody trusts.
+            layers.retain(|layer| layer.origin.is_persons());
             Layered::default()
         });
         let mut config = Self::merged(layers, resolved, environment, cwd, warnings);

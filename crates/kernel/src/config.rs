@@ -64,6 +64,9 @@ pub struct RunConfig {
     /// holds what is there against them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldFile>,
+    /// The only built-in tools that a run without an agent is given; without it, all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<Vec<String>>,
 }
 
 /// A configuration or agent file that is not one of the person's own.
@@ -120,6 +123,7 @@ impl RunConfig {
             item: None,
             looping: None,
             held: vec![],
+            builtin: None,
         }
     }
 }

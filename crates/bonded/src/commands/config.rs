@@ -119,18 +119,12 @@ struct Found {
 
 /// Every mistake in the configuration, whether anybody uses that part of it or not.
 fn in_configuration(places: &Places, workplace: &Workplace) -> Found {
-    let environment = || workplace.environment.clone();
-    let problems = Config::check(places, environment(), &workplace.trust);
-    let warnings = match Config::load(places, environment(), &workplace.trust) {
-        Ok(config) => config.warnings().iter().map(ToString::to_string).collect(),
-        Err(_) => vec![],
-    };
+    let environment = workplace.environment.clone();
+    let found = Config::check(places, environment, &workplace.trust);
+    let problems = found.problems.iter();
     Found {
-        problems: problems
-            .iter()
-            .map(|problem| with_causes(problem))
-            .collect(),
-        warnings,
+        problems: problems.map(|problem| with_causes(problem)).collect(),
+        warnings: found.warnings.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -11,7 +11,6 @@ fn checked(world: &World, agent: &str) -> Value {
     let object: Value = serde_json::from_str(&outcome.stdout).expect("a check prints an object");
     let code = if object["ok"] == true { 0 } else { 4 };
     assert_eq!(outcome.code, Some(code), "{outcome:?}");
-    assert_eq!(outcome.requests.len(), 0);
     object
 }
 
@@ -72,6 +71,7 @@ fn a_mistake_in_every_stage() -> World {
 fn every_mistake_of_every_stage_and_of_called_agents_is_found_at_once() {
     let world = a_mistake_in_every_stage();
     let object = checked(&world, "agent.ai");
+    assert_eq!(world.requests_count(), 0);
     assert_each(
         &lines(&object, "problems"),
         &[
@@ -181,4 +181,47 @@ fn a_tool_that_is_not_there_is_left_out_and_told_once() {
         offered.contains("read") && !offered.contains("nonsense"),
         "{offered}"
     );
+}
+
+#[test]
+fn many_keys_without_an_effect_are_one_line_before_a_run() {
+    let config = json!({
+        "telemetry": { "enabled": true }, "slack": {}, "colour": 1,
+        "defaults": { "formats": {}, "maxTurn": 3 },
+    });
+    let world = World::new().config(&config).then_always(report("done"));
+    let told = |flags: &[&str]| {
+        let stderr = world.run(flags, "go").stderr;
+        let lines = stderr.lines().filter(|line| line.starts_with("warning: "));
+        lines.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let short = told(&[]);
+    assert_eq!(short.len(), 1, "{short:#?}");
+    assert!(
+        short[0].contains("5 things") && short[0].contains("config check"),
+        "{short:?}"
+    );
+    assert_eq!(told(&["--verbose"]).len(), 5);
+    let checked = checked(&world, "agent.ai");
+    assert_eq!(lines(&checked, "warnings").len(), 5);
+}
+
+#[test]
+fn no_retries_is_one_attempt() {
+    for front in ["maxRetries: 0", "maxRetries: 1"] {
+        let world =
+            World::new()
+                .front(front)
+                .then_always(crate::reply::raw(500, "text/plain", "down"));
+        assert_eq!(world.run(&[], "go").requests.len(), 1, "{front}");
+    }
+}
+
+#[test]
+fn a_log_names_the_program_that_began_it() {
+    let world = World::new().says([report("done")]);
+    let outcome = world.run(&[], "go");
+    let log = world.log(outcome.run_id());
+    let program = format!("bonded {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(log[0]["data"]["program"], json!(program));
 }

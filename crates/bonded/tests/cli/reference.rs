@@ -251,7 +251,6 @@ fn every_error_names_its_page() {
 fn an_option_that_only_agents_have_is_refused_without_one() {
     let place = Place::new();
     for flags in [
-        ["--tools", "read"],
         ["--agents", "x.ai"],
         ["--format", "json"],
         ["--tooling-transport", "xml"],

@@ -34,7 +34,8 @@ use crate::trust::Trust;
 pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
-pub(crate) const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
+/// The tools that are built in, by name.
+pub const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.

@@ -11,13 +11,23 @@ use crate::trust::Trust;
 /// The sections whose entries may be bound to a queue.
 const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 
+/// What is wrong with a configuration, and what is only odd.
+#[derive(Debug)]
+pub struct Checked {
+    pub problems: Vec<ConfigError>,
+    pub warnings: Vec<Warning>,
+}
+
 impl Config {
     /// Everything that is wrong with the configuration of these places, in all stages: what is wrong in one hides nothing
     /// of the next.
-    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Vec<ConfigError> {
+    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Checked {
         let (config, mut all) = Self::inspect(places, environment, trust);
         all.extend(config.check_all());
-        each_once(all)
+        Checked {
+            problems: each_once(all),
+            warnings: config.warnings,
+        }
     }
 
     /// Everything that is wrong beyond what loading found: every entry is read, whether a run uses it or not.
@@ -142,6 +152,7 @@ impl Config {
             self.warning(
                 &path,
                 format!("it has no type; {name} is taken, as its name says"),
+                true,
             )
         })?
     }
@@ -160,17 +171,19 @@ impl Config {
             self.warning(
                 &url,
                 format!("the key from {key_file} is sent to the URL from this file"),
+                false,
             )
         })?
     }
 
-    fn warning(&self, path: &KeyPath, message: String) -> Option<Warning> {
+    fn warning(&self, path: &KeyPath, message: String, is_minor: bool) -> Option<Warning> {
         let node = self.tree.at(path)?;
         Some(Warning {
             file: self.file(node).to_owned(),
             key_path: path.clone(),
             message,
             nearest: None,
+            is_minor,
         })
     }
 }

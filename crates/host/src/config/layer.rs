@@ -100,6 +100,7 @@ fn passed_over(file: &Path, problem: ConfigError) -> Warning {
         key_path: KeyPath::root(),
         message: format!("{why}, so its variables are taken from the environment"),
         nearest: None,
+        is_minor: false,
     }
 }
 
