@@ -159,7 +159,6 @@ fn values_that_make_no_sense_are_refused_before_anything_runs() {
         ["--max-turns", "0"],
         ["--max-turns", "-1"],
         ["--max-calls", "0"],
-        ["--max-attempts", "0"],
         ["--tool-timeout-ms", "0"],
         ["--tool-output", "0"],
         ["--max-time", "soon"],

@@ -203,7 +203,7 @@ fn a_run_without_an_agent_is_given_only_the_tools_that_were_chosen() {
         with(
             call("list", json!({ "path": "." })),
             "expect",
-            json!(["unknown_tool"]),
+            json!(["there is no tool"]),
         ),
         done("ok"),
     ];

@@ -204,11 +204,11 @@ impl Config {
             let why = "it has an Authorization header and `oauth`; take one of them out";
             problems.push(entry.unusable(why));
         }
-        let (check, such_as): (fn(&str) -> Result<(), String>, _) = match kind {
-            Kind::Websocket => (check_socket_url, "wss://HOST/PATH"),
-            _ => (check_url, "https://HOST/PATH"),
+        let (checked, such_as) = match kind {
+            Kind::Websocket => (check_socket_url(&endpoint.url), "wss://HOST/PATH"),
+            _ => (check_url(&endpoint.url), "https://HOST/PATH"),
         };
-        problems.extend(bad_url(entry, check(&endpoint.url), such_as));
+        problems.extend(bad_url(entry, checked, such_as));
         Some(match kind {
             Kind::Websocket => {
                 if endpoint.oauth.is_some() {
