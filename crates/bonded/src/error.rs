@@ -375,10 +375,8 @@ impl From<AgentError> for CliError {
             | AgentError::InputInvalid { .. }
             | AgentError::Catalog(_) => Code::Schema,
             AgentError::InputNotJson { .. } => Code::BadGoal,
-            AgentError::UnknownTool { .. }
-            | AgentError::NoLogin { .. }
-            | AgentError::UnsupportedServer { .. }
-            | AgentError::DisabledServer { .. } => Code::UnknownTool,
+            AgentError::Script(_) => Code::BadScript,
+            AgentError::NoLogin { .. } | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
             AgentError::Rest(_) => Code::Config,
             AgentError::Tools(_) => Code::Workdir,

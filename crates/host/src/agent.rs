@@ -5,6 +5,7 @@
 
 mod error;
 mod input;
+mod inspect;
 mod keyring;
 mod login;
 mod rest;
@@ -21,7 +22,7 @@ use bonded_kernel::{
     AgentConfig, Encoding, Limits, Parent, ReportFormat, ReportSpec, RunConfig, Text,
 };
 
-use crate::agent_file::{AgentFile, IncludePolicy, OutputFormat};
+use crate::agent_file::{AgentFile, AgentFileError, IncludePolicy, OutputFormat};
 use crate::beneath::{self, SecretFiles};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
 use crate::config::{Config, Environment, Places, Warning};
@@ -30,12 +31,12 @@ use crate::policy;
 use crate::trust::{Contents, Held, Trust, Wants};
 
 pub use error::AgentError;
+pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
-pub(crate) use tools::BUILTIN;
-pub use tools::{AgentTools, BUILTIN_WORD};
+pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
 pub use variables::Moment;
 
 /// Where agents are looked for and what holds for all of them.
@@ -103,10 +104,20 @@ impl Workplace {
 
     /// An agent file, whose prompt gets nothing of the secrets beside the layers.
     fn agent_file(&self, path: &Path) -> Result<AgentFile, AgentError> {
+        let secrets = self.secrets_beside(path);
+        Ok(AgentFile::load_beside(path, self.includes, &secrets)?)
+    }
+
+    /// What can be made of an agent file, and everything that is wrong with it.
+    fn inspect_file(&self, path: &Path) -> (Option<AgentFile>, Vec<AgentFileError>) {
+        let secrets = self.secrets_beside(path);
+        AgentFile::inspect_beside(path, self.includes, &secrets)
+    }
+
+    fn secrets_beside(&self, path: &Path) -> SecretFiles {
         let dir = path.parent().filter(|dir| *dir != Path::new(""));
         let places = self.places(Some(dir.unwrap_or(Path::new("."))));
-        let secrets = SecretFiles::of(places.env_files());
-        Ok(AgentFile::load_beside(path, self.includes, &secrets)?)
+        SecretFiles::of(places.env_files())
     }
 
     /// The place of agents that another one calls: the command line spoke to that one. An override holds
@@ -193,8 +204,13 @@ impl Agent {
         Ok((agent.file.contents, wants))
     }
 
-    pub fn warnings(&self) -> &[Warning] {
-        self.config.warnings()
+    /// What a person who runs the agent is told of its configuration: in short, unless they want more.
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.config.warnings();
+        match self.options.verbose {
+            true => warnings.iter().map(ToString::to_string).collect(),
+            false => Warning::in_short(warnings),
+        }
     }
 
     /// The format of the report: what the agent's output demands, else the option, else the caller's.
@@ -243,18 +259,24 @@ impl Agent {
         self.goal_at(&self.workplace, assignment)
     }
 
-    fn goal_at(&self, workplace: &Workplace, assignment: Assignment) -> Result<Goal, AgentError> {
-        let format = self.format(assignment.format);
+    /// What the report is to be like, `usual` being the caller's format.
+    fn report(&self, usual: ReportFormat) -> Result<ReportSpec, AgentError> {
         let report = ReportSpec {
-            format,
+            format: self.format(usual),
             schema: self.file.output.as_ref().and_then(|it| it.schema.clone()),
         };
-        report
-            .check()
-            .map_err(|source| AgentError::BadOutputSchema {
+        match report.check() {
+            Ok(()) => Ok(report),
+            Err(source) => Err(AgentError::BadOutputSchema {
                 file: self.file.path.clone(),
                 source,
-            })?;
+            }),
+        }
+    }
+
+    fn goal_at(&self, workplace: &Workplace, assignment: Assignment) -> Result<Goal, AgentError> {
+        let report = self.report(assignment.format)?;
+        let format = report.format;
         let options = &self.options;
         let agent = AgentConfig {
             name: self.name.clone(),

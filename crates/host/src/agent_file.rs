@@ -59,11 +59,19 @@ impl AgentFile {
         secrets: &SecretFiles,
     ) -> Result<Self, AgentFileError> {
         let text = read::read_text(path)?;
-        let dir = match path.parent() {
-            Some(dir) if dir != Path::new("") => dir,
-            _ => Path::new("."),
-        };
-        Self::read(&text, path, dir, policy, secrets)
+        Self::read(&text, path, dir_of(path), policy, secrets)
+    }
+
+    /// The same for whoever wants to know every mistake: what can be made of the file, and all that is wrong with it.
+    pub(crate) fn inspect_beside(
+        path: &Path,
+        policy: IncludePolicy,
+        secrets: &SecretFiles,
+    ) -> (Option<Self>, Vec<AgentFileError>) {
+        match read::read_text(path) {
+            Ok(text) => Self::read_all(&text, path, dir_of(path), policy, secrets),
+            Err(error) => (None, vec![error]),
+        }
     }
 
     /// Reads a text that stands for the file `path` in the directory `dir`.
@@ -83,7 +91,26 @@ impl AgentFile {
         policy: IncludePolicy,
         secrets: &SecretFiles,
     ) -> Result<Self, AgentFileError> {
-        let assembled = include::assemble(text, path, dir, policy, secrets)?;
+        let (agent, errors) = Self::read_all(text, path, dir, policy, secrets);
+        match (agent, errors.into_iter().next()) {
+            (Some(agent), None) => Ok(agent),
+            (_, Some(error)) => Err(error),
+            (None, None) => Err(AgentFileError::Missing { file: path.into() }),
+        }
+    }
+
+    fn read_all(
+        text: &str,
+        path: &Path,
+        dir: &Path,
+        policy: IncludePolicy,
+        secrets: &SecretFiles,
+    ) -> (Option<Self>, Vec<AgentFileError>) {
+        let mut errors = vec![];
+        let assembled = include::assemble(text, path, dir, policy, secrets, &mut errors);
+        let Some(assembled) = assembled else {
+            return (None, errors);
+        };
         let mut agent = Self {
             path: path.into(),
             dir: dir.into(),
@@ -97,8 +124,8 @@ impl AgentFile {
             body: String::new(),
             contents: assembled.contents.clone(),
         };
-        front_matter::read(&assembled, policy, secrets, &mut agent)?;
-        Ok(agent)
+        front_matter::read(&assembled, policy, secrets, &mut agent, &mut errors);
+        (Some(agent), errors)
     }
 
     /// The prompt with the variables put in. Those that `variables` does not hold are left alone.
@@ -106,9 +133,23 @@ impl AgentFile {
         variables::substitute(&self.body, variables)
     }
 
+    /// Whether it says what it is for: other agents can call it only then.
+    pub(crate) fn is_described(&self) -> bool {
+        let description = self.description.as_deref();
+        description.is_some_and(|it| !it.trim().is_empty())
+    }
+
     /// The schema of the agent's input: its own, or that of a prompt and a format.
     pub fn input_schema(&self) -> Value {
         let own = self.input.as_ref().and_then(|input| input.schema.clone());
         own.unwrap_or_else(default_input_schema)
+    }
+}
+
+/// The directory of an agent file.
+fn dir_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(dir) if dir != Path::new("") => dir,
+        _ => Path::new("."),
     }
 }

@@ -44,6 +44,7 @@ use serde_json::Value;
 
 pub use accepts::AcceptsConfig;
 pub use capabilities::Capabilities;
+pub use check::Checked;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
@@ -62,6 +63,7 @@ pub use queue::{DEFAULT_QUEUE, Queue};
 
 use expand::Expanded;
 use layer::Layer;
+use layering::Layered;
 use options::{Given, Sources, TABLE};
 use tree::Node;
 
@@ -81,6 +83,8 @@ pub struct Config {
     environment: Environment,
     cwd: PathBuf,
     warnings: Vec<Warning>,
+    /// The places of values of a wrong type, which only a check goes on with: they have been told of.
+    misshapen: Vec<KeyPath>,
 }
 
 /// A layer as a person is told of it.
@@ -164,6 +168,45 @@ impl Config {
     ) -> Result<Self, Problems> {
         let (mut layers, warnings) = Self::read(files, &environment)?;
         let resolved = layering::resolve(&mut layers, &environment, &cwd, trust)?;
+        let config = Self::merged(layers, resolved, environment, cwd, warnings);
+        Problems::none_of(config.check_bindings())?;
+        Ok(config)
+    }
+
+    /// The same for whoever wants to know everything that is wrong: what can be made of the layers, whatever they are
+    /// like, and why no run would take them.
+    pub(crate) fn inspect(
+        places: &Places,
+        environment: Environment,
+        trust: &Trust,
+    ) -> (Self, Vec<ConfigError>) {
+        let (mut layers, warnings, mut problems) = Self::read_all(&places.layers(), &environment);
+        let misshapen = problems.iter().filter_map(|problem| match problem {
+            ConfigError::WrongValue { key_path, .. } => Some(key_path.clone()),
+            _ => None,
+        });
+        let misshapen: Vec<KeyPath> = misshapen.collect();
+        let cwd = places.cwd.clone();
+        let resolved = layering::resolve(&mut layers, &environment, &cwd, trust);
+        let resolved = resolved.unwrap_or_else(|why| {
+            problems.extend(why.into_all());
+            // Nothing is read of what nobody trusts.
+            layers.retain(|layer| layer.origin.is_persons());
+            Layered::default()
+        });
+        let mut config = Self::merged(layers, resolved, environment, cwd, warnings);
+        config.misshapen = misshapen;
+        problems.extend(config.check_bindings());
+        (config, problems)
+    }
+
+    fn merged(
+        layers: Vec<Layer>,
+        resolved: Layered,
+        environment: Environment,
+        cwd: PathBuf,
+        warnings: Vec<Warning>,
+    ) -> Self {
         let mut config = Self {
             tree: tree::merge(&layers, |_, _| true),
             own: tree::merge(&layers, |_, layer| layer.origin.is_persons()),
@@ -173,11 +216,11 @@ impl Config {
             environment,
             cwd,
             warnings,
+            misshapen: vec![],
         };
-        Problems::none_of(config.check_bindings())?;
         let noticed = config.notice();
         config.warnings.extend(noticed);
-        Ok(config)
+        config
     }
 
     /// Reads the layers that are there, as they are written.
@@ -185,15 +228,20 @@ impl Config {
         files: &[LayerFiles],
         environment: &Environment,
     ) -> Result<(Vec<Layer>, Vec<Warning>), Problems> {
+        let (layers, warnings, problems) = Self::read_all(files, environment);
+        Problems::none_of(problems)?;
+        Ok((layers, warnings))
+    }
+
+    fn read_all(
+        files: &[LayerFiles],
+        environment: &Environment,
+    ) -> (Vec<Layer>, Vec<Warning>, Vec<ConfigError>) {
         let mut problems = Vec::new();
         let mut warnings = Vec::new();
-        let mut layers = Vec::new();
+        let mut layers: Vec<Layer> = Vec::new();
         for files in files {
-            match Layer::load(files) {
-                Ok(Some(layer)) => layers.push(layer),
-                Ok(None) => {}
-                Err(problem) => problems.push(problem),
-            }
+            layers.extend(Layer::load(files, &mut problems, &mut warnings));
         }
         for (name, value) in layers.iter().flat_map(|layer| layer.variables.variables()) {
             environment.secrets().learn_value(name, value);
@@ -201,8 +249,7 @@ impl Config {
         for layer in &mut layers {
             shape::check_layer(layer, &mut problems, &mut warnings);
         }
-        Problems::none_of(problems)?;
-        Ok((layers, warnings))
+        (layers, warnings, problems)
     }
 
     /// What is odd and does no harm: unknown keys, keys without effect here, guesses.
@@ -257,6 +304,9 @@ impl Config {
                 .filter_map(|path| Some((tree.at(&path)?, path)))
                 .find(|(node, _)| !node.is_null());
             let Some((node, path)) = found else { continue };
+            if self.is_misshapen(&path) {
+                continue;
+            }
             let place = format!("{}, {path}", self.file(node).display());
             let value = self.value(node, &path, &mut problems);
             given.insert(row.key.to_owned(), Given { value, place });

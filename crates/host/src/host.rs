@@ -10,7 +10,7 @@ use bonded_kernel::{
     SubAgent, Text,
 };
 use bonded_state::{Store, StoreError};
-use bonded_tools::{BoxFuture, Registry, Workdir, builtin};
+use bonded_tools::{BoxFuture, Registry, Tool, Workdir, builtin};
 use bonded_transport::Transport;
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,9 @@ pub trait Toolset: Send + Sync {
     -> BoxFuture<'a, Result<Arc<Registry>, HostError>>;
 }
 
+/// What began a run, as its log names it.
+pub(crate) const PROGRAM: &str = concat!("bonded ", env!("CARGO_PKG_VERSION"));
+
 /// The built-in tools; runs that share a directory and what holds for their commands share them.
 #[derive(Default)]
 pub struct WorkdirTools {
@@ -38,8 +41,14 @@ pub struct WorkdirTools {
     opened: Mutex<BTreeMap<Opened, Arc<Registry>>>,
 }
 
-/// The directory, the kernel's own tools, what is demanded for commands, and the files with secrets.
-type Opened = (String, OwnTools, Option<Box<SandboxConfig>>, Vec<String>);
+/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, and which tools.
+type Opened = (
+    String,
+    OwnTools,
+    Option<Box<SandboxConfig>>,
+    Vec<String>,
+    Option<Vec<String>>,
+);
 
 impl std::fmt::Debug for WorkdirTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -72,6 +81,7 @@ impl WorkdirTools {
             config.own_tools,
             config.sandbox.clone(),
             secrets.collect(),
+            config.builtin.clone(),
         );
         if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());
@@ -85,7 +95,12 @@ impl WorkdirTools {
             .confinement
             .of_commands(config)
             .map_err(|source| HostError::Sandbox { source })?;
-        let registry = Registry::of_run(builtin(workdir, sandbox), config)
+        let is_given = |tool: &Arc<dyn Tool>| {
+            let given = config.builtin.as_ref();
+            given.is_none_or(|names| names.contains(&tool.spec().name))
+        };
+        let tools = builtin(workdir, sandbox).into_iter().filter(is_given);
+        let registry = Registry::of_run(tools.collect(), config)
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);
         opened.insert(key, registry.clone());
@@ -188,6 +203,7 @@ impl Host {
         let asked = Asked::new(goal.text, goal.system, &mask);
         let (text, system) = asked.kept();
         let mut started = RunStarted::new(text, system, goal.config, catalog);
+        started.program = Some(PROGRAM.into());
         started.counted = counter.seed(&started, registry.catalog());
         let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
         let driver = Driver {

@@ -4,7 +4,7 @@ use bonded_kernel::{self as kernel, Catalog, Head, Millis, Run, RunId, RunStarte
 use bonded_state::Store;
 
 use crate::error::HostError;
-use crate::host::Goal;
+use crate::host::{Goal, PROGRAM};
 
 /// Records a run that was not given what it needs. It ends as fatal before its first turn, with the reason.
 pub async fn refuse(
@@ -17,6 +17,7 @@ pub async fn refuse(
     let catalog = Catalog::new([]).map_err(|source| HostError::Catalog { source })?;
     let mut started = RunStarted::new(goal.text, goal.system, goal.config, catalog);
     started.refused = Some(why.into());
+    started.program = Some(PROGRAM.into());
     let (run, step) = kernel::start(id.clone(), now, started);
     store.append(Head::EMPTY, step.entries().clone()).await?;
     Ok(run)

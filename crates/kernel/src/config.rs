@@ -68,6 +68,9 @@ pub struct RunConfig {
     /// What the run decides by.
     #[serde(default, skip_serializing_if = "Edition::is_first")]
     pub edition: Edition,
+    /// The only built-in tools that a run without an agent is given; without it, all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<Vec<String>>,
 }
 
 /// A configuration or agent file that is not one of the person's own.
@@ -125,6 +128,7 @@ impl RunConfig {
             looping: None,
             held: vec![],
             edition: Edition::NEWEST,
+            builtin: None,
         }
     }
 }

@@ -68,11 +68,12 @@ pub enum ReportSource {
 }
 
 impl ReportSource {
+    /// As people and programs are shown it; the log has its own words.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::ToolCall => "tool_call",
+            Self::ToolCall => "tool-call",
             Self::Xml => "xml",
-            Self::Text => "text",
+            Self::Text => "text-fallback",
             Self::Synthetic => "synthetic",
         }
     }

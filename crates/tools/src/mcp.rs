@@ -1,8 +1,8 @@
-//! Tools of MCP servers: programs that this process starts, and others that it reaches over HTTP.
+//! Tools of MCP servers: programs that this process starts, and others that it reaches over the network.
 //!
 //! [`McpServers`] is the pool: it starts each server at most once, gives its tools, and ends it. A server
 //! that dies is started again by the next call. How a server is reached lies behind [`link::Link`]: a child
-//! process with JSON-RPC lines on its stdin and stdout, or streamable HTTP.
+//! process with JSON-RPC lines on its stdin and stdout, streamable HTTP, the older stream of events, or a web socket.
 //!
 //! What a tool is when a run begins is what the run calls: one that its server changes later is not called.
 //!
@@ -34,7 +34,7 @@ mod witness;
 pub use error::McpError;
 pub use http::{
     Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
-    SubjectKind, check_url, login, logout,
+    SubjectKind, check_socket_url, check_url, login, logout,
 };
 pub(crate) use name::shown_name;
 pub use news::{McpNews, Tell};

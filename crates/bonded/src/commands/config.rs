@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::agent::{Agent, Workplace};
+use bonded_host::agent::{Agent, Finding, Inspection, Workplace};
 use bonded_host::config::{Config, Places};
 use bonded_host::trust::Trust;
 use serde_json::json;
@@ -88,19 +88,10 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     let (mut workplace, places) = looked_at(args)?;
     // What is wrong with a file is wrong whoever trusts it; nothing of it is started here.
     workplace.trust = Arc::new(Trust::once());
-    let whole = workplace.trust.clone();
-    let found = Config::check(&places, workplace.environment.clone(), &whole);
-    let mut problems: Vec<String> = found.iter().map(|problem| with_causes(problem)).collect();
-    let mut warnings = vec![];
-    if let Ok(config) = Config::load(&places, workplace.environment.clone(), &whole) {
-        warnings.extend(config.warnings().iter().map(ToString::to_string));
-        if let Some(file) = &args.agent_file
-            && let Err(error) = check_agent(file, &workplace)
-            && !problems.iter().any(|problem| problem == error.message())
-        {
-            problems.push(error.message().to_owned());
-        }
-    }
+    let Found { problems, warnings } = match &args.agent_file {
+        Some(file) => in_agent(file, &workplace),
+        None => in_configuration(&places, &workplace),
+    };
     if args.json {
         let object =
             json!({ "ok": problems.is_empty(), "problems": problems, "warnings": warnings });
@@ -121,9 +112,49 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Everything that a run of the agent would need, short of running it.
-fn check_agent(file: &Path, workplace: &Workplace) -> Result<(), CliError> {
+struct Found {
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// Every mistake in the configuration, whether anybody uses that part of it or not.
+fn in_configuration(places: &Places, workplace: &Workplace) -> Found {
+    let environment = workplace.environment.clone();
+    let found = Config::check(places, environment, &workplace.trust);
+    let problems = found.problems.iter();
+    Found {
+        problems: problems.map(|problem| with_causes(problem)).collect(),
+        warnings: found.warnings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Every mistake that a run of the agent, or of one that it may call, would meet.
+fn in_agent(file: &Path, workplace: &Workplace) -> Found {
+    let Inspection { problems, warnings } = Agent::inspect(file, workplace);
+    let mut problems: Vec<String> = problems.iter().map(told).collect();
+    if problems.is_empty()
+        && let Err(error) = check_goal(file, workplace)
+    {
+        problems.push(error.message().to_owned());
+    }
+    Found { problems, warnings }
+}
+
+/// A mistake with the agent that would meet it, where that is not the one that was named.
+fn told(finding: &Finding) -> String {
+    let text = with_causes(&finding.error);
+    match finding
+        .called
+        .as_ref()
+        .map(|file| file.display().to_string())
+    {
+        Some(file) if !text.contains(&file) => format!("{file}: {text}"),
+        _ => text,
+    }
+}
+
+/// Makes a goal of the agent as a run would, so that nothing which a run refuses is called good.
+fn check_goal(file: &Path, workplace: &Workplace) -> Result<(), CliError> {
     let agent = Agent::load(file, workplace, BTreeMap::new())?;
-    settings::assignment_for_check(&agent)?;
-    Ok(())
+    settings::assignment_for_check(&agent)
 }

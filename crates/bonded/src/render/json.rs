@@ -92,6 +92,19 @@ pub(crate) fn entry(entry: &Entry) -> String {
         for (name, value) in usual(&entry.event) {
             fields.entry(name).or_insert(value);
         }
+        if let Event::AttemptStarted {
+            context: Some(counters),
+            ..
+        } = &entry.event
+        {
+            let named = json!({
+                "current": counters.current,
+                "pending": counters.pending,
+                "schema": counters.schema,
+                "expected": counters.expected(),
+            });
+            fields.insert("context".into(), named);
+        }
         if let Event::AttemptStarted { reserved, .. } = &entry.event {
             let cost_usd = reserved.cost.dollars();
             let named =

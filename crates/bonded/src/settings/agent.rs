@@ -37,7 +37,7 @@ pub(super) fn prepare_agent(
             "no price is listed; put the models' prices into `pricing` of the configuration",
         ));
     }
-    let mut warnings: Vec<String> = agent.warnings().iter().map(ToString::to_string).collect();
+    let mut warnings = agent.warnings();
     warnings.extend(sample.config.targets.iter().flat_map(told_before));
     warnings.extend(listed_prices(&sample.config));
     Ok(Prepared {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_host::agent::{UnknownWindow, Workplace, targets};
+use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
 use bonded_host::{Goal, Host, policy, take_key_from};
@@ -84,7 +84,7 @@ fn models_of(server: &Server, config: &Config, sources: &mut Sources) -> Option<
 
 /// What only an agent has is refused where there is none, not passed over.
 fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
-    for key in ["tools", "agents", "format", "toolingTransport"] {
+    for key in ["agents", "format", "toolingTransport"] {
         if let Some(given) = workplace.command_line.get(key) {
             let message = format!(
                 "{} says something about an agent, and there is none",
@@ -94,6 +94,27 @@ fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// The built-in tools that a person chose for a run without an agent; `None` is all of them.
+fn chosen_tools(options: &Options) -> Result<Option<Vec<String>>, CliError> {
+    let names = &options.tools;
+    if let Some(unknown) = names.iter().find(|name| !is_builtin(name)) {
+        let message = format!(
+            "there is no built-in tool {unknown:?}, and a run without an agent has no others"
+        );
+        let hint = format!(
+            "they are {}; servers are an agent's: --agent FILE.ai",
+            BUILTIN.join(", ")
+        );
+        return Err(CliError::new(Code::UnknownTool, message).hint(hint));
+    }
+    let is_all = names.is_empty() || names.iter().any(|name| name == BUILTIN_WORD);
+    Ok((!is_all).then(|| names.clone()))
+}
+
+fn is_builtin(name: &str) -> bool {
+    name == BUILTIN_WORD || BUILTIN.contains(&name)
 }
 
 /// A run without an agent has more room, and leaves to the provider what nobody speaks of.
@@ -154,6 +175,7 @@ fn plain_config(
             ..OwnTools::default()
         },
         sandbox: Some(Box::new(options.sandbox.clone())),
+        builtin: chosen_tools(options)?,
         ..RunConfig::new(dir, targets)
     })
 }

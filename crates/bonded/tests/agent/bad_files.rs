@@ -58,11 +58,6 @@ fn an_agent_file_that_is_wrong_is_refused_with_its_line() {
         ("---\nmodels: nobody/one\n---\nx", 4, vec!["nobody"]),
         ("---\nmaxTurns: 3\n---\nx", 4, vec!["models"]),
         (
-            "---\nmodels: first/one\ntools: nothing\n---\nx",
-            4,
-            vec!["nothing"],
-        ),
-        (
             "---\nmodels: first/one\nagents: agent.ai\ndescription: me\n---\nx",
             4,
             vec!["calls itself"],
@@ -136,18 +131,23 @@ fn a_server_that_is_not_spoken_to_or_not_there_is_refused_in_words() {
     let rows = [
         (
             json!({ "type": "sse", "url": "http://127.0.0.1:9/" }),
-            4,
-            ["SSE", "type: http"],
+            3,
+            ["cannot be reached", "type: http"],
         ),
         (
             json!({ "url": "http://127.0.0.1:9/sse" }),
-            4,
-            ["SSE", "type: http"],
+            3,
+            ["cannot be reached", "type: http"],
         ),
         (
             json!({ "url": "ws://127.0.0.1:9/" }),
+            3,
+            ["cannot be reached", "web sockets"],
+        ),
+        (
+            json!({ "type": "websocket", "url": "http://127.0.0.1:9/" }),
             4,
-            ["web socket", "not supported"],
+            ["mcpServers.far.url", "wss://"],
         ),
         (
             json!({ "url": "http://127.0.0.1:9/mcp" }),

@@ -17,8 +17,13 @@ fn entries(world: &World, outcome: &Outcome, kind: &str) -> Vec<Value> {
 }
 
 fn counters(attempt: &Value) -> [u64; 3] {
-    serde_json::from_value(attempt["context"].clone())
-        .unwrap_or_else(|error| panic!("{error}: {attempt}"))
+    let counter = |name: &str| {
+        let value = attempt["context"][name].as_u64();
+        value.unwrap_or_else(|| panic!("{name} in {attempt}"))
+    };
+    let counters = ["current", "pending", "schema"].map(counter);
+    assert_eq!(counter("expected"), counters.iter().sum::<u64>());
+    counters
 }
 
 fn window(tokens: u64) -> Value {

@@ -19,6 +19,7 @@ mod arguments;
 mod bad_files;
 mod batch;
 mod billing;
+mod checks;
 mod confined;
 mod context;
 mod conversation;

@@ -17,6 +17,7 @@ fn listed(world: &World) -> Vec<Value> {
 fn rows() -> Vec<(World, i32, [&'static str; 2])> {
     let no_server = json!({ "mcpServers": { "gone": { "command": "/nowhere/at-all" } } });
     let no_key = json!({ "providers": { "first": { "apiKey": "${NOT_SET_ANYWHERE}" } } });
+    let off = json!({ "mcpServers": { "off": { "command": "x", "enabled": false } } });
     let input = "input: { format: json, schema: { type: object, required: [city] } }";
     vec![
         (
@@ -25,9 +26,9 @@ fn rows() -> Vec<(World, i32, [&'static str; 2])> {
             ["config", "NOT_SET_ANYWHERE"],
         ),
         (
-            World::new().front("tools: nonsense"),
+            World::new().front("tools: off").config(&off),
             4,
-            ["unknown-tool", "nonsense"],
+            ["unknown-tool", "switched off"],
         ),
         (
             World::new().front("tools: gone").config(&no_server),
@@ -95,7 +96,8 @@ fn a_mistake_in_the_arguments_is_no_run() {
 
 #[test]
 fn no_secret_enters_the_record_of_a_refused_run() {
-    let world = World::new().front("tools: nonsense");
+    let off = json!({ "mcpServers": { "off": { "command": "x", "enabled": false } } });
+    let world = World::new().front("tools: off").config(&off);
     let secret = "tok-9xQ2wL7mZk4";
     let mut command = world.run_command(&[], &format!("use {secret}"));
     let outcome = world.finish(start(command.env("MY_TOKEN", secret)));

@@ -11,9 +11,9 @@ const NATIVE: [&str; 2] = ["--tooling-transport", "native"];
 fn a_report_has_status_format_time_and_content_whichever_way_it_came() {
     let as_text = json!({ "report_format": "pipe", "report_content": "done" }).to_string();
     for (transport, reply, source) in [
-        ("native", report_call("done"), "tool_call"),
+        ("native", report_call("done"), "tool-call"),
         ("xml-final", report("done"), "xml"),
-        ("native", text(&as_text), "text"),
+        ("native", text(&as_text), "text-fallback"),
     ] {
         let world = World::new()
             .front("maxTurns: 1\nmaxRetries: 1")
@@ -181,7 +181,7 @@ fn a_json_report_in_the_text_of_the_last_turn_is_the_last_resort() {
         .says([text(&said)]);
     let flags = ["--tooling-transport", "native", "--format", "json"];
     let outcome = world.run(&flags, "do it").good();
-    assert_eq!(outcome.report()["source"], "text");
+    assert_eq!(outcome.report()["source"], "text-fallback");
     assert_eq!(outcome.report()["content_json"], json!({ "sum": 3 }));
     assert_eq!(outcome.report()["content"], r#"{"sum":3}"#);
 }
@@ -194,7 +194,7 @@ fn a_report_in_an_earlier_text_waits_for_a_better_one() {
         .says([text(&early), report_call("late")]);
     let outcome = world.run(&NATIVE, "do it").good();
     assert_eq!(outcome.report()["content"], "late");
-    assert_eq!(outcome.report()["source"], "tool_call");
+    assert_eq!(outcome.report()["source"], "tool-call");
 }
 
 #[test]

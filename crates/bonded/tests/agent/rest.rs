@@ -194,11 +194,6 @@ fn settings_that_cannot_work_are_refused_before_anything_runs() {
             openapi(json!({ "spec": "agent.md" })),
             &["openapiSpecs.x.spec", "OpenAPI"],
         ),
-        (
-            "openapi:y",
-            openapi(json!({ "spec": "shop.yaml", "baseUrl": "http://h" })),
-            &["openapi:y", "openapi:x"],
-        ),
     ];
     for (named, config, said) in rows {
         let world = World::new()

@@ -159,7 +159,6 @@ fn values_that_make_no_sense_are_refused_before_anything_runs() {
         ["--max-turns", "0"],
         ["--max-turns", "-1"],
         ["--max-calls", "0"],
-        ["--max-attempts", "0"],
         ["--tool-timeout-ms", "0"],
         ["--tool-output", "0"],
         ["--max-time", "soon"],
@@ -251,7 +250,6 @@ fn every_error_names_its_page() {
 fn an_option_that_only_agents_have_is_refused_without_one() {
     let place = Place::new();
     for flags in [
-        ["--tools", "read"],
         ["--agents", "x.ai"],
         ["--format", "json"],
         ["--tooling-transport", "xml"],

@@ -195,6 +195,36 @@ fn a_tool_that_prints_a_gigabyte_is_cut_in_bounded_memory_and_the_run_goes_on() 
 }
 
 #[test]
+fn a_run_without_an_agent_is_given_only_the_tools_that_were_chosen() {
+    let place = Place::new();
+    let lines = [
+        call("write", json!({ "path": "a.txt", "content": "x" })),
+        call("run", json!({ "command": "touch a.txt" })),
+        with(
+            call("list", json!({ "path": "." })),
+            "expect",
+            json!(["there is no tool"]),
+        ),
+        done("ok"),
+    ];
+    let result = place.result(&["--tools", "read,list", "--no-progress", "0"], &lines);
+    assert_eq!(result["success"], true, "{result}");
+    assert!(!place.work().join("a.txt").exists());
+    let entries = place.entries("run");
+    let offered: Value = serde_json::from_str(text(&entries[0]["data"]["tools"])).expect("JSON");
+    let names: Vec<&str> = offered
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(names, ["done", "list", "read"]);
+    place.passes_the_audit("run");
+    let refused = place.bonded(&["run", "--tools", "read,reed", "the goal"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+}
+
+#[test]
 fn free_text_executes_nothing_whatever_it_says() {
     let place = Place::new();
     let texts = [

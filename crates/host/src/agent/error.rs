@@ -7,6 +7,7 @@ use bonded_tools::mcp::McpError;
 use bonded_tools::rest::RestError;
 use bonded_tools::sandbox::SandboxError;
 use bonded_tools::{QueueError, ToolsError};
+use bonded_transport::ScriptError;
 
 use crate::agent_file::AgentFileError;
 use crate::config::Problems;
@@ -71,24 +72,13 @@ pub enum AgentError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error(
-        "there is no tool or server {name:?}; the configuration has {servers}, and the built-in tools are {builtin}"
-    )]
-    UnknownTool {
-        name: String,
-        servers: String,
-        builtin: String,
-    },
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     #[error(
         "the configuration has no MCP server {name:?} to log in to: it must have a url and no Authorization \
          header; the servers are {servers}"
     )]
     NoLogin { name: String, servers: String },
-    #[error(
-        "MCP server {name:?} is reached over {how}, which is not supported; use a stdio command, or its \
-         streamable HTTP address with `type: http`"
-    )]
-    UnsupportedServer { name: String, how: &'static str },
     #[error("MCP server {name:?} is switched off in the configuration (enabled: false)")]
     DisabledServer { name: String },
     #[error(transparent)]
@@ -120,6 +110,19 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// Whether one agent alone has it to answer for, and not the configuration of all.
+    pub(super) fn is_of_agent(&self) -> bool {
+        !matches!(
+            self,
+            Self::Config(_)
+                | Self::NoKey { .. }
+                | Self::UnknownLike { .. }
+                | Self::Accepts { .. }
+                | Self::UnknownTokenizer { .. }
+                | Self::DisabledServer { .. }
+        )
+    }
+
     /// Whether nobody trusts what was found, and that is why.
     pub(crate) fn is_untrusted(&self) -> bool {
         match self {

@@ -26,7 +26,7 @@ impl Tokens {
     /// How tokens of a server are had. One whose token is given by hand gets no other. `files` are the
     /// configuration that names the server.
     pub(super) fn oauth(&self, files: &[String], server: &McpServer) -> Option<Oauth> {
-        let Reached::Http(endpoint) = &server.transport else {
+        let (Reached::Http(endpoint) | Reached::Sse(endpoint)) = &server.transport else {
             return None;
         };
         if endpoint.has_authorization() {
@@ -64,7 +64,7 @@ impl LoginPlace {
         let tokens = Tokens::new(Some(token_dir.to_owned()), environment);
         let mut server = config.mcp_server(name)?;
         if let Some(McpServer {
-            transport: Reached::Http(endpoint),
+            transport: Reached::Http(endpoint) | Reached::Sse(endpoint),
             ..
         }) = &mut server
             && !scopes.is_empty()
@@ -74,7 +74,8 @@ impl LoginPlace {
         }
         if let Some(server) = server
             && let Some(oauth) = tokens.oauth(&[], &server)
-            && let McpTransport::Http(endpoint) = settings(server, None)?.transport
+            && let McpTransport::Http(endpoint) | McpTransport::Sse(endpoint) =
+                settings(server, None)?.transport
         {
             let name = name.into();
             return Ok(Self {

@@ -15,32 +15,48 @@ pub const AGENT_DEPTH_MAX: usize = 8;
 
 const RESERVED: [&str; 3] = ["batch", "final_report", "progress_report"];
 
+impl Agent {
+    /// The files of the agents that it may call, in their order.
+    pub(super) fn called_files(&self) -> Vec<PathBuf> {
+        let base = match self.sources.get("agents") {
+            Some(Source::FrontMatter) => &self.file.dir,
+            _ => &self.workplace.dir,
+        };
+        let written = self.options.agents.iter();
+        written.map(|written| base.join(written)).collect()
+    }
+}
+
 /// The agents that an agent may call, every one of them checked down to the last.
 pub(super) fn listed(agent: &Agent, workplace: &Workplace) -> Result<Vec<SubAgent>, AgentError> {
-    let base = match agent.sources.get("agents") {
-        Some(Source::FrontMatter) => agent.file.dir.clone(),
-        _ => workplace.dir.clone(),
-    };
     let mut names = BTreeSet::new();
     let mut listed = vec![];
-    for written in &agent.options.agents {
-        let path = base.join(written);
+    for path in agent.called_files() {
         let mut chain = vec![canonical(&agent.file.path)];
         let child = check(&path, workplace, &mut chain)?;
-        let name = agent_name(&child);
-        if RESERVED.contains(&name.as_str()) {
-            let file = child.path;
-            return Err(AgentError::ReservedName { file, name });
-        }
-        if !names.insert(name.clone()) {
-            return Err(AgentError::DuplicateAgent { name });
-        }
+        let name = called_name(&child, &mut names)?;
         listed.push(SubAgent {
             tool: format!("agent__{name}"),
             file: absolute(&path),
         });
     }
     Ok(listed)
+}
+
+/// The name that an agent is called by, unless it is another one's of its caller or the program's own.
+pub(super) fn called_name(
+    child: &AgentFile,
+    taken: &mut BTreeSet<String>,
+) -> Result<String, AgentError> {
+    let name = agent_name(child);
+    if RESERVED.contains(&name.as_str()) {
+        let file = child.path.clone();
+        return Err(AgentError::ReservedName { file, name });
+    }
+    match taken.insert(name.clone()) {
+        true => Ok(name),
+        false => Err(AgentError::DuplicateAgent { name }),
+    }
 }
 
 /// Loads an agent file and all that it may call, and makes sure that none of them calls itself.
@@ -64,11 +80,7 @@ fn check(
             max: AGENT_DEPTH_MAX,
         });
     }
-    if file
-        .description
-        .as_deref()
-        .is_none_or(|it| it.trim().is_empty())
-    {
+    if !file.is_described() {
         let file = path.to_owned();
         return Err(AgentError::NoDescription { file });
     }
@@ -81,7 +93,7 @@ fn check(
     Ok(file)
 }
 
-fn canonical(path: &Path) -> PathBuf {
+pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 

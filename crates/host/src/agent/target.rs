@@ -43,7 +43,7 @@ pub fn all(
     options.models.iter().map(one).collect()
 }
 
-fn target(
+pub(super) fn target(
     model: &ModelRef,
     config: &Config,
     options: &Options,

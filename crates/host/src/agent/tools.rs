@@ -21,7 +21,9 @@ use serde_json::Value;
 use super::login::Tokens;
 use super::{Agent, AgentError, Workplace, child_spec, rest};
 use crate::config::options::Options;
-use crate::config::{Config, Environment, HealthProbe as Probe, McpTransport as Reached, Secret};
+use crate::config::{
+    Config, Environment, HealthProbe as Probe, McpEndpoint, McpTransport as Reached, Secret,
+};
 use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::{Toolset, WorkdirTools};
@@ -32,26 +34,40 @@ use crate::trust::Trust;
 pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
-pub(crate) const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
+/// The tools that are built in, by name.
+pub const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
-/// The names in an agent's `tools`, each checked to mean something.
+/// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.
 pub(super) fn named(agent: &Agent) -> Result<Vec<String>, AgentError> {
     let names = &agent.options.tools;
-    for name in names.iter().filter(|name| *name != BATCH_WORD) {
-        if let Some(server) = agent.config.mcp_server(name)? {
-            settings(server, None)?;
-        } else if rest::meant(&agent.config, name)?.is_some() {
-            // Its settings are good: that is all that can be known before it is called.
-        } else if name != BUILTIN_WORD && !BUILTIN.contains(&name.as_str()) {
-            return Err(AgentError::UnknownTool {
-                name: name.clone(),
-                servers: join(&known(&agent.config)),
-                builtin: join(&BUILTIN),
-            });
-        }
+    for name in names {
+        is_known(&agent.config, name)?;
     }
     Ok(names.clone())
+}
+
+/// Whether a name in `tools` means something. A mistake in the settings of what it means is an error.
+pub(super) fn is_known(config: &Config, name: &str) -> Result<bool, AgentError> {
+    let own = [BATCH_WORD, BUILTIN_WORD];
+    if own.contains(&name) {
+        return Ok(true);
+    }
+    if let Some(server) = config.mcp_server(name)? {
+        return settings(server, None).map(|_| true);
+    }
+    // Of a request's settings nothing more can be known before it is called.
+    let is_request = rest::meant(config, name)?.is_some();
+    Ok(is_request || BUILTIN.contains(&name))
+}
+
+/// What a person is told of a name that means nothing.
+pub(super) fn unknown(config: &Config, name: &str) -> String {
+    let (servers, builtin) = (join(&known(config)), join(&BUILTIN));
+    format!(
+        "there is no tool or server {name:?}, so it is left out; the configuration has {servers}, and the built-in \
+         tools are {builtin}"
+    )
 }
 
 /// Whether an agent has anything to work with. Progress is told beside work only.
@@ -101,7 +117,7 @@ pub struct AgentTools {
     queues: Arc<Queues>,
     tokens: Tokens,
     warn: Option<Say>,
-    /// What was said of tools that do not fit: runs have them in common.
+    /// What was said of tools that do not fit or are not there: runs have them in common.
     told: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
 }
@@ -219,7 +235,9 @@ impl AgentTools {
                     let oauth = self.tokens.oauth(&agent.config_files, &server);
                     let mut server = settings(server, Some(sandbox))?;
                     match &mut server.transport {
-                        McpTransport::Http(endpoint) => endpoint.oauth = oauth.map(Arc::new),
+                        McpTransport::Http(endpoint) | McpTransport::Sse(endpoint) => {
+                            endpoint.oauth = oauth.map(Arc::new);
+                        }
                         McpTransport::Stdio(command) => {
                             let dir = Path::new(&run.dir);
                             let own = command.cwd.as_ref().map(|own| dir.join(own));
@@ -236,7 +254,13 @@ impl AgentTools {
                         tools.extend(made.tools);
                         self.warn_of(&made.warnings);
                     }
-                    None => tools.extend(self.built_in(run, name)?),
+                    None => {
+                        let built_in = self.built_in(run, name)?;
+                        if built_in.is_empty() {
+                            self.warn_once(format!("{}: {}", agent.name, unknown(&config, name)));
+                        }
+                        tools.extend(built_in);
+                    }
                 },
             }
         }
@@ -284,6 +308,14 @@ impl AgentTools {
         let fallback = Workplace::bare(self.environment.clone());
         let workplace = self.workplace.as_ref().unwrap_or(&fallback);
         child_spec(file, workplace)
+    }
+
+    /// What is the same for all runs of the process is told once.
+    fn warn_once(&self, warning: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(warning.clone()) {
+            self.warn_of(&[warning]);
+        }
     }
 
     fn warn_of(&self, warnings: &[String]) {
@@ -369,14 +401,6 @@ pub(super) fn settings(
     if !server.enabled {
         return Err(AgentError::DisabledServer { name });
     }
-    let how = match &server.transport {
-        Reached::Stdio { .. } | Reached::Http(_) => None,
-        Reached::Sse(_) => Some("the old SSE transport"),
-        Reached::Websocket(_) => Some("a web socket"),
-    };
-    if let Some(how) = how {
-        return Err(AgentError::UnsupportedServer { name, how });
-    }
     Ok(McpServer {
         tools_allowed: match server.tools_allowed.is_empty() {
             true => vec!["*".into()],
@@ -409,13 +433,17 @@ fn transport(reached: Reached, sandbox: Option<Arc<Sandbox>>) -> McpTransport {
             cwd: cwd.map(PathBuf::from),
             sandbox,
         }),
-        Reached::Http(endpoint) | Reached::Sse(endpoint) | Reached::Websocket(endpoint) => {
-            McpTransport::Http(HttpEndpoint {
-                url: endpoint.url,
-                headers: exposed(endpoint.headers),
-                oauth: None,
-            })
-        }
+        Reached::Http(endpoint) => McpTransport::Http(reached_at(endpoint)),
+        Reached::Sse(endpoint) => McpTransport::Sse(reached_at(endpoint)),
+        Reached::Websocket(endpoint) => McpTransport::Websocket(reached_at(endpoint)),
+    }
+}
+
+fn reached_at(endpoint: McpEndpoint) -> HttpEndpoint {
+    HttpEndpoint {
+        url: endpoint.url,
+        headers: exposed(endpoint.headers),
+        oauth: None,
     }
 }
 

@@ -43,35 +43,42 @@ struct Parts<'t> {
     body: &'t str,
 }
 
-/// Fills the agent from its text.
+/// Fills the agent from its text. What is wrong with one key hides nothing of the others.
 pub(super) fn read(
     assembled: &Assembled,
     policy: IncludePolicy,
     secrets: &SecretFiles,
     agent: &mut AgentFile,
-) -> Result<(), AgentFileError> {
-    let parts = split(assembled)?;
+    errors: &mut Vec<AgentFileError>,
+) {
+    let parts = match split(assembled) {
+        Ok(parts) => parts,
+        Err(error) => return errors.push(error),
+    };
     agent.body = parts.body.to_owned();
     let Some(front_matter) = parts.front_matter else {
-        return Ok(());
+        return;
     };
     let place = |line: usize| assembled.place(line + parts.lines_above);
-    let tree = yaml::parse(front_matter).map_err(|error| {
-        let (file, line) = place(error.line);
-        AgentFileError::BadYaml {
-            file,
-            line,
-            why: error.to_string(),
+    let tree = match yaml::parse(front_matter) {
+        Ok(tree) => tree,
+        Err(error) => {
+            let (file, line) = place(error.line);
+            let why = error.to_string();
+            return errors.push(AgentFileError::BadYaml { file, line, why });
         }
-    })?;
+    };
     match tree.kind {
-        Kind::Scalar(Value::Null) => Ok(()),
-        Kind::Map(pairs) => pairs
-            .iter()
-            .try_for_each(|pair| take(pair, &place, (policy, secrets), agent)),
+        Kind::Scalar(Value::Null) => {}
+        Kind::Map(pairs) => {
+            let taken = pairs
+                .iter()
+                .map(|pair| take(pair, &place, (policy, secrets), agent));
+            errors.extend(taken.filter_map(Result::err));
+        }
         Kind::Scalar(_) | Kind::List(_) => {
             let (file, line) = place(tree.line);
-            Err(AgentFileError::NotAMapping { file, line })
+            errors.push(AgentFileError::NotAMapping { file, line });
         }
     }
 }

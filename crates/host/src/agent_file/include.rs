@@ -48,14 +48,16 @@ impl Assembled {
     }
 }
 
-/// Resolves the includes of `text`, which is that of the file `file` in the directory `dir`.
+/// Resolves the includes of `text`, which is that of the file `file` in the directory `dir`. One that cannot be resolved
+/// is left out and added to the errors; `None` where there is no use in going on.
 pub(crate) fn assemble(
     text: &str,
     file: &Path,
     dir: &Path,
     policy: IncludePolicy,
     secrets: &SecretFiles,
-) -> Result<Assembled, AgentFileError> {
+    errors: &mut Vec<AgentFileError>,
+) -> Option<Assembled> {
     let mut assembler = Assembler {
         policy,
         secrets: secrets.clone(),
@@ -72,9 +74,17 @@ pub(crate) fn assemble(
             files: vec![file.into()],
             contents: Contents::new(&real(file), text.as_bytes()),
         },
+        refused: vec![],
     };
-    assembler.add(text, 0, dir)?;
-    Ok(assembler.done)
+    let added = assembler.add(text, 0, dir);
+    errors.extend(assembler.refused);
+    match added {
+        Ok(()) => Some(assembler.done),
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    }
 }
 
 struct Assembler {
@@ -87,6 +97,7 @@ struct Assembler {
     /// From the agent file down to the file that is read now.
     chain: Vec<Link>,
     done: Assembled,
+    refused: Vec<AgentFileError>,
 }
 
 struct Link {
@@ -155,9 +166,15 @@ impl Assembler {
             true => self.root.join(path),
             false => named.clone(),
         };
-        let opened = self.permitted(path, &place).map_err(refuse)?;
+        let opened = self.permitted(path, &place).map_err(refuse);
         self.includes_left -= 1;
-        self.enter(named, opened, (file, line, path))
+        match opened {
+            Ok(opened) => self.enter(named, opened, (file, line, path)),
+            Err(error) => {
+                self.refused.push(error);
+                Ok(())
+            }
+        }
     }
 
     /// A file that may be included: opened first, then looked at.
@@ -195,30 +212,44 @@ impl Assembler {
             named,
             real: real.clone(),
         });
-        if is_cycle {
-            return Err(AgentFileError::IncludeCycle {
-                chain: self.chain_text(),
-            });
-        }
-        if self.chain.len() > INCLUDE_DEPTH_MAX + 1 {
-            return Err(AgentFileError::IncludeTooDeep {
-                depth_max: INCLUDE_DEPTH_MAX,
-                chain: self.chain_text(),
-            });
-        }
-        let read = opened.read(FILE_BYTES_MAX);
-        let text = text_of(read, &real).map_err(|error| AgentFileError::IncludeRefused {
-            file: self.done.files[file].clone(),
-            line,
-            path: path.into(),
-            why: error.to_string(),
-        })?;
+        let text = match self.link_fault(is_cycle) {
+            Some(error) => Err(error),
+            None => text_of(opened.read(FILE_BYTES_MAX), &real).map_err(|error| {
+                AgentFileError::IncludeRefused {
+                    file: self.done.files[file].clone(),
+                    line,
+                    path: path.into(),
+                    why: error.to_string(),
+                }
+            }),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => {
+                self.chain.pop();
+                self.refused.push(error);
+                return Ok(());
+            }
+        };
         self.done.contents.add(&real, Some(text.as_bytes()));
         self.done.files.push(real.clone());
         let dir = real.parent().unwrap_or(Path::new("/"));
         self.add(&text, self.done.files.len() - 1, dir)?;
         self.chain.pop();
         Ok(())
+    }
+
+    /// Why the last link of the chain must not be followed.
+    fn link_fault(&self, is_cycle: bool) -> Option<AgentFileError> {
+        let chain = || self.chain_text();
+        if is_cycle {
+            return Some(AgentFileError::IncludeCycle { chain: chain() });
+        }
+        let depth_max = INCLUDE_DEPTH_MAX;
+        (self.chain.len() > depth_max + 1).then(|| AgentFileError::IncludeTooDeep {
+            depth_max,
+            chain: chain(),
+        })
     }
 
     fn chain_text(&self) -> String {

@@ -1,5 +1,7 @@
 //! What is wrong or odd with the whole configuration, beyond what one run uses of it.
 
+use std::collections::BTreeSet;
+
 use super::options::{self, Sources};
 use super::provider::KINDS;
 use super::tree::Node;
@@ -9,17 +11,34 @@ use crate::trust::Trust;
 /// The sections whose entries may be bound to a queue.
 const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 
+/// What is wrong with a configuration, and what is only odd.
+#[derive(Debug)]
+pub struct Checked {
+    pub problems: Vec<ConfigError>,
+    pub warnings: Vec<Warning>,
+}
+
 impl Config {
-    /// Everything that is wrong with the configuration of these places, whether it can be loaded or not.
-    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Vec<ConfigError> {
-        match Self::load(places, environment, trust) {
-            Ok(config) => config.check_all(),
-            Err(problems) => problems.into_all(),
+    /// Everything that is wrong with the configuration of these places, in all stages: what is wrong in one hides nothing
+    /// of the next.
+    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Checked {
+        let (config, mut all) = Self::inspect(places, environment, trust);
+        all.extend(config.check_all());
+        Checked {
+            problems: each_once(all),
+            warnings: config.warnings,
         }
     }
 
     /// Everything that is wrong beyond what loading found: every entry is read, whether a run uses it or not.
     pub fn check_all(&self) -> Vec<ConfigError> {
+        let mut all = self.check_entries();
+        all.extend(self.check_defaults());
+        all
+    }
+
+    /// What is wrong with entries, whether a run uses them or not.
+    pub(crate) fn check_entries(&self) -> Vec<ConfigError> {
         let mut all = Vec::new();
         let mut add = |problems: Option<Problems>| {
             all.extend(problems.into_iter().flat_map(Problems::into_all));
@@ -39,8 +58,13 @@ impl Config {
         for (provider, model) in self.priced() {
             add(self.pricing(provider, model).err());
         }
-        all.extend(self.check_defaults());
         all
+    }
+
+    /// Whether a value of a wrong type stands at a place or below it, which has been told.
+    pub(super) fn is_misshapen(&self, path: &KeyPath) -> bool {
+        let mut places = self.misshapen.iter();
+        places.any(|place| place.keys().starts_with(path.keys()))
     }
 
     fn priced(&self) -> Vec<(&str, &str)> {
@@ -128,6 +152,7 @@ impl Config {
             self.warning(
                 &path,
                 format!("it has no type; {name} is taken, as its name says"),
+                true,
             )
         })?
     }
@@ -146,19 +171,28 @@ impl Config {
             self.warning(
                 &url,
                 format!("the key from {key_file} is sent to the URL from this file"),
+                false,
             )
         })?
     }
 
-    fn warning(&self, path: &KeyPath, message: String) -> Option<Warning> {
+    fn warning(&self, path: &KeyPath, message: String, is_minor: bool) -> Option<Warning> {
         let node = self.tree.at(path)?;
         Some(Warning {
             file: self.file(node).to_owned(),
             key_path: path.clone(),
             message,
             nearest: None,
+            is_minor,
         })
     }
+}
+
+/// A queue that is not there is found with all bindings, and again with its entry.
+fn each_once(all: Vec<ConfigError>) -> Vec<ConfigError> {
+    let mut told = BTreeSet::new();
+    let is_new = |problem: &ConfigError| told.insert(problem.to_string());
+    all.into_iter().filter(is_new).collect()
 }
 
 fn is_server_name(name: &str) -> bool {

@@ -133,6 +133,17 @@ impl<'c> Entry<'c> {
         }
     }
 
+    /// Whether one of the fields is of a wrong type, which was told when the layers were read. It is not missing then.
+    pub(super) fn is_misshapen(&self, fields: &[&str]) -> bool {
+        let mut fields = fields.iter();
+        fields.any(|field| self.config.is_misshapen(&self.path.child(field)))
+    }
+
+    /// The problem of an entry that lacks what these fields would say.
+    pub(super) fn lacking(&self, fields: &[&str], message: String) -> Option<ConfigError> {
+        (!self.is_misshapen(fields)).then(|| self.unusable(message))
+    }
+
     /// The file that says the field, or else the highest that has the entry.
     pub(super) fn file(&self, field: &str) -> PathBuf {
         let tree = &self.config.tree;

@@ -1,5 +1,6 @@
 //! What can be wrong with the configuration: in which file, at which key, and what would be right.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -86,6 +87,10 @@ impl Problems {
         }
     }
 
+    pub(crate) fn of(problem: ConfigError) -> Self {
+        Self(vec![problem])
+    }
+
     /// Whether one of them is that nobody trusts a file.
     pub(crate) fn are_untrusted(&self) -> bool {
         let mut all = self.0.iter();
@@ -123,6 +128,33 @@ pub struct Warning {
     pub message: String,
     /// The known key that was probably meant.
     pub nearest: Option<String>,
+    /// Whether it says only that something has no effect, or was guessed: many of these are told of in one line.
+    pub is_minor: bool,
+}
+
+impl Warning {
+    /// The lines for a person who wants to run something: each that matters, and one for all others together.
+    pub fn in_short(warnings: &[Self]) -> Vec<String> {
+        let (minor, own): (Vec<&Self>, Vec<&Self>) = warnings.iter().partition(|it| it.is_minor);
+        let mut lines: Vec<String> = own.iter().map(ToString::to_string).collect();
+        match minor.as_slice() {
+            [] => {}
+            [one] => lines.push(one.to_string()),
+            many => {
+                let files: BTreeSet<String> = many
+                    .iter()
+                    .map(|it| it.file.display().to_string())
+                    .collect();
+                let files: Vec<String> = files.into_iter().collect();
+                lines.push(format!(
+                    "{} things in {} have no effect here or are guessed; `bonded config check` and --verbose name them",
+                    many.len(),
+                    files.join(", ")
+                ));
+            }
+        }
+        lines
+    }
 }
 
 impl fmt::Display for Warning {

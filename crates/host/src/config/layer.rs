@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::env_file;
-use super::{ConfigError, Environment, LayerFiles, Origin};
+use super::{ConfigError, Environment, KeyPath, LayerFiles, Origin, Warning};
 use crate::beneath;
 use crate::trust::{Contents, Held};
 
@@ -26,8 +26,45 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Reads a layer; `None` if its file is not there and need not be.
-    pub(super) fn load(files: &LayerFiles) -> Result<Option<Self>, ConfigError> {
+    /// Reads a layer; `None` if its file is not there and need not be, or cannot be read. What is wrong with the
+    /// variables beside it does not hide what is wrong with the file.
+    pub(super) fn load(
+        files: &LayerFiles,
+        problems: &mut Vec<ConfigError>,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<Self> {
+        let (bytes, value) = match Self::value(files) {
+            Ok(read) => read?,
+            Err(problem) => {
+                problems.push(problem);
+                return None;
+            }
+        };
+        let file = &files.file;
+        let beside = read(&files.env_file, files.origin).unwrap_or_else(|problem| {
+            warnings.push(passed_over(&files.env_file, problem));
+            None
+        });
+        let mut contents = Contents::new(&real(file), &bytes);
+        contents.add(&real(&files.env_file), beside.as_deref());
+        let variables = beside.map(|bytes| variables(&files.env_file, bytes));
+        let variables = variables.transpose().unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
+        Some(Self {
+            file: file.clone(),
+            origin: files.origin,
+            held: Held::Whole,
+            value,
+            variables: variables.unwrap_or_default(),
+            contents,
+            pulled: BTreeMap::new(),
+        })
+    }
+
+    /// The bytes of a layer's file and what they say.
+    fn value(files: &LayerFiles) -> Result<Option<(Vec<u8>, Value)>, ConfigError> {
         let file = &files.file;
         let Some(bytes) = read(file, files.origin)? else {
             return match files.required {
@@ -42,27 +79,28 @@ impl Layer {
             column: error.column(),
             why: reason(&error),
         })?;
-        let beside = read(&files.env_file, files.origin)?;
-        let mut contents = Contents::new(&real(file), &bytes);
-        contents.add(&real(&files.env_file), beside.as_deref());
-        Ok(Some(Self {
-            file: file.clone(),
-            origin: files.origin,
-            held: Held::Whole,
-            value,
-            variables: match beside {
-                Some(bytes) => variables(&files.env_file, bytes)?,
-                None => Environment::default(),
-            },
-            contents,
-            pulled: BTreeMap::new(),
-        }))
+        Ok(Some((bytes, value)))
     }
 
     /// The directory of its file, without links.
     pub(super) fn dir(&self) -> PathBuf {
         let dir = self.contents.main().parent();
         dir.map(Path::to_owned).unwrap_or_default()
+    }
+}
+
+/// An env file that cannot be read is as good as none: its variables are looked for in the environment.
+fn passed_over(file: &Path, problem: ConfigError) -> Warning {
+    let why = match problem {
+        ConfigError::Unreadable { source, .. } => format!("it cannot be read ({source})"),
+        problem => problem.to_string(),
+    };
+    Warning {
+        file: file.into(),
+        key_path: KeyPath::root(),
+        message: format!("{why}, so its variables are taken from the environment"),
+        nearest: None,
+        is_minor: false,
     }
 }
 

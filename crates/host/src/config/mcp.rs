@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::SandboxLevel;
-use bonded_tools::mcp::{OauthSettings, check_url};
+use bonded_tools::mcp::{OauthSettings, check_socket_url, check_url};
 
 use super::entry::Entry;
 use super::oauth::{OAUTH_ADDRESSES, OAUTH_SECRETS, oauth_secrets};
@@ -132,13 +132,14 @@ impl Config {
         let health_probe = entry.word("healthProbe", &probes, problems);
         let levels = SandboxLevel::ALL.map(|level| (level.as_str(), level));
         let sandbox = entry.word("sandbox", &levels, problems);
+        let queue = self.queue_of(entry, problems);
         Some(McpServer {
             name: name.into(),
             transport: transport?,
             enabled: entry.flag("enabled").unwrap_or(true),
             tools_allowed: entry.texts("toolsAllowed"),
             tools_denied: entry.texts("toolsDenied"),
-            queue: self.queue_of(entry, problems),
+            queue,
             shared: entry.flag("shared").unwrap_or(true),
             health_probe,
             request_timeout_ms: entry.whole("requestTimeoutMs"),
@@ -179,7 +180,8 @@ impl Config {
             }
             (None, Some(_)) => Kind::Remote,
             (None, None) => {
-                problems.push(entry.unusable("it needs a command or a url"));
+                let why = "it needs a command or a url".into();
+                problems.extend(entry.lacking(&["command", "url"], why));
                 return None;
             }
         };
@@ -187,7 +189,7 @@ impl Config {
             return stdio(entry, problems);
         }
         let Some(url) = url.filter(|url| !url.is_empty()) else {
-            problems.push(entry.unusable("it needs a url"));
+            problems.extend(entry.lacking(&["url", "type"], "it needs a url".into()));
             return None;
         };
         let is_sse = url.contains("/sse");
@@ -202,25 +204,33 @@ impl Config {
             let why = "it has an Authorization header and `oauth`; take one of them out";
             problems.push(entry.unusable(why));
         }
+        let (checked, such_as) = match kind {
+            Kind::Websocket => (check_socket_url(&endpoint.url), "wss://HOST/PATH"),
+            _ => (check_url(&endpoint.url), "https://HOST/PATH"),
+        };
+        problems.extend(bad_url(entry, checked, such_as));
         Some(match kind {
-            Kind::Websocket => McpTransport::Websocket(endpoint),
+            Kind::Websocket => {
+                if endpoint.oauth.is_some() {
+                    let why = "a web socket has no `oauth`; put a token into its `secretHeaders`";
+                    problems.push(entry.unusable(why));
+                }
+                McpTransport::Websocket(endpoint)
+            }
             Kind::Sse => McpTransport::Sse(endpoint),
             Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-            Kind::Http | Kind::Remote | Kind::Stdio => {
-                problems.extend(bad_url(entry, &endpoint.url));
-                McpTransport::Http(endpoint)
-            }
+            Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
         })
     }
 }
 
 /// An address that no request can be sent to is found before anything starts.
-fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
-    let why = check_url(url).err()?;
+fn bad_url(entry: &Entry<'_>, checked: Result<(), String>, such_as: &str) -> Option<ConfigError> {
+    let why = checked.err()?;
     Some(ConfigError::Unusable {
         file: entry.file("url"),
         key_path: entry.path.child("url"),
-        message: format!("{why}; write an address such as https://HOST/PATH"),
+        message: format!("{why}; write an address such as {such_as}"),
     })
 }
 
@@ -228,7 +238,7 @@ fn bad_url(entry: &Entry<'_>, url: &str) -> Option<ConfigError> {
 fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
     let mut command = entry.texts("command").into_iter();
     let Some(program) = command.next().filter(|program| !program.is_empty()) else {
-        problems.push(entry.unusable("it needs a command"));
+        problems.extend(entry.lacking(&["command"], "it needs a command".into()));
         return None;
     };
     Some(McpTransport::Stdio {

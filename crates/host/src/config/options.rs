@@ -21,7 +21,7 @@ pub use table::{OptionRow, TABLE};
 pub use values::{Caching, ModelRef, Options, ToolEncoding};
 
 pub(crate) use kind::{Parsed, parse};
-pub(crate) use resolve::built_in;
+pub(crate) use resolve::{built_in, resolve_all};
 
 /// The row of an option key.
 pub fn find(key: &str) -> Option<&'static OptionRow> {

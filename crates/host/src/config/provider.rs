@@ -309,7 +309,8 @@ fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Optio
             if known.is_none() {
                 let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
                 let names = names.join(", ");
-                problems.push(entry.unusable(format!("it needs a type: one of {names}")));
+                let why = format!("it needs a type: one of {names}");
+                problems.extend(entry.lacking(&["type"], why));
             }
             known.map(|(_, kind)| *kind)
         }

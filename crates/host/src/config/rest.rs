@@ -68,8 +68,8 @@ impl Config {
         };
         self.learn_secrets(&tool.headers, &tool.url);
         problems.extend(self.misdirected(&entry.path, &SECRETS, &["url"]));
-        if problems.is_empty() {
-            problems.extend(tool.check().err().map(|error| problem(entry, &error)));
+        if !lacks_variables(problems) {
+            problems.extend(tool.check().err().and_then(|error| problem(entry, &error)));
         }
         tool
     }
@@ -80,31 +80,39 @@ impl Config {
         entry: &Entry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<OpenapiDocument> {
-        let value = match openapi_file::read(self, entry) {
-            Ok(value) => value,
-            Err(why) => {
-                problems.push(problem(entry, &why));
-                return None;
-            }
-        };
-        let document = OpenapiDocument {
-            base_url: entry.text("baseUrl"),
-            headers: headers(entry),
-            queue: Some(self.queue_of(entry, problems)),
-            include_methods: entry.texts("includeMethods"),
-            tag_filter: entry.texts("tagFilter"),
-            redirects: redirects(entry, problems),
-            reach: reach(entry),
-            ..OpenapiDocument::new(name, value)
-        };
-        self.learn_secrets(&document.headers, "");
-        let addresses = match &document.base_url {
+        let (base_url, headers) = (entry.text("baseUrl"), headers(entry));
+        let queue = self.queue_of(entry, problems);
+        let redirects = redirects(entry, problems);
+        self.learn_secrets(&headers, "");
+        let addresses = match &base_url {
             Some(_) => ["baseUrl"],
             None => ["spec"],
         };
         problems.extend(self.misdirected(&entry.path, &SECRETS, &addresses));
-        if problems.is_empty() {
-            problems.extend(document.check().err().map(|error| problem(entry, &error)));
+        let value = match openapi_file::read(self, entry) {
+            Ok(value) => value,
+            Err(why) => {
+                problems.extend(problem(entry, &why));
+                return None;
+            }
+        };
+        let document = OpenapiDocument {
+            base_url,
+            headers,
+            queue: Some(queue),
+            include_methods: entry.texts("includeMethods"),
+            tag_filter: entry.texts("tagFilter"),
+            redirects,
+            reach: reach(entry),
+            ..OpenapiDocument::new(name, value)
+        };
+        if !lacks_variables(problems) {
+            problems.extend(
+                document
+                    .check()
+                    .err()
+                    .and_then(|error| problem(entry, &error)),
+            );
         }
         Some(document)
     }
@@ -121,6 +129,12 @@ impl Config {
             secrets.learn_named(name, value);
         }
     }
+}
+
+/// What an entry comes to is not known before its variables are.
+fn lacks_variables(problems: &[ConfigError]) -> bool {
+    let mut problems = problems.iter();
+    problems.any(|problem| matches!(problem, ConfigError::MissingVariable { .. }))
 }
 
 fn headers(entry: &Entry<'_>) -> BTreeMap<String, String> {
@@ -161,17 +175,18 @@ fn streaming(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonS
     })
 }
 
-/// What is wrong with an entry, with the file and the key that say it.
-fn problem(entry: &Entry<'_>, error: &RestError) -> ConfigError {
+/// What is wrong with an entry, with the file and the key that say it; nothing where that key was told of already.
+fn problem(entry: &Entry<'_>, error: &RestError) -> Option<ConfigError> {
     let mut keys = error.key().split('.').filter(|key| !key.is_empty());
     let top = keys.next();
     let key_path = top
         .into_iter()
         .chain(keys)
         .fold(entry.path.clone(), |path, key| path.child(key));
-    ConfigError::Unusable {
+    let is_told = top.is_some_and(|top| entry.is_misshapen(&[top]));
+    (!is_told).then(|| ConfigError::Unusable {
         file: entry.file(top.unwrap_or_default()),
         key_path,
         message: error.to_string(),
-    }
+    })
 }

@@ -183,6 +183,7 @@ impl Checker<'_> {
             key_path,
             message,
             nearest,
+            is_minor: true,
         });
     }
 

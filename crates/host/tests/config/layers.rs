@@ -201,7 +201,7 @@ fn a_check_finds_what_stops_the_loading_and_what_does_not() {
     for (text, expected) in rows {
         let world = World::with(text);
         let found = Config::check(&world.places, Environment::default(), &Trust::once());
-        assert_eq!(found.len(), expected, "{text}: {found:?}");
+        assert_eq!(found.problems.len(), expected, "{text}: {found:?}");
     }
 }
 

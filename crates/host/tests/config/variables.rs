@@ -37,6 +37,24 @@ fn a_variable_comes_from_the_env_file_beside_its_layer_then_from_the_environment
 }
 
 #[test]
+fn an_env_file_that_cannot_be_read_is_passed_over_with_a_warning() {
+    let world = World::with(&with_key("${A}")).variable("A", "from the environment");
+    std::fs::create_dir(world.path("cwd/.ai-agent.env")).expect("a directory can be made");
+    let config = world.load();
+    let provider = config
+        .provider("p")
+        .expect("it is good")
+        .expect("it is there");
+    let key = provider.api_key.expect("it has a key");
+    assert_eq!(key.expose(), "from the environment");
+    let warnings: Vec<String> = config.warnings().iter().map(|it| world.shown(it)).collect();
+    let told = warnings
+        .iter()
+        .any(|it| it.starts_with("cwd/.ai-agent.env") && it.contains("cannot be read"));
+    assert!(told, "{warnings:?}");
+}
+
+#[test]
 fn an_env_file_is_seen_by_its_own_layer_only() {
     let world = World::with("{}")
         .file("cwd/.ai-agent.env", "A=cwd")

@@ -1,5 +1,7 @@
 //! How a run began.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
@@ -24,6 +26,9 @@ pub struct RunStarted {
     /// Why the run ends before its first turn: the host could not give it what it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Text>,
+    /// The program that began the run, with its version, where the host says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Arc<str>>,
     #[serde(skip)]
     catalog: Option<Catalog>,
 }
@@ -38,6 +43,7 @@ impl RunStarted {
             forked_from: None,
             counted: None,
             refused: None,
+            program: None,
             catalog: Some(catalog),
         }
     }

@@ -11,6 +11,7 @@ mod fall;
 mod fault;
 mod http;
 mod issuer;
+mod older;
 mod reference;
 mod share;
 mod stop;

@@ -1,12 +1,11 @@
 //! The reference servers of MCP, as their users start them.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bonded_kernel::{Limits, Mask, Outcome};
-use bonded_tools::mcp::{HttpEndpoint, McpServer, StdioCommand};
+use bonded_tools::mcp::{HttpEndpoint, McpServer, McpTransport, StdioCommand};
 use serde_json::{Value, json};
 
 use crate::world::{invocation, pool, registry, until};
@@ -190,37 +189,46 @@ fn free_port() -> u16 {
     listener.local_addr().expect("an address").port()
 }
 
-#[tokio::test]
-async fn a_reference_server_is_used_over_http() {
-    let Some(installed) = Installed::find() else {
-        return;
-    };
-    let port = free_port();
-    let server = Command::new(&installed.node)
-        .arg(installed.script("server-everything"))
-        .arg("streamableHttp")
-        .env("PORT", port.to_string())
+/// Starts a program that listens on a port of this machine, and waits until it does.
+async fn listening(mut command: Command, port: u16) -> Running {
+    let server = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let _running = Running(server.expect("node is there"));
+    let running = Running(server.expect("the program is there"));
     until("it listens", || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
     })
     .await;
-    let url = format!("http://127.0.0.1:{port}/mcp");
-    let headers = BTreeMap::new();
-    check(
-        McpServer::http(
-            "ref",
-            HttpEndpoint {
-                url,
-                headers,
-                oauth: None,
-            },
-        ),
-        &everything(),
-    )
-    .await;
+    running
+}
+
+fn at(url: String) -> HttpEndpoint {
+    HttpEndpoint {
+        url,
+        ..HttpEndpoint::default()
+    }
+}
+
+#[tokio::test]
+async fn a_reference_server_is_used_over_http_and_over_the_older_stream_of_events() {
+    let Some(installed) = Installed::find() else {
+        return;
+    };
+    for (transport, path) in [("streamableHttp", "mcp"), ("sse", "sse")] {
+        let port = free_port();
+        let mut command = Command::new(&installed.node);
+        command
+            .arg(installed.script("server-everything"))
+            .arg(transport)
+            .env("PORT", port.to_string());
+        let _running = listening(command, port).await;
+        let endpoint = at(format!("http://127.0.0.1:{port}/{path}"));
+        let transport = match transport {
+            "sse" => McpTransport::Sse(endpoint),
+            _ => McpTransport::Http(endpoint),
+        };
+        check(McpServer::new("ref", transport), &everything()).await;
+    }
 }

@@ -1,9 +1,10 @@
 //! One process for many users, and how servers are started side by side.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::Mask;
-use bonded_tools::mcp::McpTransport;
+use bonded_kernel::{Limits, Mask};
+use bonded_tools::mcp::{McpServer, McpTransport, StdioCommand};
 use serde_json::json;
 
 use crate::world::{invocation, is_alive, pool, registry, server, until};
@@ -164,4 +165,67 @@ async fn a_server_that_is_not_shared_is_one_for_each_run_and_ends_with_it() {
     assert!(is_alive(&pids[1]));
     pool.stop().await;
     assert!(!is_alive(&pids[1]));
+}
+
+#[tokio::test]
+async fn a_timeout_restarts_a_private_server_and_no_shared_one() {
+    for shared in [false, true] {
+        let temp = tempfile::tempdir().expect("a temporary directory");
+        let mut wanted = server("srv", &temp, &[]);
+        wanted.shared = shared;
+        let pool = pool(4);
+        let registry = registry(pool.start(&[wanted]).await.expect("it starts"));
+        let mut pids = vec![];
+        let slow = json!({ "text": "trigger-timeout" });
+        for (tool, arguments, tool_timeout_ms) in [
+            ("pid", json!({}), 20_000),
+            ("test", slow, 100),
+            ("pid", json!({}), 20_000),
+        ] {
+            let tool = format!("srv__{tool}");
+            let limits = Limits {
+                tool_timeout_ms,
+                ..Limits::default()
+            };
+            let call = invocation(&registry, &limits, &tool, &arguments);
+            pids.push(registry.invoke(&call, &Mask::default()).await.text);
+        }
+        assert_eq!(pids[1], "(tool failed: timeout)");
+        assert_eq!(pids[0] == pids[2], shared, "{pids:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_fails_at_once_is_told_before_a_slow_one_is_up() {
+    let temp = tempfile::tempdir().expect("a temporary directory");
+    let slow = || server("slow", &temp, &[("START_DELAY_MS", "60000")]);
+    let broken = |required| McpServer {
+        required,
+        ..McpServer::stdio(
+            "broken",
+            StdioCommand {
+                command: "/bin/false".into(),
+                ..StdioCommand::default()
+            },
+        )
+    };
+    let starting = pool(4);
+    let error = starting.start(&[slow(), broken(true)]).await;
+    let error = error.expect_err("it cannot start").to_string();
+    assert!(error.contains("\"broken\""), "{error}");
+    starting.stop().await;
+
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let pool = Arc::new(pool(4).telling(Arc::new(move |news| {
+        let _ = sender.send(format!("{news:?}"));
+    })));
+    let (starting, wanted) = (Arc::clone(&pool), [slow(), broken(false)]);
+    let started = tokio::spawn(async move { starting.start(&wanted).await.map(drop) });
+    let told = told.recv().await.expect("it is told");
+    assert!(
+        told.contains("broken") && told.contains("left out"),
+        "{told}"
+    );
+    assert!(!started.is_finished(), "the slow one still starts");
+    pool.stop().await;
 }

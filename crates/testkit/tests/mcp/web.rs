@@ -148,7 +148,7 @@ async fn wait_for_end(stream: &mut TcpStream) {
     while let Ok(1..) = stream.read(&mut [0; 64]).await {}
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Heard> {
+pub(crate) async fn read(stream: &mut TcpStream) -> Option<Heard> {
     let mut bytes = vec![];
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -186,7 +186,7 @@ pub(crate) fn json_says(body: String) -> Says {
 }
 
 /// What a good server answers.
-fn good(heard: &Heard) -> Says {
+pub(crate) fn good(heard: &Heard) -> Says {
     if heard.verb != "POST" {
         let status = if heard.verb == "DELETE" { 200 } else { 405 };
         return Says::Whole(status, "", String::new());

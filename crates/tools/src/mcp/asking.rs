@@ -140,7 +140,7 @@ impl Upkeep {
         let timeout = Duration::from_millis(PROBE_TIMEOUT_MS);
         // A server that does not read cannot even be told.
         let _ = tokio::time::timeout(timeout, link.cancel(request)).await;
-        if !link.is_alive(self.server().health_probe, timeout).await {
+        if self.server().shared && !link.is_alive(self.server().health_probe, timeout).await {
             self.let_go(&link, "hung: it answered neither a call nor a probe");
         }
         link.settle().await;
@@ -168,6 +168,11 @@ impl Drop for Waiting {
         let Some(request) = self.request.take() else {
             return;
         };
+        if !self.upkeep.server().shared {
+            // Nobody else uses it, and what it does now, nobody waits for.
+            self.upkeep
+                .let_go(&self.link, "was ended with a call that was given up");
+        }
         // Without a runtime there is nobody left to tell.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (upkeep, link) = (Arc::clone(&self.upkeep), Arc::clone(&self.link));

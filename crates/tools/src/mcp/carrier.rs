@@ -1,4 +1,4 @@
-//! What carries the messages of a link: a child's pipes, or HTTP.
+//! What carries the messages of a link: a child's pipes, or the network.
 
 use std::io;
 use std::path::Path;
@@ -28,7 +28,8 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    pub(super) fn http(witness: Arc<Witness>) -> Self {
+    /// For a server that others have started.
+    pub(super) fn remote(witness: Arc<Witness>) -> Self {
         Self {
             process: None,
             witness,
@@ -173,12 +174,19 @@ pub(super) fn start_error(server: &McpServer, why: String) -> McpError {
                     .into()
             }
         },
-        McpTransport::Http(_) if why.contains("`bonded login") => {
-            "runs use that login from then on".into()
-        }
+        _ if why.contains("`bonded login") => "runs use that login from then on".into(),
         McpTransport::Http(_) => {
-            "check the server's `url`, and that what answers there speaks MCP over streamable HTTP"
+            "check the server's `url`, and that what answers there speaks MCP over streamable HTTP; \
+             a server of the older transport has `type: sse`"
                 .into()
+        }
+        McpTransport::Sse(_) => {
+            "check the server's `url`, and that what answers there speaks MCP over the older stream \
+             of events; a newer server has `type: http`"
+                .into()
+        }
+        McpTransport::Websocket(_) => {
+            "check the server's `url`, and that what answers there speaks MCP over web sockets".into()
         }
     };
     McpError::Start {

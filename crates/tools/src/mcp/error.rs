@@ -28,8 +28,7 @@ pub enum McpError {
     )]
     OtherSettings { server: String },
     #[error(
-        "the MCP server {server:?} has an address that cannot be used: {why}; write an http or https \
-         address as its `url`"
+        "the MCP server {server:?} has an address that cannot be used: {why}; correct its `url`"
     )]
     BadUrl { server: String, why: String },
     #[error("the MCP server {server:?} cannot be sent the header {header:?}: {why}; correct it")]
@@ -54,7 +53,7 @@ pub enum McpError {
     },
     #[error(
         "two MCP tools, {first} and {second}, would both be named {name:?}; deny one of them in \
-         `tools_denied`, or give a server another name"
+         `toolsDenied`, or give a server another name"
     )]
     SameName {
         name: String,

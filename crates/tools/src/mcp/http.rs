@@ -9,8 +9,12 @@ mod body;
 mod client;
 mod exchange;
 mod fault;
+mod inlet;
 mod reading;
 mod session;
+mod socket;
+mod sse;
+mod standing;
 mod status;
 mod trail;
 
@@ -27,9 +31,11 @@ pub use self::auth::{
     SubjectKind, login, logout,
 };
 use self::client::Caller;
-pub use self::client::check_url;
+pub use self::client::{check_socket_url, check_url};
 use self::exchange::Exchanges;
 pub(super) use self::fault::HttpFault;
+pub(super) use self::socket::WebSocket;
+pub(super) use self::sse::EventStream;
 use super::child::Born;
 use super::error::McpError;
 use super::settings::HttpEndpoint;

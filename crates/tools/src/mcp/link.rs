@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::carrier::{Carrier, start_error};
 use super::child::Living;
 use super::error::McpError;
-use super::http::Http;
+use super::http::{EventStream, Http, WebSocket};
 use super::news::Voice;
 use super::ourselves::Ourselves;
 use super::settings::{HealthProbe, McpServer, McpTransport};
@@ -87,8 +87,20 @@ impl Link {
                 (carrier, tokio::time::timeout_at(until, greeting).await)
             }
             McpTransport::Http(endpoint) => {
-                let carrier = Carrier::http(Arc::clone(&witness));
+                let carrier = Carrier::remote(Arc::clone(&witness));
                 let transport = Http::new(&server.name, endpoint, witness, living.born())?;
+                let greeting = Box::pin(serve_client_with_lifecycle(us, transport, lifecycle));
+                (carrier, tokio::time::timeout_at(until, greeting).await)
+            }
+            McpTransport::Sse(endpoint) => {
+                let carrier = Carrier::remote(Arc::clone(&witness));
+                let transport = EventStream::new(&server.name, endpoint, witness, living.born())?;
+                let greeting = Box::pin(serve_client_with_lifecycle(us, transport, lifecycle));
+                (carrier, tokio::time::timeout_at(until, greeting).await)
+            }
+            McpTransport::Websocket(endpoint) => {
+                let carrier = Carrier::remote(Arc::clone(&witness));
+                let transport = WebSocket::new(&server.name, endpoint, witness, living.born())?;
                 let greeting = Box::pin(serve_client_with_lifecycle(us, transport, lifecycle));
                 (carrier, tokio::time::timeout_at(until, greeting).await)
             }

@@ -278,7 +278,7 @@ mod tests {
         let error = offered(&server(), &listed)
             .expect_err("the names collide")
             .to_string();
-        for part in ["a.b", "a_b", "s__a_b", "tools_denied"] {
+        for part in ["a.b", "a_b", "s__a_b", "toolsDenied"] {
             assert!(error.contains(part), "{part} in {error}");
         }
         let mut server = server();

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join_all};
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::error::McpError;
-use super::news::Tell;
+use super::news::{McpNews, Tell};
 use super::pin::Pinned;
 use super::settings::McpServer;
 use super::tool::{Lease, McpTool};
@@ -74,20 +74,36 @@ impl McpServers {
     /// Starts the servers that do not run yet, and gives the tools of them all. A server that is not
     /// required and cannot be started is a warning.
     pub async fn start(&self, servers: &[McpServer]) -> Result<McpTools, McpError> {
-        let started = join_all(servers.iter().map(|server| self.start_one(server))).await;
+        let started = servers.iter().map(|server| self.start_or_leave_out(server));
+        // The first that fails is told at once, whatever the others take.
+        let started = try_join_all(started).await?;
         let mut all = McpTools::default();
-        for (server, started) in servers.iter().zip(started) {
-            match started {
-                Ok(McpTools { tools, warnings }) => {
-                    all.tools.extend(tools);
-                    all.warnings.extend(warnings);
-                }
-                Err(error) if server.required => return Err(error),
-                Err(error) => all.warnings.push(format!("{error}; it is left out")),
-            }
+        for McpTools { tools, warnings } in started {
+            all.tools.extend(tools);
+            all.warnings.extend(warnings);
         }
         refuse_same_names(&all.tools)?;
         Ok(all)
+    }
+
+    /// What need not start and does not is a warning, told when that is known.
+    async fn start_or_leave_out(&self, server: &McpServer) -> Result<McpTools, McpError> {
+        let error = match self.start_one(server).await {
+            Err(error) if !server.required => error,
+            started => return started,
+        };
+        let warning = format!("{error}; it is left out");
+        let warnings = match &self.tell {
+            Some(tell) => {
+                tell(McpNews::Warning(&warning));
+                vec![]
+            }
+            None => vec![warning],
+        };
+        Ok(McpTools {
+            warnings,
+            ..McpTools::default()
+        })
     }
 
     async fn start_one(&self, server: &McpServer) -> Result<McpTools, McpError> {

@@ -50,6 +50,22 @@ pub enum McpTransport {
     Stdio(StdioCommand),
     /// Streamable HTTP.
     Http(HttpEndpoint),
+    /// The older transport: a stream of events, which says where messages are posted to.
+    Sse(HttpEndpoint),
+    /// A web socket, at a `ws:` or `wss:` address.
+    Websocket(HttpEndpoint),
+}
+
+impl McpTransport {
+    /// Where a server is that others have started.
+    pub fn endpoint(&self) -> Option<&HttpEndpoint> {
+        match self {
+            Self::Stdio(_) => None,
+            Self::Http(endpoint) | Self::Sse(endpoint) | Self::Websocket(endpoint) => {
+                Some(endpoint)
+            }
+        }
+    }
 }
 
 /// Where a server is that others have started.
@@ -117,7 +133,7 @@ impl McpServer {
     pub(super) fn sandbox(&self) -> Option<&Arc<Sandbox>> {
         match &self.transport {
             McpTransport::Stdio(stdio) => stdio.sandbox.as_ref(),
-            McpTransport::Http(_) => None,
+            _ => None,
         }
     }
 
@@ -125,7 +141,9 @@ impl McpServer {
     pub(super) fn address(&self) -> &str {
         match &self.transport {
             McpTransport::Stdio(stdio) => &stdio.command,
-            McpTransport::Http(endpoint) => endpoint.shown_url(),
+            McpTransport::Http(endpoint)
+            | McpTransport::Sse(endpoint)
+            | McpTransport::Websocket(endpoint) => endpoint.shown_url(),
         }
     }
 }

@@ -20,23 +20,36 @@ pub struct Resolved {
 /// Weighs the sources, key by key. Every value is read, also one that loses: a mistake in an agent file
 /// does not become right because a flag hides it.
 pub fn resolve(sources: &Sources) -> Result<Resolved, OptionError> {
-    check_keys(sources)?;
+    let (resolved, errors) = resolve_all(sources);
+    match errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(resolved),
+    }
+}
+
+/// The same for whoever wants to know every mistake: what is wrong says nothing.
+pub(crate) fn resolve_all(sources: &Sources) -> (Resolved, Vec<OptionError>) {
+    let mut errors = check_keys(sources);
     let mut won = BTreeMap::new();
     for row in TABLE {
-        won.insert(row.key, resolve_row(row, sources)?);
+        won.insert(row.key, resolve_row(row, sources, &mut errors));
     }
     fall_back_on_default_reasoning(&mut won);
-    let rules = rules(&won, sources)?;
+    let rules = rules(&won, sources, &mut errors);
     let sources = won
         .iter()
         .map(|(key, (source, _))| (*key, *source))
         .collect();
     let mut options = Values::new(won).options();
     options.rules_beside = rules;
-    Ok(Resolved { options, sources })
+    (Resolved { options, sources }, errors)
 }
 
-fn resolve_row(row: &OptionRow, sources: &Sources) -> Result<(Source, Parsed), OptionError> {
+fn resolve_row(
+    row: &OptionRow,
+    sources: &Sources,
+    errors: &mut Vec<OptionError>,
+) -> (Source, Parsed) {
     let given = [
         (Source::Override, &sources.overrides),
         (Source::CommandLine, &sources.command_line),
@@ -50,31 +63,38 @@ fn resolve_row(row: &OptionRow, sources: &Sources) -> Result<(Source, Parsed), O
         let Some(given) = values.get(row.key) else {
             continue;
         };
-        let parsed = read(row, given, source)?;
+        let parsed = read(row, given, source, errors);
         if parsed != Parsed::Nothing && winner.is_none() {
             winner = Some((source, parsed));
         }
     }
     let Some((source, parsed)) = winner else {
-        return Ok((Source::BuiltIn, built_in(row)));
+        return (Source::BuiltIn, built_in(row));
     };
     // What was typed is the person's word, and so is what is handed down of it.
     let is_of_a_file = matches!(source, Source::FrontMatter | Source::Config);
     match sources.own.get(row.key) {
         Some(own) if is_of_a_file && row.order.is_bound() => {
-            let bound = read(row, own, Source::Config)?;
-            Ok((source, row.order.meet(&parsed, &bound)))
+            let bound = read(row, own, Source::Config, errors);
+            (source, row.order.meet(&parsed, &bound))
         }
-        _ => Ok((source, parsed)),
+        _ => (source, parsed),
     }
 }
 
-fn read(row: &OptionRow, given: &Given, source: Source) -> Result<Parsed, OptionError> {
-    parse(row.kind, &given.value, source).map_err(|expected| OptionError::BadValue {
-        place: given.place.clone(),
-        key: row.key.into(),
-        value: found(&given.value),
-        expected,
+/// What is wrong is added to the errors, once.
+fn read(row: &OptionRow, given: &Given, source: Source, errors: &mut Vec<OptionError>) -> Parsed {
+    parse(row.kind, &given.value, source).unwrap_or_else(|expected| {
+        let error = OptionError::BadValue {
+            place: given.place.clone(),
+            key: row.key.into(),
+            value: found(&given.value),
+            expected,
+        };
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+        Parsed::Nothing
     })
 }
 
@@ -88,10 +108,11 @@ pub(crate) fn built_in(row: &OptionRow) -> Parsed {
 fn rules(
     won: &BTreeMap<&'static str, (Source, Parsed)>,
     sources: &Sources,
-) -> Result<Vec<Vec<Rule>>, OptionError> {
+    errors: &mut Vec<OptionError>,
+) -> Vec<Vec<Rule>> {
     const KEY: &str = "approvals";
     let Some(row) = find(KEY) else {
-        return Ok(vec![]);
+        return vec![];
     };
     let (source, winner) = won
         .get(KEY)
@@ -101,13 +122,13 @@ fn rules(
     let own = sources.own.get(KEY).filter(|_| is_of_a_file);
     let mut beside = vec![];
     for given in own.into_iter().chain(&sources.rules) {
-        match read(row, given, Source::Config)? {
+        match read(row, given, Source::Config, errors) {
             parsed if parsed == winner => {}
             Parsed::Rules(rules) => beside.push(rules),
             _ => {}
         }
     }
-    Ok(beside)
+    beside
 }
 
 /// An agent that says nothing about reasoning takes what the run or the configuration gives as default.
@@ -125,10 +146,11 @@ fn fall_back_on_default_reasoning(won: &mut BTreeMap<&'static str, (Source, Pars
     }
 }
 
-fn check_keys(sources: &Sources) -> Result<(), OptionError> {
-    for key in sources.overrides.keys() {
-        check_override(key)?;
-    }
+fn check_keys(sources: &Sources) -> Vec<OptionError> {
+    let overrides = sources.overrides.keys();
+    let mut errors: Vec<OptionError> = overrides
+        .filter_map(|key| check_override(key).err())
+        .collect();
     let rest = [
         &sources.command_line,
         &sources.front_matter,
@@ -136,12 +158,10 @@ fn check_keys(sources: &Sources) -> Result<(), OptionError> {
         &sources.config,
         &sources.usual,
     ];
-    for (key, given) in rest.into_iter().flatten() {
-        if find(key).is_none() {
-            return Err(unknown(key, given));
-        }
-    }
-    Ok(())
+    let unknown = rest.into_iter().flatten();
+    let unknown = unknown.filter(|(key, _)| find(key).is_none());
+    errors.extend(unknown.map(|(key, given)| self::unknown(key, given)));
+    errors
 }
 
 fn unknown(key: &str, given: &Given) -> OptionError {

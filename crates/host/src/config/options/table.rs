@@ -242,10 +242,10 @@ pub const TABLE: &[OptionRow] = &[
         Some("4096"),
         "most tokens in a reply",
     ),
-    agent("maxRetries", "--max-retries", COUNT).ordered(Order::Lower).with(
+    agent("maxRetries", "--max-retries", whole(0, BITS_32)).ordered(Order::Lower).with(
         &["defaults.maxRetries"],
         Some("3"),
-        "most attempts in a turn, the first one counted",
+        "most attempts in a turn, the first one counted; 0 and 1 are one",
     ),
     agent("maxTurns", "--max-turns", COUNT).ordered(Order::Lower).with(
         &["defaults.maxTurns"],

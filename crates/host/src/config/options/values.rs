@@ -262,7 +262,8 @@ impl Values {
             default_reasoning: self.reasoning("defaultReasoning"),
             reasoning_tokens: self.reasoning_tokens("reasoningTokens"),
             output_tokens_max: self.count_32("maxOutputTokens"),
-            attempts_per_turn_max: self.count_32("maxRetries"),
+            // A turn has a first attempt, however few retries it may have.
+            attempts_per_turn_max: self.count_32("maxRetries").max(1),
             turns_max: self.count_32("maxTurns"),
             calls_per_turn_max: self.count_32("maxToolCallsPerTurn"),
             tool_output_paging: self.flag("toolOutputPaging"),

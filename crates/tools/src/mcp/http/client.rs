@@ -18,14 +18,21 @@ use crate::rest::JudgingResolver;
 const JUDGED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the protocol itself says in headers.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 14] = [
     "accept",
+    "connection",
     "content-length",
     "content-type",
     "host",
     "last-event-id",
     "mcp-protocol-version",
     "mcp-session-id",
+    "sec-websocket-accept",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    "sec-websocket-protocol",
+    "sec-websocket-version",
+    "upgrade",
 ];
 
 /// Where requests go, and with what.
@@ -58,6 +65,44 @@ impl Caller {
             oauth: endpoint.oauth.clone(),
         })
     }
+
+    /// The same for a web socket, which begins as a request.
+    pub(super) fn for_socket(server: &str, endpoint: &HttpEndpoint) -> Result<Self, McpError> {
+        let url = socket_address(&endpoint.url).map_err(|why| McpError::BadUrl {
+            server: server.into(),
+            why,
+        })?;
+        let url = url.into();
+        Self::new(
+            server,
+            &HttpEndpoint {
+                url,
+                ..endpoint.clone()
+            },
+        )
+    }
+}
+
+/// Whether a web socket can be opened at an address. The error says why not, without the address.
+pub fn check_socket_url(url: &str) -> Result<(), String> {
+    socket_address(url).map(drop)
+}
+
+/// The address at which a web socket begins.
+fn socket_address(url: &str) -> Result<Url, String> {
+    let url: Url = url
+        .parse()
+        .map_err(|error| format!("it is not a URL: {error}"))?;
+    let (from, to) = match url.scheme() {
+        "ws" => ("ws", "http"),
+        "wss" => ("wss", "https"),
+        other => {
+            return Err(format!(
+                "the scheme is {other:?}, which is none of web sockets"
+            ));
+        }
+    };
+    address(&url.as_str().replacen(from, to, 1))
 }
 
 /// Whether requests can be sent to an address. The error says why not, without the address: it may hold a key.

@@ -1,7 +1,6 @@
 //! One message of ours and what comes back.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use super::Incoming;
 use super::client::Caller;
 use super::fault::HttpFault;
+use super::inlet::Inlet;
 use super::session::Session;
 use super::status::{accepted, is_of, no_message};
 use super::trail::Trail;
@@ -25,18 +25,13 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// How long a server gets to hear that a request is cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many requests of the server may wait for our answer.
-const UNANSWERED_MAX: usize = 256;
-
 /// Everything that is under way with one server.
 pub(super) struct Exchanges {
     caller: Caller,
-    inbox: mpsc::Sender<Incoming>,
-    pub(super) witness: Arc<Witness>,
+    pub(super) inlet: Inlet,
     session: Mutex<Session>,
     /// Told to end, by the id of the request.
     waiting: Mutex<HashMap<RequestId, Arc<Notify>>>,
-    unanswered: AtomicUsize,
 }
 
 impl Exchanges {
@@ -47,11 +42,9 @@ impl Exchanges {
     ) -> Self {
         Self {
             caller,
-            inbox,
-            witness,
+            inlet: Inlet::new(inbox, witness),
             session: Mutex::default(),
             waiting: Mutex::default(),
-            unanswered: AtomicUsize::new(0),
         }
     }
 
@@ -83,7 +76,7 @@ impl Exchanges {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
                 let told = self.tell(body, headers).await;
-                self.unanswered.fetch_sub(1, Ordering::Relaxed);
+                self.inlet.answered();
                 told
             }
         }
@@ -98,30 +91,13 @@ impl Exchanges {
     ) -> Result<(), HttpFault> {
         let response = self.post(body, headers).await?;
         self.session().open(&response);
-        self.meanwhile(|exchanges| async move {
+        let exchanges = Arc::clone(&self);
+        self.inlet.meanwhile(async move {
             if let Err(fault) = exchanges.read_answer(response, &id).await {
-                exchanges.witness.broken(fault.to_string());
-                // Nobody waits any more if this fails.
-                let _ = exchanges.inbox.send(None).await;
+                exchanges.inlet.end(&fault).await;
             }
         });
         Ok(())
-    }
-
-    /// Does something in a task of its own that ends with the transport.
-    fn meanwhile<F, W>(self: &Arc<Self>, work: F)
-    where
-        F: FnOnce(Arc<Self>) -> W,
-        W: Future<Output = ()> + Send + 'static,
-    {
-        let inbox = self.inbox.clone();
-        let work = work(Arc::clone(self));
-        tokio::spawn(async move {
-            tokio::select! {
-                () = inbox.closed() => {}
-                () = work => {}
-            }
-        });
     }
 
     async fn ask(
@@ -162,7 +138,9 @@ impl Exchanges {
             }
             ClientNotification::InitializedNotification(_) => {
                 self.tell(body, headers).await?;
-                self.meanwhile(|exchanges| async move { exchanges.listen().await });
+                let exchanges = Arc::clone(&self);
+                self.inlet
+                    .meanwhile(async move { exchanges.listen().await });
                 Ok(())
             }
             _ => self.tell(body, headers).await,
@@ -233,13 +211,7 @@ impl Exchanges {
         message: RxJsonRpcMessage<RoleClient>,
     ) -> Result<(), HttpFault> {
         self.session().note_answer(&message);
-        let is_request = matches!(message, JsonRpcMessage::Request(_));
-        if is_request && self.unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED_MAX {
-            let max = UNANSWERED_MAX;
-            return Err(HttpFault::TooManyRequests { max });
-        }
-        let sent = self.inbox.send(Some(message)).await;
-        sent.map_err(|_| HttpFault::Closed)
+        self.inlet.forward(message).await
     }
 
     pub(super) fn has_session(&self) -> bool {

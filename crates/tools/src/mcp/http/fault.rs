@@ -37,6 +37,16 @@ pub(in crate::mcp) enum HttpFault {
          server's `url`"
     )]
     Redirected { to: String },
+    #[error("ended the stream")]
+    StreamEnded,
+    #[error("names an address for messages that is none")]
+    BadEndpoint,
+    #[error(
+        "wants its messages at another place, {host:?}, than the server's `url` names; nothing is sent there"
+    )]
+    ForeignEndpoint { host: String },
+    #[error("does not speak the protocol of web sockets as it should")]
+    NoSocket,
     #[error("answered with {what} instead of a JSON-RPC message")]
     NoMessage { what: String },
     #[error("sent a message of more than {bytes_max} bytes")]
@@ -62,9 +72,13 @@ impl HttpFault {
             | Self::ScopeMissing { .. }
             | Self::NotGranted { .. }
             | Self::Refused { .. }
-            | Self::Redirected { .. } => false,
+            | Self::Redirected { .. }
+            | Self::BadEndpoint
+            | Self::ForeignEndpoint { .. }
+            | Self::NoSocket => false,
             Self::Broken { .. }
             | Self::Unanswered
+            | Self::StreamEnded
             | Self::Failed { .. }
             | Self::NoMessage { .. }
             | Self::TooLarge { .. }

@@ -10,16 +10,13 @@ use super::exchange::Exchanges;
 use super::fault::HttpFault;
 use super::status::{Refusal, is_of, no_message};
 use super::trail::Trail;
-use crate::mcp::frame::{Frame, error_of, parse};
+use crate::mcp::frame::error_of;
 
 /// How often a stream that broke is asked for again before it is given up.
 const FAILURES_MAX: usize = 5;
 
 /// A stream that lasted so long did not fail.
 const LASTING: Duration = Duration::from_secs(10);
-
-/// How much a stream may hold that is no message.
-const NOISE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How a stream came to its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -156,29 +153,17 @@ impl Exchanges {
         id: Option<&RequestId>,
         noise_bytes: &mut u64,
     ) -> Result<bool, HttpFault> {
-        match parse(text) {
-            Frame::Message(message) => {
-                let answered = match &*message {
-                    JsonRpcMessage::Response(response) => Some(&response.id),
-                    JsonRpcMessage::Error(error) => error.id.as_ref(),
-                    _ => None,
-                };
-                let is_it = id.is_some() && answered == id;
-                self.forward(*message).await?;
-                return Ok(is_it);
-            }
-            Frame::Notice(notice) => self.witness.notice(&notice),
-            Frame::Ignored => {}
-            Frame::Noise => {
-                *noise_bytes += text.len() as u64 + 1;
-                self.witness.noise(text);
-            }
-        }
-        if *noise_bytes > NOISE_BYTES_MAX {
-            let bytes_max = NOISE_BYTES_MAX;
-            return Err(HttpFault::Noise { bytes_max });
-        }
-        Ok(false)
+        let Some(message) = self.inlet.read(text, noise_bytes)? else {
+            return Ok(false);
+        };
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let is_it = id.is_some() && answered == id;
+        self.forward(message).await?;
+        Ok(is_it)
     }
 }
 
