@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::check;
 use crate::context::DROPPED;
 use crate::decode::repair::parse_arguments;
+use crate::edition::Edition;
 use crate::event::{Call, Outcome, Refusal, RefusalCode};
 
 /// Ids come back in the results, which must stay small where the context is full.
@@ -22,10 +23,11 @@ pub(crate) struct Written {
 }
 
 /// The members of a batch, or why it is none.
-pub(crate) fn members(arguments: &str) -> Result<Vec<Written>, Refusal> {
+pub(crate) fn members(arguments: &str, edition: Edition) -> Result<Vec<Written>, Refusal> {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let calls = match arguments.get("calls") {
         Some(Value::Array(calls)) => calls.clone(),
+        Some(Value::String(text)) if text.trim().is_empty() && edition.takes_blank_batches() => vec![],
         Some(Value::String(text)) => calls_in(text)?,
         Some(call @ Value::Object(_)) => vec![call.clone()],
         None | Some(Value::Null) => vec![],

@@ -214,7 +214,7 @@ impl<'a> Calls<'a> {
     fn take(&mut self, named: Named, mut checked: Checked, tag: Option<Tag>) {
         let own = self.how.config.own_tools.of(&checked.tool);
         if own == Some(OwnTool::Batch) && checked.refused.is_none() {
-            match batch::members(&checked.arguments) {
+            match batch::members(&checked.arguments, self.how.config.edition) {
                 Ok(members) => members
                     .into_iter()
                     .for_each(|member| self.take_member(&named.id, member, tag.clone())),

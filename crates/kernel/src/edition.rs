@@ -33,6 +33,11 @@ impl Edition {
         self >= Self(1)
     }
 
+    /// Whether a batch whose calls are a blank text is one without calls.
+    pub(crate) fn takes_blank_batches(self) -> bool {
+        self >= Self(1)
+    }
+
     /// Whether calls of one reply may be executed at the same time.
     pub(crate) fn is_parallel(self) -> bool {
         self >= Self(1)

@@ -110,7 +110,7 @@ impl Registry {
         };
         let code = executed.as_ref().err().map(|fault| fault.code);
         let (outcome, text) = match executed {
-            Ok(value) => (Outcome::Ok, value.to_string()),
+            Ok(value) => (value.outcome(), value.to_string()),
             Err(fault) if fault.code == fault::TIMEOUT => {
                 (Outcome::TimedOut, "(tool failed: timeout)".into())
             }

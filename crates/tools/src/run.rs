@@ -56,7 +56,7 @@ impl Run {
         let mut spec = ToolSpec::closed(
             "run",
             ToolEffect::Write,
-            "Runs a command and waits for it. A non-zero exit is a result, not a failure. Background \
+            "Runs a command and waits for it. It has failed unless it exits with 0. Background \
              processes are killed when the command ends. Of long output the beginning and the end are shown, or the \
              beginning and how to read on. \
              The command runs in a sandbox: what it may not write or reach is refused to it.",
@@ -89,7 +89,7 @@ impl Run {
         }
     }
 
-    async fn run(&self, arguments: Arguments, call: &Invocation) -> Result<Value, ToolFault> {
+    async fn run(&self, arguments: Arguments, call: &Invocation) -> Result<ToolValue, ToolFault> {
         let cwd = self.open_cwd(&arguments.cwd)?;
         let manner = match call.approved() {
             true => Manner::Approved,
@@ -125,7 +125,13 @@ impl Run {
         let status = finished.status.ok_or_else(ToolFault::timeout)?;
         match fault {
             Some(why) => Err(ToolFault::new(fault::SPAWN_FAILED, why)),
-            None => Ok(self.report(finished, status, put_aside, bytes_max)),
+            None => {
+                let report = self.report(finished, status, put_aside, bytes_max);
+                Ok(match status.success() {
+                    true => ToolValue::Json(report),
+                    false => ToolValue::Failed(report),
+                })
+            }
         }
     }
 
@@ -232,7 +238,7 @@ impl Tool for Run {
         arguments: Value,
         call: &'a Invocation,
     ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
-        Box::pin(async move { Ok(self.run(parse(arguments)?, call).await?.into()) })
+        Box::pin(async move { self.run(parse(arguments)?, call).await })
     }
 }
 

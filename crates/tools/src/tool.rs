@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, ToolSpec};
+use bonded_kernel::{Invocation, Outcome, ToolSpec};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -47,8 +47,19 @@ pub trait Tool: Send + Sync {
 pub enum ToolValue {
     /// The model is shown it as JSON.
     Json(Value),
+    /// The same of work that came to nothing, and says so itself.
+    Failed(Value),
     /// The model is shown it as it is.
     Text(String),
+}
+
+impl ToolValue {
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Json(_) | Self::Text(_) => Outcome::Ok,
+            Self::Failed(_) => Outcome::Failed,
+        }
+    }
 }
 
 impl From<Value> for ToolValue {
@@ -60,7 +71,7 @@ impl From<Value> for ToolValue {
 impl fmt::Display for ToolValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Json(value) => value.fmt(f),
+            Self::Json(value) | Self::Failed(value) => value.fmt(f),
             Self::Text(text) => f.write_str(text),
         }
     }
