@@ -4,8 +4,10 @@
 //! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
 //! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.
 
+mod admitted;
 mod archive;
 mod attempt;
+mod earlier;
 mod error;
 pub mod files;
 mod guard;
@@ -16,6 +18,7 @@ mod late;
 mod level;
 pub mod lock;
 mod logs;
+mod meeting;
 mod order;
 mod outcome;
 mod papers;

@@ -65,9 +65,10 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "NAME", value_parser = ["default", "production", "strict"], default_value = "default")]
     pub(crate) limits_of: String,
 
-    /// Wait so long for dependencies that other plans on this tree have yet to do, and for the tree while one works on it
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub(crate) wait_ms: u64,
+    /// Wait so long at most for dependencies that other plans on this tree have yet to do, and for the tree while one
+    /// works on it; 0 refuses at once [default: 300000 for dependencies, 0 for the tree]
+    #[arg(long, value_name = "MS")]
+    pub(crate) wait_ms: Option<u64>,
 
     /// The agents' system text, instead of the built-in one
     #[arg(long, value_name = "FILE", conflicts_with = "agent_files")]

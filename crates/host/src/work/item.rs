@@ -10,9 +10,11 @@ use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, Te
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;
+use super::earlier::Earlier;
 use super::error::WorkError;
 use super::guard::{Guard, GuardedTools};
 use super::level::Level;
+use super::order::WorkNews;
 use super::outcome::{Outcome, Tests};
 use super::tests::{Tested, run_tests};
 use super::tree::TreeCopy;
@@ -42,7 +44,7 @@ pub(super) async fn work_item(
     }
     let outcome = match begin(level, item) {
         Err(outcome) => outcome,
-        Ok(()) => match execute(level, item, cancel).await? {
+        Ok(()) => match try_often(level, item, cancel).await? {
             Worked::Ended(outcome) => outcome,
             waits @ Worked::Waits(_) => return Ok(waits),
         },
@@ -61,13 +63,41 @@ fn begin(level: &Level<'_>, item: &WorkItem) -> Result<(), Box<Outcome>> {
     }
 }
 
-async fn execute(
+/// Begins the item again, in a new copy, as often as it may be where it fails or takes too long.
+async fn try_often(
     level: &Level<'_>,
     item: &WorkItem,
     cancel: &CancellationToken,
 ) -> Result<Worked, WorkError> {
+    let item_dir = level.item_dir(item);
+    let mut earlier = Earlier::read(&item_dir)?;
+    loop {
+        let mut outcome = match execute(level, item, &earlier, cancel).await? {
+            Worked::Ended(outcome) => outcome,
+            waits @ Worked::Waits(_) => return Ok(waits),
+        };
+        let has_failed = matches!(outcome.status, WorkStatus::Failure | WorkStatus::Timeout);
+        let is_left = earlier.count() < item.retries && !cancel.is_cancelled();
+        // Where no run came about, none would the next time.
+        if !has_failed || !is_left || outcome.capsule.is_none() {
+            outcome.earlier_attempts = earlier.attempts;
+            return Ok(Worked::Ended(outcome));
+        }
+        earlier.add(&outcome);
+        earlier.write(&item_dir)?;
+        let why = outcome.error.as_deref().unwrap_or_default();
+        (level.order.watch)(WorkNews::ItemAgain(item, earlier.count(), why));
+    }
+}
+
+async fn execute(
+    level: &Level<'_>,
+    item: &WorkItem,
+    earlier: &Earlier,
+    cancel: &CancellationToken,
+) -> Result<Worked, WorkError> {
     let started = level.now();
-    let (copy, id) = level.place_for(item).await?;
+    let (copy, id) = level.place_for(item, earlier).await?;
     let copy = Arc::new(copy);
     let mut assigned = match level.assign(item, copy.path()) {
         Ok(assigned) => assigned,
@@ -75,6 +105,10 @@ async fn execute(
     };
     if let Err(why) = bind(&mut assigned.goal.config, item) {
         return Ok(failed(why));
+    }
+    if let Some(told) = earlier.told() {
+        let text = format!("{}{told}", assigned.goal.text.as_str());
+        assigned.goal.text = text.into();
     }
     assigned.goal.config.item = Some(level.place_in_plan(item));
     let stop = cancel.child_token();
@@ -184,18 +218,30 @@ impl Judging<'_> {
         let stopped = stopped
             .or_else(|| self.stopped_before(&changes, &logs))
             .or_else(|| touches_git(changed.git));
-        let verdict = match self.admitted(stopped, &capsule, &after) {
+        let before = match capsule.deltas.is_empty() {
+            true => None,
+            false => self.level.admitted_before(&capsule.content_hash)?,
+        };
+        let mut in_vain_ms = 0;
+        let verdict = match self.admitted(stopped, &capsule, before, &after) {
             Ok(()) => {
                 self.level.keep(self.copy, &changes)?;
                 let tested = self.tested(&capsule, &changes, config).await?;
                 outcome.changed_meanwhile = tested.changed_meanwhile;
+                in_vain_ms = tested.in_vain_ms;
                 tested.verdict
             }
             Err(verdict) => verdict,
         };
+        let elapsed_ms = self.elapsed_ms().saturating_sub(in_vain_ms);
+        let is_late = elapsed_ms > self.item.constraints.timeout_ms;
+        let verdict = match verdict {
+            Verdict::Success(tests) if is_late => Verdict::OutOfTime(tests),
+            verdict => verdict,
+        };
         verdict.write_to(&mut outcome);
         outcome.capsule = Some(Box::new(capsule));
-        outcome.execution_time_ms = self.elapsed_ms();
+        outcome.execution_time_ms = elapsed_ms;
         Ok(outcome)
     }
 
@@ -219,6 +265,7 @@ impl Judging<'_> {
         &self,
         stopped: Option<Denial>,
         capsule: &Capsule,
+        admitted_before: Option<String>,
         after: &Tree,
     ) -> Result<(), Verdict> {
         if let Some(denial) = stopped {
@@ -238,8 +285,8 @@ impl Judging<'_> {
                 ));
             }
         }
-        let before = |content: &_| self.level.admitted_before(content);
-        admit(self.item, capsule, before).map_err(|denial| Verdict::Denied(denial.to_string()))?;
+        admit(self.item, capsule, |_| admitted_before)
+            .map_err(|denial| Verdict::Denied(denial.to_string()))?;
         match missing_outputs(self.item, after) {
             None => Ok(()),
             Some(why) => Err(Verdict::Failed(why, None)),
@@ -265,6 +312,7 @@ impl Judging<'_> {
         let limit = self.item.constraints.timeout_ms;
         // What another does to the tree takes nothing of the item's time.
         let left_ms = limit.saturating_sub(self.elapsed_ms());
+        let began = self.level.now();
         if self.level.stands(self.copy) {
             let verdict = self.test_in(self.copy, command, capsule, config, left_ms);
             let verdict = verdict.await?;
@@ -272,7 +320,9 @@ impl Judging<'_> {
                 return Ok(verdict.into());
             }
         }
-        let verdict = match self.level.copy_with(self.item, changes) {
+        let apart = self.level.copy_with(self.item, changes);
+        let in_vain_ms = self.level.now() - began;
+        let verdict = match apart {
             Ok(Some(apart)) => {
                 let verdict = self.test_in(&apart, command, capsule, config, left_ms);
                 verdict.await?
@@ -284,6 +334,7 @@ impl Judging<'_> {
         Ok(InTests {
             verdict,
             changed_meanwhile: true,
+            in_vain_ms,
         })
     }
 
@@ -336,6 +387,8 @@ const NO_PLACE: &str = "Not tested: the tree was changed by another meanwhile, a
 struct InTests {
     verdict: Verdict,
     changed_meanwhile: bool,
+    /// What went by before they ran on what they should: it is not the item's time.
+    in_vain_ms: u64,
 }
 
 impl From<Verdict> for InTests {
@@ -343,6 +396,7 @@ impl From<Verdict> for InTests {
         Self {
             verdict,
             changed_meanwhile: false,
+            in_vain_ms: 0,
         }
     }
 }
