@@ -30,6 +30,7 @@ mod recorded;
 mod recover;
 mod replay;
 mod room;
+mod saved;
 mod seal;
 mod sealed;
 mod signed;

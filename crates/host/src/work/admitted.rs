@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
 use bonded_kernel::Hash;
 use bonded_kernel::work::WorkStatus;
@@ -13,8 +14,12 @@ use super::history::{HISTORY, Remembered};
 use super::plan_record::PlanRecord;
 use super::workshop::Workshop;
 
-/// The receipt of an admitted run with this content and the tree that it was on, in words.
-pub(super) fn admitted(workshop: &Workshop, content: &Hash) -> io::Result<Option<String>> {
+/// The receipt of an admitted run with this content, and the tree that it was on where that is not this one, in words.
+pub(super) fn admitted(
+    workshop: &Workshop,
+    root: &Path,
+    content: &Hash,
+) -> io::Result<Option<String>> {
     let trees = match std::fs::read_dir(workshop.trees_dir()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         trees => trees?,
@@ -22,7 +27,7 @@ pub(super) fn admitted(workshop: &Workshop, content: &Hash) -> io::Result<Option
     for tree in trees {
         let lines = read_if_there(&tree?.path().join(HISTORY))?.unwrap_or_default();
         if let Some(line) = found(&lines, content) {
-            return Ok(Some(told(workshop, &line)));
+            return Ok(Some(told(workshop, root, &line)));
         }
     }
     Ok(None)
@@ -41,10 +46,10 @@ fn found(lines: &[u8], content: &Hash) -> Option<Remembered> {
         .find(|line| line.status == WorkStatus::Success && line.content_hash.to_string() == content)
 }
 
-fn told(workshop: &Workshop, line: &Remembered) -> String {
+fn told(workshop: &Workshop, root: &Path, line: &Remembered) -> String {
     let id = &line.receipt_id;
     match PlanRecord::read(workshop, &line.plan) {
-        Ok(Some(plan)) => format!("{id} on {}", plan.root.display()),
+        Ok(Some(plan)) if plan.root != root => format!("{id} on {}", plan.root.display()),
         _ => id.clone(),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, check_so_far,
-    missing_inputs, missing_outputs, prompt_of, tool_trace,
+    CallStatus, Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
+    check_so_far, missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
 use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use super::guard::{Guard, GuardedTools};
 use super::level::Level;
 use super::order::WorkNews;
 use super::outcome::{Outcome, Tests};
+use super::saved::{self, Saver};
 use super::tests::{Tested, run_tests};
 use super::tree::TreeCopy;
 use crate::error::HostError;
@@ -50,6 +51,7 @@ pub(super) async fn work_item(
         },
     };
     outcome.write(&item_dir)?;
+    saved::forget(&item_dir)?;
     Ok(Worked::Ended(outcome))
 }
 
@@ -112,7 +114,14 @@ async fn execute(
     }
     assigned.goal.config.item = Some(level.place_in_plan(item));
     let stop = cancel.child_token();
-    let guard = Arc::new(guard(item, &copy, &level.logs(&id).await?, &stop));
+    let saver = Saver::new(level.item_dir(item));
+    let guard = Arc::new(Guard::new(
+        item.clone(),
+        ended_ops(&level.logs(&id).await?),
+        stop.clone(),
+        copy.clone(),
+        saver,
+    ));
     assigned.host.tools = Arc::new(GuardedTools {
         tools: assigned.host.tools.clone(),
         guard: guard.clone(),
@@ -161,17 +170,11 @@ fn bind(config: &mut RunConfig, item: &WorkItem) -> Result<(), String> {
     Ok(())
 }
 
-/// What the run did before this process took it up counts.
-fn guard(
-    item: &WorkItem,
-    copy: &Arc<TreeCopy>,
-    logs: &[Vec<Entry>],
-    stop: &CancellationToken,
-) -> Guard {
-    let copy = copy.clone();
-    Guard::new(item.clone(), tool_ops(logs), stop.clone(), move || {
-        copy.changes().map(|changed| changed.changes)
-    })
+/// What the run did before this process took it up counts; a call that is made again counts then.
+fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
+    let calls = logs.iter().flat_map(|log| tool_trace(log));
+    let ended = calls.filter(|call| call.status != CallStatus::Pending);
+    ended.count() as u64
 }
 
 fn tool_ops(logs: &[Vec<Entry>]) -> u64 {

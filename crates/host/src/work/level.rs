@@ -15,6 +15,7 @@ use super::error::WorkError;
 use super::history::History;
 use super::logs;
 use super::order::WorkOrder;
+use super::saved::Interrupted;
 use super::staff::Assigned;
 use super::tree::{Copies, Frozen, TreeCopy};
 
@@ -68,7 +69,7 @@ impl Level<'_> {
     pub(super) fn admitted_before(&self, content: &Hash) -> Result<Option<String>, WorkError> {
         match self.order.again {
             true => Ok(None),
-            false => Ok(admitted(&self.order.workshop, content)?),
+            false => Ok(admitted(&self.order.workshop, &self.order.root, content)?),
         }
     }
 
@@ -106,7 +107,11 @@ impl Level<'_> {
         if let Some(last) = last.filter(|_| !has_begun_again) {
             let copy = match earlier.has(&last) {
                 true => None,
-                false => self.copy_of(item, &last, known)?,
+                false => {
+                    let logs = self.logs(&last).await?;
+                    let interrupted = Interrupted::read(&item_dir, &logs)?;
+                    self.copy_of(item, &last, known, interrupted)?
+                }
             };
             if let Some(copy) = copy {
                 return Ok((copy, last));

@@ -255,7 +255,7 @@ impl Sealer<'_> {
             return Ok(None);
         }
         let content_hash = capsule.content_hash;
-        let before = admitted(&self.order.workshop, &content_hash)?;
+        let before = admitted(&self.order.workshop, &self.order.root, &content_hash)?;
         Ok(before.map(|receipt_id| Denial::Duplicate {
             content_hash,
             receipt_id,
