@@ -34,9 +34,11 @@ mod saved;
 mod seal;
 mod sealed;
 mod signed;
+mod spent;
 mod staff;
 mod tests;
 pub mod tree;
+mod unfinished;
 mod watcher;
 mod workshop;
 
@@ -54,5 +56,6 @@ pub use recover::Recovered;
 pub use replay::{Asked, ReplayError, Replayed, replay_item};
 pub use signed::{KnownKeys, open_receipt};
 pub use staff::{Assigned, Staff, goal_text};
+pub use unfinished::{Unfinished, unfinished};
 pub use watcher::Watcher;
 pub use workshop::Workshop;

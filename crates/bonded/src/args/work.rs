@@ -8,8 +8,10 @@ use super::{AgentArgs, LimitArgs, ModelArgs};
 
 /// Work a plan off: each item happens whole, tested and with a receipt, or not at all
 ///
-/// Each item works in a copy of the tree. Only what was admitted and passed its tests is published, and the tree is
-/// never between two states. Results go to stdout, everything else to stderr.
+/// Each item works in a copy of the tree. Only what was admitted and passed its tests is published: its files are
+/// exchanged one after the other, which takes milliseconds. A process that dies in between leaves a notice in the tree's
+/// root, and the next `bonded work` there finishes or undoes what was begun. Results go to stdout, everything else to
+/// stderr.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

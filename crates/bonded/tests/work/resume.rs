@@ -94,6 +94,16 @@ fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
         let alone = world.place.bonded(&["resume", run.as_str()]);
         alone.fails_with(3, "run-held");
         alone.says(&format!("bonded work --resume {id}"));
+        let shown = world.place.bonded(&["show", run.as_str()]);
+        assert!(
+            shown
+                .stdout
+                .contains(&format!("go on    bonded work --resume {id}")),
+            "{shown:?}"
+        );
+        let forked = world.place.bonded(&["fork", run.as_str(), "--turn", "1"]);
+        forked.fails_with(3, "run-held");
+        forked.says(&format!("bonded work --resume {id}"));
         world
             .place
             .bonded(&["resume", "--all"])
@@ -156,6 +166,38 @@ fn a_call_that_was_killed_is_made_again_on_what_was_there_before_it() {
         .place
         .bonded(&["replay", "--receipt", path])
         .succeeds();
+}
+
+#[test]
+fn the_time_inside_a_call_that_was_killed_counts() {
+    let world = World::plain();
+    world.agent(1, &[runs("sleep 3; echo done > done.txt")]);
+    let asked = with_fields(
+        item("one", 1),
+        json!({ "constraints": { "timeout_ms": 4000 } }),
+    );
+    let child = start(&mut world.work_command(&asked, &[]));
+    let began = std::time::Instant::now();
+    let spent_ms = || {
+        let plans = std::fs::read_dir(world.kept("plans")).into_iter().flatten();
+        let noted = |it: std::fs::DirEntry| it.path().join("items/one/spent.json");
+        let texts = plans.flatten().map(|it| std::fs::read_to_string(noted(it)));
+        let value = |text| serde_json::from_str(text).unwrap_or(Value::Null);
+        let spent = texts.flatten().map(|it| value(&it)["spent_ms"].as_u64());
+        spent.flatten().max().unwrap_or(0)
+    };
+    while spent_ms() < 1500 {
+        assert!(began.elapsed().as_secs() < 60, "time is noted");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kill(child);
+    let result = resume(&world, &[]).json();
+    assert_eq!(result["status"], "timeout", "{result}");
+    assert!(
+        result["metrics"]["execution_time_ms"].as_u64() > Some(4000),
+        "{result}"
+    );
+    assert!(!world.path("done.txt").exists());
 }
 
 #[test]

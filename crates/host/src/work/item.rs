@@ -17,6 +17,7 @@ use super::level::Level;
 use super::order::WorkNews;
 use super::outcome::{Outcome, Tests};
 use super::saved::{self, Saver};
+use super::spent::{NOTED_EVERY, Spent};
 use super::tests::{Tested, run_tests};
 use super::tree::TreeCopy;
 use crate::error::HostError;
@@ -127,7 +128,15 @@ async fn execute(
         guard: guard.clone(),
     });
     let config = assigned.goal.config.clone();
-    let driven = assigned.host.run_as(id.clone(), assigned.goal, stop).await;
+    let spent = Spent::read(&level.item_dir(item), &id)?;
+    let timing = Timing {
+        limit_ms: item.constraints.timeout_ms,
+        started,
+        spent: &spent,
+        stop: stop.clone(),
+    };
+    let run = assigned.host.run_as(id.clone(), assigned.goal, stop);
+    let (driven, is_out_of_time) = timing.of(level, run).await;
     assigned.tools.stop().await;
     let run = match driven {
         Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),
@@ -145,6 +154,8 @@ async fn execute(
         mask: assigned.host.secrets.mask_of(run.config()),
         started,
         ended: level.now(),
+        spent_before_ms: spent.before_ms,
+        is_out_of_time,
         interrupt: assigned.host.interrupt.clone(),
     };
     let outcome = judging.judge(guard.denial(), &config).await?;
@@ -197,7 +208,42 @@ struct Judging<'a> {
     /// When this process took the item up, and when its run had ended.
     started: Millis,
     ended: Millis,
+    /// By processes before this one.
+    spent_before_ms: u64,
+    /// Whether that and this process's time were too much.
+    is_out_of_time: bool,
     interrupt: CancellationToken,
+}
+
+/// Drives a run no longer than the item may take, with what processes before this one took.
+struct Timing<'a> {
+    limit_ms: u64,
+    started: Millis,
+    spent: &'a Spent,
+    stop: CancellationToken,
+}
+
+impl Timing<'_> {
+    /// What came of it, and whether it was stopped for its time.
+    async fn of<T>(&self, level: &Level<'_>, run: impl Future<Output = T>) -> (T, bool) {
+        let mut run = std::pin::pin!(run);
+        let mut is_out = false;
+        loop {
+            match tokio::time::timeout(NOTED_EVERY, &mut run).await {
+                Ok(ended) => return (ended, is_out),
+                Err(_) => {
+                    let own_ms = level.now() - self.started;
+                    self.spent.note(own_ms);
+                    // Within one process the run itself keeps its time.
+                    let before_ms = self.spent.before_ms;
+                    if before_ms > 0 && before_ms.saturating_add(own_ms) > self.limit_ms {
+                        is_out = true;
+                        self.stop.cancel();
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Judging<'_> {
@@ -257,11 +303,13 @@ impl Judging<'_> {
         check_so_far(self.item, changes, tool_ops(logs)).err()
     }
 
-    /// A run that was taken up again has used time before, as its log says; no clock is read across processes.
+    /// A run that was taken up again has used time before, as its log says, and as was noted while it was driven: no
+    /// clock is read across processes.
     fn elapsed_ms(&self) -> u64 {
         let now = self.level.now();
         let measured = self.run.elapsed_ms().saturating_add(now - self.ended);
-        measured.max(now - self.started)
+        let noted = self.spent_before_ms.saturating_add(now - self.started);
+        measured.max(noted)
     }
 
     fn admitted(
@@ -273,6 +321,9 @@ impl Judging<'_> {
     ) -> Result<(), Verdict> {
         if let Some(denial) = stopped {
             return Err(Verdict::Denied(denial.to_string()));
+        }
+        if self.is_out_of_time {
+            return Err(Verdict::OutOfTime(None));
         }
         let termination = self.run.termination();
         let kind = termination.map_or(TerminationKind::Fatal, |it| it.kind);
