@@ -182,8 +182,8 @@ fn the_time_inside_a_call_that_was_killed_counts() {
         let plans = std::fs::read_dir(world.kept("plans")).into_iter().flatten();
         let noted = |it: std::fs::DirEntry| it.path().join("items/one/spent.json");
         let texts = plans.flatten().map(|it| std::fs::read_to_string(noted(it)));
-        let value = |text| serde_json::from_str(text).unwrap_or(Value::Null);
-        let spent = texts.flatten().map(|it| value(&it)["spent_ms"].as_u64());
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::Null);
+        let spent = texts.flatten().map(|it| value(it)["spent_ms"].as_u64());
         spent.flatten().max().unwrap_or(0)
     };
     while spent_ms() < 1500 {
