@@ -43,7 +43,8 @@ pub fn merged_lines(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
                     return None;
                 }
                 merged.take(a);
-                (own.next(), other.next());
+                own.next();
+                other.next();
             }
             (Some(a), Some(b)) if b.at.start < a.at.start => {
                 merged.take(b);

@@ -228,7 +228,7 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
             |it| it["tool_trace"][0]["started_at"] = json!(9_000_000),
             "call ended before",
         ),
-        (|it| it["denial_reason"] = json!("no"), "reason"),
+        (|it| it["denial_reason"] = json!("no"), "admission"),
         (
             |it| it["run"]["termination"] = json!("cancelled"),
             "not done",
