@@ -75,7 +75,7 @@ async fn try_often(
     let item_dir = level.item_dir(item);
     let mut earlier = Earlier::read(&item_dir)?;
     loop {
-        let mut outcome = match execute(level, item, &earlier, cancel).await? {
+        let mut outcome = match Box::pin(execute(level, item, &earlier, cancel)).await? {
             Worked::Ended(outcome) => outcome,
             waits @ Worked::Waits(_) => return Ok(waits),
         };
