@@ -520,7 +520,7 @@ fn what_meets_lines_that_are_not_committed_is_left_out_and_named() {
         // Saved, staged, and staged with another saved.
         (LINES.to_owned(), by_hand.clone()),
         (by_hand.clone(), by_hand.clone()),
-        (by_hand.clone(), LINES.to_owned()),
+        (by_hand, LINES.to_owned()),
     ];
     for (staged, saved) in rows {
         let world = begun_by_hand(LINES, &staged, &saved);
