@@ -51,7 +51,7 @@ impl Site<'_> {
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
         let staff = CommandLineStaff::new(args, &record, store.clone(), asked)?;
         record.held = staff.held();
-        let _lock = lock(&record.root, &self.locks_dir(), args.wait_ms).await?;
+        let _lock = lock(&record.root, &self.locks_dir(), checked.tree_wait_ms).await?;
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
         let isolations = Isolations::here(&self.entered(), &record.root, &copies);

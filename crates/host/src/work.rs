@@ -4,8 +4,10 @@
 //! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
 //! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.
 
+mod admitted;
 mod archive;
 mod attempt;
+mod earlier;
 mod error;
 pub mod files;
 mod guard;
@@ -16,6 +18,7 @@ mod late;
 mod level;
 pub mod lock;
 mod logs;
+mod meeting;
 mod order;
 mod outcome;
 mod papers;
@@ -27,12 +30,15 @@ mod recorded;
 mod recover;
 mod replay;
 mod room;
+mod saved;
 mod seal;
 mod sealed;
 mod signed;
+mod spent;
 mod staff;
 mod tests;
 pub mod tree;
+mod unfinished;
 mod watcher;
 mod workshop;
 
@@ -50,5 +56,6 @@ pub use recover::Recovered;
 pub use replay::{Asked, ReplayError, Replayed, replay_item};
 pub use signed::{KnownKeys, open_receipt};
 pub use staff::{Assigned, Staff, goal_text};
+pub use unfinished::{Unfinished, unfinished};
 pub use watcher::Watcher;
 pub use workshop::Workshop;

@@ -201,6 +201,19 @@ impl Catalog {
         Ok(Self::assemble(text.into(), specs))
     }
 
+    /// The same tools, where those that are named change nothing but what is set back before an interrupted call is
+    /// made again: doing it twice is the same as doing it once then.
+    pub fn with_repeatable(&self, is_named: impl Fn(&str) -> bool) -> Result<Self, BadCatalog> {
+        let specs = self.specs().cloned().map(|spec| match spec.effect {
+            ToolEffect::Write if is_named(&spec.name) => ToolSpec {
+                effect: ToolEffect::Idempotent,
+                ..spec
+            },
+            _ => spec,
+        });
+        Self::of_specs(specs.collect())
+    }
+
     /// Takes back the catalogue that a log recorded.
     pub fn from_recorded(text: Text) -> Result<Self, BadCatalog> {
         let specs = serde_json::from_str(&text).map_err(|error| BadCatalog::Unreadable {

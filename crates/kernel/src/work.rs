@@ -15,6 +15,7 @@ mod declared;
 mod delta;
 mod fault;
 mod item;
+mod lines;
 mod merge;
 mod merkle;
 mod path;
@@ -39,16 +40,17 @@ pub(crate) use fault::nearest;
 pub use fault::{PlanFault, PlanFaultKind};
 pub use item::{
     AgentId, BadAgentId, BadItemId, Budget, Complexity, Constraints, ITEM_ID_BYTES_MAX, ItemId,
-    WorkItem,
+    RETRIES_MAX, WorkItem,
 };
+pub use lines::{MERGED_BYTES_MAX, merged_lines};
 pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
 pub use path::{BadTreePath, TreePath};
 pub use plan::{PlanContext, WorkPlan};
 pub(crate) use read::{escaped, short, type_of};
 pub use receipt::{
-    Admission, ChainFault, ChainFaultKind, ItemOutcome, LevelFault, LevelItem, LevelReceipt,
-    Metrics, RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord, verify_chain,
-    verify_level, verify_level_items, verify_receipt,
+    Admission, ChainFault, ChainFaultKind, EarlierAttempt, ItemOutcome, LevelFault, LevelItem,
+    LevelReceipt, Metrics, RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord,
+    verify_chain, verify_level, verify_level_items, verify_receipt,
 };
 pub use result::{ResultFiles, RunResult};
 pub use state::{WorkStatus, blocked};

@@ -31,6 +31,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
         &self.spec
     }
 
+    fn stays_in_place(&self) -> bool {
+        true
+    }
+
     fn call<'a>(
         &'a self,
         arguments: Value,

@@ -25,11 +25,11 @@ pub struct Registry {
 
 /// Looks at what a call may do to the place that a run works in, and at what it did.
 pub trait CallGuard: Send + Sync {
-    /// Why the call is not made, where it is not.
-    fn before(&self, tool: &str) -> Result<(), ToolFault>;
+    /// Why the call is not made, where it is not. All that it changes lies in the place if it `stays` there.
+    fn before(&self, call: &Invocation, stays: bool) -> Result<(), ToolFault>;
 
     /// Called when a call has ended, however it ended.
-    fn after(&self);
+    fn after(&self, call: &Invocation);
 }
 
 impl Registry {
@@ -66,6 +66,23 @@ impl Registry {
             changed: self.changed.clone(),
             guard: Some(guard),
         }
+    }
+
+    /// The same tools for a place that is set back to what it was before an interrupted call is made again.
+    pub fn in_disposable_place(&self) -> Result<Self, BadCatalog> {
+        let stays = |name: &str| self.stays_in_place(name);
+        Ok(Self {
+            tools: self.tools.clone(),
+            catalog: self.catalog.with_repeatable(stays)?,
+            changed: self.changed.clone(),
+            guard: self.guard.clone(),
+        })
+    }
+
+    fn stays_in_place(&self, name: &str) -> bool {
+        self.tools
+            .get(name)
+            .is_some_and(|tool| tool.stays_in_place())
     }
 
     /// The same tools for a run that began with another catalogue, the one in its log. A tool that has
@@ -141,9 +158,9 @@ impl Registry {
         call: &Invocation,
         guard: &dyn CallGuard,
     ) -> Result<ToolValue, ToolFault> {
-        guard.before(call.tool())?;
+        guard.before(call, self.stays_in_place(call.tool()))?;
         let executed = self.execute(call).await;
-        guard.after();
+        guard.after(call);
         executed
     }
 

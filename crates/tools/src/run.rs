@@ -233,6 +233,11 @@ impl Tool for Run {
         Some(self.sandbox.in_force())
     }
 
+    /// What a network reaches is elsewhere.
+    fn stays_in_place(&self) -> bool {
+        !self.sandbox.has_network()
+    }
+
     fn call<'a>(
         &'a self,
         arguments: Value,

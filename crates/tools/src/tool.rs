@@ -33,6 +33,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Whether all that a call changes lies in the run's working directory.
+    fn stays_in_place(&self) -> bool {
+        false
+    }
+
     /// Runs a checked call. Ok: its output. Err: a fault that the model is shown as
     /// `(tool failed: <reason>)`. Dropping the future stops the work.
     fn call<'a>(

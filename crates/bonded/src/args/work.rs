@@ -8,8 +8,10 @@ use super::{AgentArgs, LimitArgs, ModelArgs};
 
 /// Work a plan off: each item happens whole, tested and with a receipt, or not at all
 ///
-/// Each item works in a copy of the tree. Only what was admitted and passed its tests is published, and the tree is
-/// never between two states. Results go to stdout, everything else to stderr.
+/// Each item works in a copy of the tree. Only what was admitted and passed its tests is published: its files are
+/// exchanged one after the other, which takes milliseconds. A process that dies in between leaves a notice in the tree's
+/// root, and the next `bonded work` there finishes or undoes what was begun. Results go to stdout, everything else to
+/// stderr.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -65,9 +67,10 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "NAME", value_parser = ["default", "production", "strict"], default_value = "default")]
     pub(crate) limits_of: String,
 
-    /// Wait so long for dependencies that other plans on this tree have yet to do, and for the tree while one works on it
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub(crate) wait_ms: u64,
+    /// Wait so long at most for dependencies that other plans on this tree have yet to do, and for the tree while one
+    /// works on it; 0 refuses at once [default: 300000 for dependencies, 0 for the tree]
+    #[arg(long, value_name = "MS")]
+    pub(crate) wait_ms: Option<u64>,
 
     /// The agents' system text, instead of the built-in one
     #[arg(long, value_name = "FILE", conflicts_with = "agent_files")]

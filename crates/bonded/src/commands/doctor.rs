@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bonded_host::config::Config;
 use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
-use bonded_host::work::Workshop;
 use bonded_host::work::tree::{Isolation, Isolations};
+use bonded_host::work::{Unfinished, Workshop, unfinished};
 use bonded_host::workspace::ProviderHealth;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
 use bonded_kernel::Target;
@@ -225,6 +225,16 @@ fn limits_text(limits: &ProcessLimits) -> String {
 }
 
 /// Which copies of trees can be made beside the store, tried on the current directory.
+fn half_published(left: Unfinished) -> Finding {
+    let Unfinished { root, plan } = left;
+    let message = format!(
+        "{}: an item was being published and has not been heard of since: the tree may be between two states",
+        root.display()
+    );
+    let hint = format!("if no bonded works there now: bonded work --resume {plan}");
+    Finding::Bad(CliError::new(Code::TreeFailed, message).hint(hint))
+}
+
 fn check_work(said: Option<&Path>) -> Vec<Finding> {
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -234,17 +244,21 @@ fn check_work(said: Option<&Path>) -> Vec<Finding> {
         }
     };
     let beside = settings::store_path(said).map(|store| Workshop::beside(&store));
+    let left = beside
+        .iter()
+        .flat_map(|workshop| unfinished(workshop).unwrap_or_default());
+    let mut findings: Vec<Finding> = left.map(half_published).collect();
     // A look at the machine makes no directory that was not there.
     let beside = beside.ok().map(|workshop| workshop.dir().to_owned());
     let copies = beside
         .filter(|dir| dir.exists())
         .unwrap_or_else(std::env::temp_dir);
     let found = Isolations::probe(&program, Path::new("."), &copies);
-    let mut findings = vec![Finding::Good(match found.best() {
+    findings.push(Finding::Good(match found.best() {
         Isolation::Overlay => "copies of trees: overlay; they cost only what is changed".into(),
         Isolation::Reflink => "copies of trees: reflink; contents are shared until changed".into(),
         Isolation::Copy => "copies of trees: whole; each costs as much as the tree".into(),
-    })];
+    }));
     if let Err(why) = found.overlay {
         let how = "allow user namespaces and overlay mounts to make copies cheap";
         findings.push(Finding::Missing(format!("no overlay: {why}"), how.into()));

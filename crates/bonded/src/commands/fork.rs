@@ -8,7 +8,7 @@ use bonded_host::{Host, TargetRequest, agent};
 use bonded_kernel::{RunConfig, RunId, Target};
 
 use crate::args::ForkArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Code};
 use crate::render::text;
 use crate::{output, settings};
 
@@ -21,6 +21,10 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
     };
     let (host, _) = settings::host(store, Stance::Refuse);
     let config = host.load(&from).await?.config().clone();
+    let root = host.root_of(&from).await?;
+    if let Some(item) = &host.load(&root).await?.config().item {
+        return Err(of_plan(&from, &item.plan));
+    }
     let config = changed(args, config)?;
     host.fork(&from, args.turn, &id, Some(&config)).await?;
     output::stdout(id.as_str());
@@ -30,6 +34,16 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
         text::short_id(&id)
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Its copy of the tree is its plan's, and gone with that: nobody could go on with it.
+fn of_plan(run: &RunId, plan: &str) -> CliError {
+    let message = format!(
+        "run {run} works on an item of plan {plan}: it has no place of its own to go on in"
+    );
+    CliError::new(Code::RunHeld, message).hint(format!(
+        "go on with the plan: bonded work --resume {plan}; or work the item off anew: bonded work PLAN --again"
+    ))
 }
 
 fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
+use bonded_host::work::publish::notice_at;
 use bonded_host::{Goal, Host, HostError, RunResult, Waiting};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
@@ -36,6 +37,12 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         }
         prepared => prepared?,
     };
+    if let Some(notice) = notice_at(Path::new(&prepared.workplace.dir)) {
+        output::stderr(&format!(
+            "warning: {} says that this tree is half published; `bonded work --resume` finishes that",
+            notice.display()
+        ));
+    }
     let store = settings::open_store(store)?;
     let goal = prepared.checked_goal(input.clone());
     if let Err(error) = prepared.check(&input) {

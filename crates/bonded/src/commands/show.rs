@@ -96,6 +96,8 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
         let termination = &ended.termination;
         let reason = text::brief(termination.reason(), 400);
         lines.push(format!("end      {}: {reason}", termination.kind.as_str()));
+    } else if let Some(plan) = plan_of(entries).filter(|_| status == Status::Interrupted) {
+        lines.push(format!("go on    bonded work --resume {plan}"));
     } else if status == Status::Interrupted {
         lines.push(format!("go on    bonded resume {}", text::short_id(run)));
     } else if status == Status::AwaitingReview {
@@ -104,6 +106,14 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     }
     lines.push(String::new());
     Ok(lines.join("\n"))
+}
+
+/// The plan whose item a run works on: its copy of the tree is the plan's, and it goes on only with that.
+fn plan_of(entries: &[Entry]) -> Option<&str> {
+    match entries.first().map(|entry| &entry.event) {
+        Some(Event::RunStarted(started)) => started.config.item.as_ref().map(|it| it.plan.as_str()),
+        _ => None,
+    }
 }
 
 /// An entry with everything it holds.

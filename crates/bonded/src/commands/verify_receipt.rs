@@ -9,7 +9,7 @@ use bonded_host::work::key::PublicKey;
 use bonded_host::work::tree::tree_of;
 use bonded_host::work::{KnownKeys, Workshop, open_receipt};
 use bonded_kernel::work::{
-    LevelReceipt, Receipt, Tree, verify_chain, verify_level, verify_level_items,
+    Change, LevelReceipt, Receipt, Tree, verify_chain, verify_level, verify_level_items,
 };
 use serde_json::{Value, json};
 
@@ -191,8 +191,12 @@ fn check_together(
 fn check_tree(root: &Path, receipts: &[Receipt]) -> Result<(), CliError> {
     let tree: Tree = tree_of(root)?;
     for receipt in receipts {
-        let changes = receipt.outcome.deltas.changes();
-        let other = changes.iter().find(|it| tree.node(&it.path) != it.after);
+        let (changes, merged) = (receipt.outcome.deltas.changes(), &receipt.outcome.merged);
+        // Where lines of another item are in a file too, the file is what both made of it.
+        let is_merged = |change: &Change| merged.iter().any(|it| it.path == change.path);
+        let own = changes.into_iter().filter(|it| !is_merged(it));
+        let mut became = own.chain(merged);
+        let other = became.find(|it| tree.node(&it.path) != it.after);
         if let Some(change) = other {
             let item = &receipt.outcome.work_item.id;
             let message = format!(

@@ -107,6 +107,12 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
             )
         }
         WorkNews::ItemBegun(item) => format!("  {}  begins ({})", item.id, item.agent_id),
+        WorkNews::ItemAgain(item, attempts, why) => format!(
+            "  {}  begins again after attempt {attempts} of {}: {}",
+            item.id,
+            item.retries + 1,
+            text::brief(why, 200)
+        ),
         // What did not fail may still clash with another when it is published.
         WorkNews::ItemEnded(item, WorkStatus::Success) => format!("  {}  ready", item.id),
         WorkNews::ItemEnded(..) => return None,
@@ -114,6 +120,13 @@ pub(crate) fn news(news: &WorkNews<'_>) -> Option<String> {
             format!(
                 "  {}  {path} is published and not committed: git does not track it, or needs a filter of the \
                  repository's own for it",
+                item.id
+            )
+        }
+        WorkNews::Uncommitted(item, path) => {
+            format!(
+                "  {}  {path} is published and not committed: what you have not committed of it meets what the item \
+                 changed",
                 item.id
             )
         }

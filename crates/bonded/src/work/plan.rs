@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bonded_host::work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
 use bonded_kernel::work::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
@@ -10,9 +10,13 @@ use serde_json::Value;
 
 use crate::args::WorkArgs;
 use crate::error::{CliError, Code};
+use crate::output;
+use crate::render::text;
 
 /// How often it is looked whether another plan has done what this one waits for.
 pub(crate) const LOOK_AFTER: Duration = Duration::from_millis(200);
+/// How long dependencies that nobody has done yet are waited for.
+const WAIT_MS: u64 = 300_000;
 /// More faults than this are counted, not told.
 const FAULTS_TOLD_MAX: usize = 20;
 
@@ -21,6 +25,8 @@ pub(crate) struct Checked {
     pub(crate) plan: WorkPlan,
     /// Dependencies of other plans that are not done; what waits for them is blocked.
     pub(crate) missing: BTreeSet<ItemId>,
+    /// How long the tree is waited for: whoever did what was waited for may still be at work on it.
+    pub(crate) tree_wait_ms: u64,
 }
 
 pub(crate) async fn check(
@@ -35,22 +41,47 @@ pub(crate) async fn check(
             .hint("a plan is JSON or YAML; see `bonded explain bad-plan`")
     })?;
     let mut missing = known_missing(record);
-    let deadline = tokio::time::Instant::now() + Duration::from_millis(args.wait_ms);
+    let wait_ms = args
+        .wait_ms
+        .unwrap_or(if args.dry_run { 0 } else { WAIT_MS });
+    let began = Instant::now();
+    let mut told = BTreeSet::new();
     loop {
         let mut done = history(workshop, &record.root)?.done();
         missing.retain(|id| !done.contains(id));
         done.extend(missing.iter().cloned());
         let faults = match read(args, &value, &record.root, &done) {
-            Ok(plan) => return Ok(Checked { plan, missing }),
+            Ok(plan) => {
+                let waited_ms = if told.is_empty() { 0 } else { wait_ms };
+                return Ok(Checked {
+                    plan,
+                    missing,
+                    tree_wait_ms: args.wait_ms.unwrap_or(waited_ms),
+                });
+            }
             Err(faults) => faults,
         };
         let awaited: Option<BTreeSet<ItemId>> = faults.iter().map(awaited).collect();
-        match awaited.filter(|_| args.wait_ms > 0) {
+        match awaited.filter(|_| wait_ms > 0) {
             None => return Err(bad_plan(file, &record.plan, &faults)),
-            Some(_) if tokio::time::Instant::now() < deadline => {
+            Some(awaited) if began.elapsed() < Duration::from_millis(wait_ms) => {
+                tell_waiting(&awaited, wait_ms, &mut told);
                 tokio::time::sleep(LOOK_AFTER).await;
             }
             Some(awaited) => missing.extend(awaited),
+        }
+    }
+}
+
+/// Each dependency once. Nothing runs yet: a signal ends the process.
+fn tell_waiting(awaited: &BTreeSet<ItemId>, wait_ms: u64, told: &mut BTreeSet<ItemId>) {
+    for id in awaited {
+        if told.insert(id.clone()) {
+            output::stderr(&format!(
+                "waiting for dependency {id}, which no plan on this tree has done yet: at most {} (--wait-ms 0 does \
+                 not wait, Ctrl-C gives up)",
+                text::duration(wait_ms)
+            ));
         }
     }
 }
@@ -81,10 +112,10 @@ fn read(
     WorkPlan::from_value(value, &context)
 }
 
-/// The dependency that another plan may yet do.
+/// The dependency that another plan may yet do. One that is nearly that of an item of this plan is a slip.
 fn awaited(fault: &PlanFault) -> Option<ItemId> {
     match &fault.kind {
-        PlanFaultKind::UnknownDependency { id, .. } => ItemId::new(id).ok(),
+        PlanFaultKind::UnknownDependency { id, nearest: None } => ItemId::new(id).ok(),
         _ => None,
     }
 }

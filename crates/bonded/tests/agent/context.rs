@@ -142,7 +142,7 @@ fn an_output_that_no_window_has_room_for_is_replaced_and_accounted() {
 }
 
 #[test]
-fn after_a_drop_no_tool_starts_and_only_the_report_is_left() {
+fn after_a_drop_only_the_report_is_left() {
     let say = |said: &str| ("test__test", json!({ "text": said }));
     let world = World::with_tools().config(&window(4000)).says([
         calls(&[say("small"), say("long-output"), say("later")]),
@@ -151,15 +151,7 @@ fn after_a_drop_no_tool_starts_and_only_the_report_is_left() {
     let outcome = world.run(&["--max-output-tokens", "64"], "too long").good();
     let texts = outcome.tool_texts();
     assert_eq!(texts[..2], ["small", STUB], "{}", outcome.stderr);
-    assert!(texts[2].starts_with("(tool failed: "), "{texts:?}");
-    let invoked = entries(&world, &outcome, "tool_invoked");
-    assert_eq!(
-        invoked
-            .iter()
-            .filter(|it| it["tool"] == "test__test")
-            .count(),
-        2
-    );
+    assert_eq!(texts[2], "later", "it ran beside the others");
     assert_eq!(outcome.requests[1].tools(), Vec::<&str>::new());
     assert!(outcome.requests[1].said().contains("the context is full"));
     assert!(

@@ -181,6 +181,31 @@ fn an_item_whose_inputs_are_not_there_never_begins() {
 }
 
 #[test]
+fn the_same_change_to_the_same_state_is_admitted_once_whatever_the_tree() {
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "new")]);
+    let copy = world.place.path("copy");
+    let made = std::process::Command::new("cp")
+        .arg("-a")
+        .args([world.tree(), copy.clone()])
+        .status();
+    assert!(made.is_ok_and(|status| status.success()), "a copy");
+    let there = copy.to_str().expect("a path is text");
+    assert_eq!(world.result(&item("one", 1))["status"], "success");
+    let again = world.results(&item("one", 1), &["--repo", there]);
+    expect_status(&again, "denied", "Duplicate run: content hash");
+    expect_status(
+        &again,
+        "denied",
+        world.tree().to_str().expect("a path is text"),
+    );
+    assert!(!copy.join("new.txt").exists());
+    let again = world.results(&item("one", 1), &["--repo", there, "--again"]);
+    assert_eq!(again["status"], "success", "{again}");
+    assert!(copy.join("new.txt").exists());
+}
+
+#[test]
 fn items_are_never_worked_on_without_a_sandbox() {
     let world = World::plain();
     world.agent(1, &[writes("new.txt", "x")]);

@@ -57,6 +57,40 @@ fn each_item_becomes_one_commit_that_names_its_receipt_and_what_was_staged_stays
     assert!(!world.path("hooked").exists(), "a hook was run");
 }
 
+#[test]
+fn lines_that_were_not_committed_stay_so_and_what_meets_them_is_told() {
+    let world = World::repository();
+    let lines = "1\n2\n3\n4\n5\n";
+    for name in ["apart.txt", "meets.txt"] {
+        world.write(name, lines);
+    }
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "--message", "lines"]);
+    world.write("apart.txt", lines.replace('1', "mine"));
+    world.write("meets.txt", lines.replace('5', "mine"));
+    let edit = crate::world::runs(
+        "sed -i 's/^\\(5\\|mine\\)$/item/' meets.txt; sed -i 's/^5$/item/' apart.txt",
+    );
+    world.agent(1, &[edit]);
+    let ended = world.work(&item("a", 1), &["--commit"]);
+    ended.succeeds();
+    ended.says("meets.txt is published and not committed: what you have not committed of it meets");
+    let committed = world.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert_eq!(committed, "apart.txt\n");
+    assert_eq!(
+        world.git(&["show", "HEAD:apart.txt"]),
+        lines.replace('5', "item")
+    );
+    assert_eq!(
+        world.read("apart.txt").as_deref(),
+        Some("mine\n2\n3\n4\nitem\n")
+    );
+    assert_eq!(
+        world.git(&["diff", "--name-only"]),
+        "apart.txt\nmeets.txt\n"
+    );
+}
+
 fn make_executable(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::Permissions::from_mode(0o755);

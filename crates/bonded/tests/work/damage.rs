@@ -27,6 +27,32 @@ fn ended_plan(world: &World) -> (PathBuf, String) {
 }
 
 #[test]
+fn the_doctor_names_a_tree_that_may_be_half_published() {
+    let world = World::plain();
+    world.agent(1, &[writes("new.txt", "x")]);
+    let result = world.result(&item("one", 1));
+    let healthy = world.place.bonded(&["doctor"]);
+    assert!(
+        !healthy.stdout.contains("between two states"),
+        "{healthy:?}"
+    );
+    let plan = receipt(&result)["plan_id"].clone();
+    let trees = std::fs::read_dir(world.kept("trees")).expect("a tree is known");
+    let tree = trees.flatten().next().expect("one tree").path();
+    let journal = serde_json::json!({ "sealed": { "plan": plan } });
+    std::fs::write(tree.join("journal.json"), journal.to_string()).expect("it can be written");
+    let told = world.place.bonded(&["doctor"]);
+    assert_eq!(told.code, Some(3), "{told:?}");
+    assert!(told.stdout.contains("between two states"), "{told:?}");
+    let plan = plan.as_str().expect("an id is text");
+    assert!(
+        told.stdout
+            .contains(&format!("bonded work --resume {plan}")),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn a_damaged_file_of_a_plan_is_named_and_neither_read_nor_passed_over() {
     for (name, hidden_by) in KEPT {
         for content in [&b"{"[..], b"", b"\xff\0", b"[]"] {

@@ -111,6 +111,64 @@ fn of_two_items_that_change_one_path_the_later_id_is_denied_whoever_was_faster()
     assert_eq!(ends[0], ends[1], "the outcome depends on who was faster");
 }
 
+/// A file of lines, of which two items change one each.
+fn changes_lines(world: &World, first: &str, second: &str) -> Value {
+    let lines: Vec<String> = (1..=9).map(|line| format!("line {line}\n")).collect();
+    world.write("lines.txt", lines.concat());
+    let edit = |line: &str| runs(&format!("sed -i 's/^{line}$/& changed/' lines.txt"));
+    world.agent(1, &[edit(first)]);
+    world.agent(2, &[edit(second), writes("own-2.txt", "own")]);
+    json!([item("a-first", 1), item("b-second", 2)])
+}
+
+#[test]
+fn two_items_that_change_separate_lines_of_one_file_are_both_published() {
+    let world = World::repository();
+    let plan = changes_lines(&world, "line 2", "line 8");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "--message", "lines"]);
+    let ended = world.work(&plan, &["--json", "--commit"]);
+    ended.succeeds();
+    let results = ended.json();
+    let text = world.read("lines.txt").expect("the file is there");
+    assert!(text.contains("line 2 changed\n"), "{text}");
+    assert!(text.contains("line 8 changed\n"), "{text}");
+    assert_eq!(world.git(&["status", "--short"]), "");
+    let [first, second] = [&results[0], &results[1]].map(receipt);
+    assert!(first.get("merged").is_none(), "{first}");
+    assert_eq!(second["merged"][0]["path"], "lines.txt", "{second}");
+    assert_eq!(first["before_hash"], second["before_hash"]);
+    // Each is proven by itself, and the last one speaks of the file as it is.
+    let file = world.path("lines.txt");
+    let hash = &results[1]["artifact_hashes"][file.to_str().expect("a path is text")];
+    assert_eq!(*hash, second["merged"][0]["after"]["content"], "{results}");
+    for result in [&results[0], &results[1]] {
+        let path = result["receipt_path"].as_str().expect("a path is text");
+        world.place.bonded(&["verify", path]).succeeds();
+        world
+            .place
+            .bonded(&["replay", "--receipt", path])
+            .succeeds();
+    }
+    let path = results[1]["receipt_path"].as_str().expect("a path is text");
+    let tree = world.tree();
+    let tree = tree.to_str().expect("a path is text");
+    world
+        .place
+        .bonded(&["verify", path, "--tree", tree])
+        .succeeds();
+}
+
+#[test]
+fn two_items_that_change_lines_side_by_side_are_not_both_published() {
+    let world = World::plain();
+    let plan = changes_lines(&world, "line 2", "line 3");
+    let results = world.results(&plan, &[]);
+    assert_eq!(statuses(&results), ["success", "denied"]);
+    expect_status(&results[1], "denied", "Conflict: lines.txt");
+    assert!(!world.path("own-2.txt").exists(), "nothing of it");
+}
+
 #[test]
 fn an_item_whose_dependency_did_not_succeed_is_blocked_by_it_and_so_is_what_follows() {
     let world = World::plain();
@@ -149,7 +207,7 @@ fn an_item_may_depend_on_what_an_earlier_plan_on_this_tree_has_done() {
     world.agent(1, &[writes("base.txt", "base")]);
     world.agent(2, &[runs("cp base.txt copy.txt")]);
     let needs_base = after(item("next", 2), &["base"]);
-    let refused = world.work(&needs_base, &[]);
+    let refused = world.work(&needs_base, &["--wait-ms", "0"]);
     refused.fails_with(4, "bad-plan");
     refused.says("\"base\", which is neither in the plan nor done before");
     assert_eq!(world.result(&item("base", 1))["status"], "success");

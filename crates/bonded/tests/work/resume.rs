@@ -8,7 +8,7 @@ use crate::done::{kill, text};
 use crate::outcomes::one_of_each;
 use crate::place::{Done, done, finish, start};
 use crate::provider::Provider;
-use crate::world::{SOME_FAILED, World, item, receipt, statuses, with_fields, writes};
+use crate::world::{SOME_FAILED, World, item, receipt, runs, statuses, with_fields, writes};
 
 fn two_levels() -> Value {
     let later = with_fields(item("later", 2), json!({ "dependencies": ["first"] }));
@@ -94,6 +94,16 @@ fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
         let alone = world.place.bonded(&["resume", run.as_str()]);
         alone.fails_with(3, "run-held");
         alone.says(&format!("bonded work --resume {id}"));
+        let shown = world.place.bonded(&["show", run.as_str()]);
+        assert!(
+            shown
+                .stdout
+                .contains(&format!("go on    bonded work --resume {id}")),
+            "{shown:?}"
+        );
+        let forked = world.place.bonded(&["fork", run.as_str(), "--turn", "1"]);
+        forked.fails_with(3, "run-held");
+        forked.says(&format!("bonded work --resume {id}"));
         world
             .place
             .bonded(&["resume", "--all"])
@@ -107,6 +117,135 @@ fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
     let ended = finish(child);
     ended.succeeds();
     assert_eq!(world.read("later.txt").as_deref(), Some("later"));
+}
+
+/// Waits until a command in an item's copy has made a file.
+fn wait_for_file(world: &World, name: &str) {
+    let began = std::time::Instant::now();
+    let is_there = || {
+        let mut left = vec![world.kept("copies")];
+        while let Some(dir) = left.pop() {
+            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+                if entry.file_name() == name {
+                    return true;
+                }
+                if entry.file_type().is_ok_and(|it| it.is_dir()) {
+                    left.push(entry.path());
+                }
+            }
+        }
+        false
+    };
+    while !is_there() {
+        assert!(began.elapsed().as_secs() < 60, "{name} is never made");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_call_that_was_killed_is_made_again_on_what_was_there_before_it() {
+    let world = World::plain();
+    let before = runs("echo before >> count.txt; printf 2 > changed.txt");
+    let killed = runs(
+        "echo once >> count.txt; rm changed.txt; mkdir half; touch half/done; sleep 2; rmdir half 2>/dev/null; rm -r half; echo end >> count.txt",
+    );
+    world.agent(1, &[before, killed]);
+    let child = start(&mut world.work_command(&item("one", 1), &[]));
+    wait_for_file(&world, "half");
+    kill(child);
+    let resumed = resume(&world, &[]);
+    resumed.succeeds();
+    let result = resumed.json();
+    assert_eq!(result["status"], "success", "{result}");
+    let count = world.read("count.txt");
+    assert_eq!(count.as_deref(), Some("before\nonce\nend\n"));
+    assert!(!world.path("half").exists() && !world.path("changed.txt").exists());
+    assert_eq!(result["metrics"]["tool_ops_count"], 2, "{result}");
+    let path = text(&result["receipt_path"]);
+    world
+        .place
+        .bonded(&["replay", "--receipt", path])
+        .succeeds();
+}
+
+#[test]
+fn the_time_inside_a_call_that_was_killed_counts() {
+    let world = World::plain();
+    world.agent(1, &[runs("sleep 3; echo done > done.txt")]);
+    let asked = with_fields(
+        item("one", 1),
+        json!({ "constraints": { "timeout_ms": 4000 } }),
+    );
+    let child = start(&mut world.work_command(&asked, &[]));
+    let began = std::time::Instant::now();
+    let spent_ms = || {
+        let plans = std::fs::read_dir(world.kept("plans")).into_iter().flatten();
+        let noted = |it: std::fs::DirEntry| it.path().join("items/one/spent.json");
+        let texts = plans.flatten().map(|it| std::fs::read_to_string(noted(it)));
+        let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::Null);
+        let spent = texts.flatten().map(|it| value(it)["spent_ms"].as_u64());
+        spent.flatten().max().unwrap_or(0)
+    };
+    while spent_ms() < 1500 {
+        assert!(began.elapsed().as_secs() < 60, "time is noted");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kill(child);
+    let result = resume(&world, &[]).json();
+    assert_eq!(result["status"], "timeout", "{result}");
+    assert!(
+        result["metrics"]["execution_time_ms"].as_u64() > Some(4000),
+        "{result}"
+    );
+    assert!(!world.path("done.txt").exists());
+}
+
+#[test]
+fn an_item_that_fails_is_begun_again_as_often_as_it_may_be() {
+    for (retries, second, status, attempts) in [
+        (2, "right", "success", 1),
+        (1, "wrong", "failure", 1),
+        (0, "right", "failure", 0),
+    ] {
+        let world = World::plain();
+        let provider = Provider::start(vec![
+            writes("a.txt", "wrong"),
+            done("ok"),
+            writes("a.txt", second),
+            done("ok"),
+        ]);
+        provider.release(4);
+        let asked = with_fields(
+            item("one", 1),
+            json!({ "retries": retries, "test_command": "echo looking; grep right a.txt" }),
+        );
+        let words = provider.flags();
+        let words: Vec<&str> = ["--json"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str))
+            .collect();
+        let mut command = world.work_command(&asked, &words);
+        let ended = finish(start(command.env("HELD_KEY", "sk-held-for-tests")));
+        let result = ended.json();
+        assert_eq!(result["status"], status, "{ended:?}");
+        let earlier = receipt(&result)["earlier_attempts"].clone();
+        let earlier = earlier.as_array().cloned().unwrap_or_default();
+        assert_eq!(earlier.len(), attempts, "{ended:?}");
+        assert_eq!(world.runs().len(), attempts + 1);
+        if attempts > 0 {
+            assert_eq!(earlier[0]["status"], "failure");
+            assert!(earlier[0]["run_id"].is_string(), "{earlier:?}");
+            ended.says("begins again after attempt 1 of");
+            // Whoever tries again is told why.
+            let last = provider.heard().pop().expect("it was asked");
+            assert!(
+                last.contains("This was tried before") && last.contains("looking"),
+                "{last}"
+            );
+        }
+        let path = text(&result["receipt_path"]);
+        world.place.bonded(&["verify", path]).succeeds();
+    }
 }
 
 #[test]

@@ -42,6 +42,43 @@ fn a_dependency_that_another_plan_does_meanwhile_is_waited_for() {
     assert_eq!(ended.json()["status"], "success", "{ended:?}");
 }
 
+#[test]
+fn a_dependency_that_nobody_has_done_is_waited_for_and_that_is_told() {
+    use std::io::{BufRead as _, BufReader};
+    let world = World::plain();
+    world.agent(1, &[writes("later.txt", "x")]);
+    world.agent(2, &[writes("next.txt", "x")]);
+    let file = world.place.path("waiting.json");
+    std::fs::write(&file, waiting_item().to_string()).expect("the plan can be written");
+    let mut waiting = start(&mut world.work_command_on(&file, &["--json"]));
+    let mut told = String::new();
+    let mut stderr = BufReader::new(waiting.stderr.take().expect("it is piped"));
+    stderr.read_line(&mut told).expect("it says something");
+    assert!(told.contains("waiting for dependency later"), "{told}");
+    assert!(told.contains("at most 5 min"), "{told}");
+    assert_eq!(world.result(&item("later", 1))["status"], "success");
+    waiting.stderr = Some(stderr.into_inner());
+    let ended = finish(waiting);
+    assert_eq!(ended.json()["status"], "success", "{ended:?}");
+}
+
+#[test]
+fn whoever_waits_for_a_dependency_can_give_up() {
+    use std::io::{BufRead as _, BufReader};
+    let world = World::plain();
+    world.agent(2, &[writes("next.txt", "x")]);
+    let mut waiting = start(&mut world.work_command(&waiting_item(), &[]));
+    let mut told = String::new();
+    let mut stderr = BufReader::new(waiting.stderr.take().expect("it is piped"));
+    stderr.read_line(&mut told).expect("it says something");
+    let pid = rustix::process::Pid::from_child(&waiting);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it can be sent");
+    waiting.stderr = Some(stderr.into_inner());
+    let ended = finish(waiting);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(world.runs().is_empty(), "nothing ran");
+}
+
 /// A plan of one item whose `write` a person is asked about.
 fn asked(world: &World) -> (String, crate::state::State) {
     world.agent(1, &[writes("new.txt", "new")]);

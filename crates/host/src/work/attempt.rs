@@ -17,7 +17,8 @@ use serde_json::Value;
 use super::error::WorkError;
 use super::files::{read_json, write_durably};
 use super::level::Level;
-use super::publish::{Outcome, Publish, PublishError};
+use super::publish::{Contents, Outcome, Publish, PublishError};
+use super::saved::{Interrupted, SavedContents};
 use super::tree::TreeCopy;
 
 /// One run of an item, and the copy of the tree that is the run's.
@@ -62,16 +63,30 @@ impl Level<'_> {
         item: &WorkItem,
         last: &RunId,
         known: Option<Attempt>,
+        interrupted: Interrupted,
     ) -> Result<Option<TreeCopy>, WorkError> {
         let known = known.filter(|it| it.run == *last);
-        match known.and_then(|it| it.admitted) {
-            Some(changes) => self.copy_with(item, &changes),
-            None => {
-                let (checkpoints, name) = (self.order.checkpoints, item.id.as_str());
-                let copy = self.copies.take_up(checkpoints, self.frozen, name)?;
-                copy.as_ref().map(remove_unfinished).transpose()?;
-                Ok(copy)
+        if let Some(changes) = known.and_then(|it| it.admitted) {
+            return self.copy_with(item, &changes);
+        }
+        let (checkpoints, name) = (self.order.checkpoints, item.id.as_str());
+        let Some(copy) = self.copies.take_up(checkpoints, self.frozen, name)? else {
+            return Ok(None);
+        };
+        match interrupted {
+            Interrupted::Nothing => {
+                remove_unfinished(&copy)?;
+                Ok(Some(copy))
             }
+            Interrupted::At(changes) => {
+                drop(copy);
+                let contents = SavedContents {
+                    item_dir: &self.item_dir(item),
+                    checkpoints,
+                };
+                self.copy_from(item, &changes, &contents)
+            }
+            Interrupted::Unknown => Ok(None),
         }
     }
 
@@ -82,11 +97,20 @@ impl Level<'_> {
         item: &WorkItem,
         changes: &[Change],
     ) -> Result<Option<TreeCopy>, WorkError> {
+        self.copy_from(item, changes, self.order.checkpoints)
+    }
+
+    fn copy_from(
+        &self,
+        item: &WorkItem,
+        changes: &[Change],
+        contents: &dyn Contents,
+    ) -> Result<Option<TreeCopy>, WorkError> {
         let checkpoints = self.order.checkpoints;
         let name = item.id.as_str();
         let copy = self.copies.make_apart(checkpoints, self.frozen, name)?;
         let journal = copy.path().with_file_name("journal.json");
-        let publish = Publish::new(copy.path(), &journal, checkpoints)?;
+        let publish = Publish::new(copy.path(), &journal, contents)?;
         let prepared = match publish.prepare(changes, Value::Null, None) {
             // They will not be published; here they cannot be made.
             Err(PublishError::Reserved { .. }) => return Ok(None),

@@ -3,22 +3,27 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::RunConfig;
 use bonded_kernel::work::{Change, Denial, WorkItem, check_so_far};
+use bonded_kernel::{Invocation, RunConfig, ToolEffect};
 use bonded_tools::{BoxFuture, CallGuard, Registry, ToolFault};
 use tokio_util::sync::CancellationToken;
 
-use super::tree::TreeError;
+use super::saved::Saver;
+use super::tree::{TreeCopy, TreeError};
 use crate::error::HostError;
 use crate::host::Toolset;
 
 /// The code of a call that is not made because a limit was passed.
 const LIMIT_PASSED: &str = "limit_passed";
 
+/// The code of a call that is not made because what is there before it could not be saved.
+const NOT_SAVED: &str = "not_saved";
+
 /// Stops a run where it passes a limit.
 pub(super) struct Guard {
     item: WorkItem,
-    changes: Box<dyn Fn() -> Result<Vec<Change>, TreeError> + Send + Sync>,
+    copy: Arc<TreeCopy>,
+    saver: Saver,
     tool_ops: AtomicU64,
     denial: Mutex<Option<Denial>>,
     stop: CancellationToken,
@@ -30,11 +35,13 @@ impl Guard {
         item: WorkItem,
         tool_ops: u64,
         stop: CancellationToken,
-        changes: impl Fn() -> Result<Vec<Change>, TreeError> + Send + Sync + 'static,
+        copy: Arc<TreeCopy>,
+        saver: Saver,
     ) -> Self {
         Self {
             item,
-            changes: Box::new(changes),
+            copy,
+            saver,
             tool_ops: AtomicU64::new(tool_ops),
             denial: Mutex::new(None),
             stop,
@@ -47,30 +54,38 @@ impl Guard {
         denial.clone()
     }
 
-    fn check(&self, tool_ops: u64) -> Result<(), Denial> {
+    /// What is changed so far, where it is within the limits.
+    fn check(&self, tool_ops: u64) -> Result<Result<Vec<Change>, TreeError>, Denial> {
         if let Some(denial) = self.denial() {
             return Err(denial);
         }
+        let changes = self.copy.changes().map(|changed| changed.changes);
         // A copy that cannot be looked at just now is looked at again, at the latest before it is published.
-        let changes = (self.changes)().unwrap_or_default();
-        let checked = check_so_far(&self.item, &changes, tool_ops);
-        if let Err(denial) = &checked {
+        let known = changes.as_ref().map_or(&[][..], Vec::as_slice);
+        if let Err(denial) = check_so_far(&self.item, known, tool_ops) {
             let mut kept = self.denial.lock().unwrap_or_else(PoisonError::into_inner);
             *kept = Some(denial.clone());
             self.stop.cancel();
+            return Err(denial);
         }
-        checked
+        Ok(changes)
     }
 }
 
 impl CallGuard for Guard {
-    fn before(&self, _: &str) -> Result<(), ToolFault> {
+    fn before(&self, call: &Invocation, stays: bool) -> Result<(), ToolFault> {
         let tool_ops = self.tool_ops.fetch_add(1, Ordering::Relaxed) + 1;
-        self.check(tool_ops)
-            .map_err(|denial| ToolFault::new(LIMIT_PASSED, denial.to_string()))
+        let changes = self.check(tool_ops);
+        let changes = changes.map_err(|denial| ToolFault::new(LIMIT_PASSED, denial.to_string()))?;
+        if stays && call.effect() == ToolEffect::Idempotent {
+            let saved = self.saver.begin(call, &self.copy, changes);
+            saved.map_err(|error| ToolFault::new(NOT_SAVED, error.to_string()))?;
+        }
+        Ok(())
     }
 
-    fn after(&self) {
+    fn after(&self, call: &Invocation) {
+        self.saver.end(call);
         // What it found is asked for when the run has ended.
         let _ = self.check(self.tool_ops.load(Ordering::Relaxed));
     }
@@ -89,7 +104,10 @@ impl Toolset for GuardedTools {
     ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
         Box::pin(async move {
             let registry = self.tools.open(config).await?;
-            Ok(Arc::new(registry.guarded_by(self.guard.clone())))
+            let registry = registry.guarded_by(self.guard.clone());
+            let registry = registry.in_disposable_place();
+            let registry = registry.map_err(|source| HostError::Catalog { source })?;
+            Ok(Arc::new(registry))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What was done to a tree before: one line for each receipt.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -14,6 +14,9 @@ use super::archive::{Filed, receipts_of};
 use super::files::{PRIVATE_FILE, make_private_directory, read_if_there, read_json, write_durably};
 use super::plan_id::PlanId;
 use super::workshop::Workshop;
+
+/// The file of a tree's history, in what is known about the tree.
+pub(super) const HISTORY: &str = "history.jsonl";
 
 /// What is remembered of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +37,6 @@ pub struct History {
     chain: Option<PathBuf>,
     lines: Vec<Remembered>,
     restored: usize,
-    admitted: BTreeMap<Hash, String>,
 }
 
 impl History {
@@ -65,7 +67,7 @@ impl History {
     }
 
     fn read(tree_dir: &Path, mends: bool) -> io::Result<Self> {
-        let file = tree_dir.join("history.jsonl");
+        let file = tree_dir.join(HISTORY);
         let bytes = read_if_there(&file)?.unwrap_or_default();
         let last = bytes.iter().rposition(|byte| *byte == b'\n');
         let (whole, torn) = bytes.split_at(last.map_or(0, |at| at + 1));
@@ -78,7 +80,6 @@ impl History {
             chain: None,
             lines: vec![],
             restored: 0,
-            admitted: BTreeMap::new(),
         };
         for (at, line) in whole.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let line = serde_json::from_slice(line);
@@ -108,7 +109,6 @@ impl History {
         let receipts = receipts_of(workshop, root)?;
         let lines = std::mem::take(&mut self.lines);
         let had = lines.len();
-        self.admitted.clear();
         let in_place = (0..)
             .zip(lines)
             .take_while(|(at, line)| line.link.chain_index == *at);
@@ -159,10 +159,6 @@ impl History {
     }
 
     fn note(&mut self, line: Remembered) {
-        if line.status == WorkStatus::Success {
-            let id = line.receipt_id.clone();
-            self.admitted.insert(line.content_hash, id);
-        }
         self.lines.push(line);
     }
 
@@ -195,11 +191,6 @@ impl History {
     pub fn of(&self, plan: &PlanId, item: &ItemId) -> Option<&Remembered> {
         let mut newest_first = self.lines.iter().rev();
         newest_first.find(|line| line.plan == *plan && line.item == *item)
-    }
-
-    /// The receipt of an admitted run with this content.
-    pub fn admitted(&self, content: &Hash) -> Option<&str> {
-        self.admitted.get(content).map(String::as_str)
     }
 
     /// The items that have succeeded.

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use bonded_kernel::work::{
-    Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit, check_so_far,
-    missing_inputs, missing_outputs, prompt_of, tool_trace,
+    CallStatus, Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
+    check_so_far, missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
 use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;
+use super::earlier::Earlier;
 use super::error::WorkError;
 use super::guard::{Guard, GuardedTools};
 use super::level::Level;
+use super::order::WorkNews;
 use super::outcome::{Outcome, Tests};
+use super::saved::{self, Saver};
+use super::spent::{NOTED_EVERY, Spent};
 use super::tests::{Tested, run_tests};
 use super::tree::TreeCopy;
 use crate::error::HostError;
@@ -42,12 +46,13 @@ pub(super) async fn work_item(
     }
     let outcome = match begin(level, item) {
         Err(outcome) => outcome,
-        Ok(()) => match execute(level, item, cancel).await? {
+        Ok(()) => match try_often(level, item, cancel).await? {
             Worked::Ended(outcome) => outcome,
             waits @ Worked::Waits(_) => return Ok(waits),
         },
     };
     outcome.write(&item_dir)?;
+    saved::forget(&item_dir)?;
     Ok(Worked::Ended(outcome))
 }
 
@@ -61,13 +66,41 @@ fn begin(level: &Level<'_>, item: &WorkItem) -> Result<(), Box<Outcome>> {
     }
 }
 
-async fn execute(
+/// Begins the item again, in a new copy, as often as it may be where it fails or takes too long.
+async fn try_often(
     level: &Level<'_>,
     item: &WorkItem,
     cancel: &CancellationToken,
 ) -> Result<Worked, WorkError> {
+    let item_dir = level.item_dir(item);
+    let mut earlier = Earlier::read(&item_dir)?;
+    loop {
+        let mut outcome = match Box::pin(execute(level, item, &earlier, cancel)).await? {
+            Worked::Ended(outcome) => outcome,
+            waits @ Worked::Waits(_) => return Ok(waits),
+        };
+        let has_failed = matches!(outcome.status, WorkStatus::Failure | WorkStatus::Timeout);
+        let is_left = earlier.count() < item.retries && !cancel.is_cancelled();
+        // Where no run came about, none would the next time.
+        if !has_failed || !is_left || outcome.capsule.is_none() {
+            outcome.earlier_attempts = earlier.attempts;
+            return Ok(Worked::Ended(outcome));
+        }
+        earlier.add(&outcome);
+        earlier.write(&item_dir)?;
+        let why = outcome.error.as_deref().unwrap_or_default();
+        (level.order.watch)(WorkNews::ItemAgain(item, earlier.count(), why));
+    }
+}
+
+async fn execute(
+    level: &Level<'_>,
+    item: &WorkItem,
+    earlier: &Earlier,
+    cancel: &CancellationToken,
+) -> Result<Worked, WorkError> {
     let started = level.now();
-    let (copy, id) = level.place_for(item).await?;
+    let (copy, id) = level.place_for(item, earlier).await?;
     let copy = Arc::new(copy);
     let mut assigned = match level.assign(item, copy.path()) {
         Ok(assigned) => assigned,
@@ -76,15 +109,34 @@ async fn execute(
     if let Err(why) = bind(&mut assigned.goal.config, item) {
         return Ok(failed(why));
     }
+    if let Some(told) = earlier.told() {
+        let text = format!("{}{told}", assigned.goal.text.as_str());
+        assigned.goal.text = text.into();
+    }
     assigned.goal.config.item = Some(level.place_in_plan(item));
     let stop = cancel.child_token();
-    let guard = Arc::new(guard(item, &copy, &level.logs(&id).await?, &stop));
+    let saver = Saver::new(level.item_dir(item));
+    let guard = Arc::new(Guard::new(
+        item.clone(),
+        ended_ops(&level.logs(&id).await?),
+        stop.clone(),
+        copy.clone(),
+        saver,
+    ));
     assigned.host.tools = Arc::new(GuardedTools {
         tools: assigned.host.tools.clone(),
         guard: guard.clone(),
     });
     let config = assigned.goal.config.clone();
-    let driven = assigned.host.run_as(id.clone(), assigned.goal, stop).await;
+    let spent = Spent::read(&level.item_dir(item), &id)?;
+    let timing = Timing {
+        limit_ms: item.constraints.timeout_ms,
+        started,
+        spent: &spent,
+        stop: stop.clone(),
+    };
+    let run = assigned.host.run_as(id.clone(), assigned.goal, stop);
+    let (driven, is_out_of_time) = timing.of(level, run).await;
     assigned.tools.stop().await;
     let run = match driven {
         Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),
@@ -102,6 +154,8 @@ async fn execute(
         mask: assigned.host.secrets.mask_of(run.config()),
         started,
         ended: level.now(),
+        spent_before_ms: spent.before_ms,
+        is_out_of_time,
         interrupt: assigned.host.interrupt.clone(),
     };
     let outcome = judging.judge(guard.denial(), &config).await?;
@@ -127,17 +181,11 @@ fn bind(config: &mut RunConfig, item: &WorkItem) -> Result<(), String> {
     Ok(())
 }
 
-/// What the run did before this process took it up counts.
-fn guard(
-    item: &WorkItem,
-    copy: &Arc<TreeCopy>,
-    logs: &[Vec<Entry>],
-    stop: &CancellationToken,
-) -> Guard {
-    let copy = copy.clone();
-    Guard::new(item.clone(), tool_ops(logs), stop.clone(), move || {
-        copy.changes().map(|changed| changed.changes)
-    })
+/// What the run did before this process took it up counts; a call that is made again counts then.
+fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
+    let calls = logs.iter().flat_map(|log| tool_trace(log));
+    let ended = calls.filter(|call| call.status != CallStatus::Pending);
+    ended.count() as u64
 }
 
 fn tool_ops(logs: &[Vec<Entry>]) -> u64 {
@@ -160,7 +208,42 @@ struct Judging<'a> {
     /// When this process took the item up, and when its run had ended.
     started: Millis,
     ended: Millis,
+    /// By processes before this one.
+    spent_before_ms: u64,
+    /// Whether that and this process's time were too much.
+    is_out_of_time: bool,
     interrupt: CancellationToken,
+}
+
+/// Drives a run no longer than the item may take, with what processes before this one took.
+struct Timing<'a> {
+    limit_ms: u64,
+    started: Millis,
+    spent: &'a Spent,
+    stop: CancellationToken,
+}
+
+impl Timing<'_> {
+    /// What came of it, and whether it was stopped for its time.
+    async fn of<T>(&self, level: &Level<'_>, run: impl Future<Output = T>) -> (T, bool) {
+        let mut run = std::pin::pin!(run);
+        let mut is_out = false;
+        loop {
+            match tokio::time::timeout(NOTED_EVERY, &mut run).await {
+                Ok(ended) => return (ended, is_out),
+                Err(_) => {
+                    let own_ms = level.now() - self.started;
+                    self.spent.note(own_ms);
+                    // Within one process the run itself keeps its time.
+                    let before_ms = self.spent.before_ms;
+                    if before_ms > 0 && before_ms.saturating_add(own_ms) > self.limit_ms {
+                        is_out = true;
+                        self.stop.cancel();
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Judging<'_> {
@@ -184,18 +267,30 @@ impl Judging<'_> {
         let stopped = stopped
             .or_else(|| self.stopped_before(&changes, &logs))
             .or_else(|| touches_git(changed.git));
-        let verdict = match self.admitted(stopped, &capsule, &after) {
+        let before = match capsule.deltas.is_empty() {
+            true => None,
+            false => self.level.admitted_before(&capsule.content_hash)?,
+        };
+        let mut in_vain_ms = 0;
+        let verdict = match self.admitted(stopped, &capsule, before, &after) {
             Ok(()) => {
                 self.level.keep(self.copy, &changes)?;
                 let tested = self.tested(&capsule, &changes, config).await?;
                 outcome.changed_meanwhile = tested.changed_meanwhile;
+                in_vain_ms = tested.in_vain_ms;
                 tested.verdict
             }
             Err(verdict) => verdict,
         };
+        let elapsed_ms = self.elapsed_ms().saturating_sub(in_vain_ms);
+        let is_late = elapsed_ms > self.item.constraints.timeout_ms;
+        let verdict = match verdict {
+            Verdict::Success(tests) if is_late => Verdict::OutOfTime(tests),
+            verdict => verdict,
+        };
         verdict.write_to(&mut outcome);
         outcome.capsule = Some(Box::new(capsule));
-        outcome.execution_time_ms = self.elapsed_ms();
+        outcome.execution_time_ms = elapsed_ms;
         Ok(outcome)
     }
 
@@ -208,21 +303,27 @@ impl Judging<'_> {
         check_so_far(self.item, changes, tool_ops(logs)).err()
     }
 
-    /// A run that was taken up again has used time before, as its log says; no clock is read across processes.
+    /// A run that was taken up again has used time before, as its log says, and as was noted while it was driven: no
+    /// clock is read across processes.
     fn elapsed_ms(&self) -> u64 {
         let now = self.level.now();
         let measured = self.run.elapsed_ms().saturating_add(now - self.ended);
-        measured.max(now - self.started)
+        let noted = self.spent_before_ms.saturating_add(now - self.started);
+        measured.max(noted)
     }
 
     fn admitted(
         &self,
         stopped: Option<Denial>,
         capsule: &Capsule,
+        admitted_before: Option<String>,
         after: &Tree,
     ) -> Result<(), Verdict> {
         if let Some(denial) = stopped {
             return Err(Verdict::Denied(denial.to_string()));
+        }
+        if self.is_out_of_time {
+            return Err(Verdict::OutOfTime(None));
         }
         let termination = self.run.termination();
         let kind = termination.map_or(TerminationKind::Fatal, |it| it.kind);
@@ -238,8 +339,8 @@ impl Judging<'_> {
                 ));
             }
         }
-        let before = |content: &_| self.level.admitted_before(content);
-        admit(self.item, capsule, before).map_err(|denial| Verdict::Denied(denial.to_string()))?;
+        admit(self.item, capsule, |_| admitted_before)
+            .map_err(|denial| Verdict::Denied(denial.to_string()))?;
         match missing_outputs(self.item, after) {
             None => Ok(()),
             Some(why) => Err(Verdict::Failed(why, None)),
@@ -265,6 +366,7 @@ impl Judging<'_> {
         let limit = self.item.constraints.timeout_ms;
         // What another does to the tree takes nothing of the item's time.
         let left_ms = limit.saturating_sub(self.elapsed_ms());
+        let began = self.level.now();
         if self.level.stands(self.copy) {
             let verdict = self.test_in(self.copy, command, capsule, config, left_ms);
             let verdict = verdict.await?;
@@ -272,7 +374,9 @@ impl Judging<'_> {
                 return Ok(verdict.into());
             }
         }
-        let verdict = match self.level.copy_with(self.item, changes) {
+        let apart = self.level.copy_with(self.item, changes);
+        let in_vain_ms = self.level.now() - began;
+        let verdict = match apart {
             Ok(Some(apart)) => {
                 let verdict = self.test_in(&apart, command, capsule, config, left_ms);
                 verdict.await?
@@ -284,6 +388,7 @@ impl Judging<'_> {
         Ok(InTests {
             verdict,
             changed_meanwhile: true,
+            in_vain_ms,
         })
     }
 
@@ -336,6 +441,8 @@ const NO_PLACE: &str = "Not tested: the tree was changed by another meanwhile, a
 struct InTests {
     verdict: Verdict,
     changed_meanwhile: bool,
+    /// What went by before they ran on what they should: it is not the item's time.
+    in_vain_ms: u64,
 }
 
 impl From<Verdict> for InTests {
@@ -343,6 +450,7 @@ impl From<Verdict> for InTests {
         Self {
             verdict,
             changed_meanwhile: false,
+            in_vain_ms: 0,
         }
     }
 }

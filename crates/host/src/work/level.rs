@@ -8,11 +8,14 @@ use bonded_kernel::work::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 use bonded_kernel::{Entry, Hash, ItemOfPlan, Millis, RunConfig, RunId};
 use bonded_tools::Sandbox;
 
+use super::admitted::admitted;
 use super::attempt::Attempt;
+use super::earlier::Earlier;
 use super::error::WorkError;
 use super::history::History;
 use super::logs;
 use super::order::WorkOrder;
+use super::saved::Interrupted;
 use super::staff::Assigned;
 use super::tree::{Copies, Frozen, TreeCopy};
 
@@ -62,11 +65,12 @@ impl Level<'_> {
         blocked(item, |id| self.ended.get(id).copied())
     }
 
-    pub(super) fn admitted_before(&self, content: &Hash) -> Option<String> {
-        if self.order.again {
-            return None;
+    /// The receipt of an admitted run with this content, on whatever tree.
+    pub(super) fn admitted_before(&self, content: &Hash) -> Result<Option<String>, WorkError> {
+        match self.order.again {
+            true => Ok(None),
+            false => Ok(admitted(&self.order.workshop, &self.order.root, content)?),
         }
-        self.history.admitted(content).map(str::to_owned)
     }
 
     pub(super) fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assigned, String> {
@@ -83,7 +87,11 @@ impl Level<'_> {
     }
 
     /// The item's copy of the tree and the run that works in it: those that another process left, or new ones.
-    pub(super) async fn place_for(&self, item: &WorkItem) -> Result<(TreeCopy, RunId), WorkError> {
+    pub(super) async fn place_for(
+        &self,
+        item: &WorkItem,
+        earlier: &Earlier,
+    ) -> Result<(TreeCopy, RunId), WorkError> {
         let name = item.id.as_str();
         let mut attempt = 1;
         let mut run = self.order.id.run_of(&item.id, attempt);
@@ -97,7 +105,15 @@ impl Level<'_> {
         let known = Attempt::read(&item_dir)?;
         let has_begun_again = known.as_ref().is_some_and(|it| it.run == run);
         if let Some(last) = last.filter(|_| !has_begun_again) {
-            if let Some(copy) = self.copy_of(item, &last, known)? {
+            let copy = match earlier.has(&last) {
+                true => None,
+                false => {
+                    let logs = self.logs(&last).await?;
+                    let interrupted = Interrupted::read(&item_dir, &logs)?;
+                    self.copy_of(item, &last, known, interrupted)?
+                }
+            };
+            if let Some(copy) = copy {
                 return Ok((copy, last));
             }
             // The copy that is made now must not be taken for that of the run before.

@@ -97,12 +97,16 @@ pub enum WorkNews<'a> {
         before: Hash,
     },
     ItemBegun(&'a WorkItem),
+    /// It failed or took too long, so many times by now, and is begun again.
+    ItemAgain(&'a WorkItem, u64, &'a str),
     /// What an item came to in its copy; publishing comes when all of its level have.
     ItemEnded(&'a WorkItem, WorkStatus),
     ItemSealed(&'a WorkItem, &'a RunResult),
     /// Published, but in no commit: git ignores it, it lies in a repository of its own, or it needs a filter that only
     /// the repository's configuration names.
     NotCommitted(&'a WorkItem, &'a TreePath),
+    /// The same, because the user has changed it too and not committed that, and the two changes meet.
+    Uncommitted(&'a WorkItem, &'a TreePath),
     /// Somebody had a file open when it was replaced, and wrote to it.
     Late(&'a Late),
 }

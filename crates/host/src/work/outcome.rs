@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use bonded_kernel::work::{Capsule, TestReport, WorkStatus};
+use bonded_kernel::work::{Capsule, EarlierAttempt, TestReport, WorkStatus};
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_durably};
@@ -29,6 +29,9 @@ pub(super) struct Outcome {
     /// Whether somebody changed the tree after it was frozen for the item.
     #[serde(default)]
     pub(super) changed_meanwhile: bool,
+    /// What came of it before it was begun again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) earlier_attempts: Vec<EarlierAttempt>,
 }
 
 /// What came of an item's tests.
@@ -50,6 +53,7 @@ impl Outcome {
             tests: None,
             execution_time_ms: 0,
             changed_meanwhile: false,
+            earlier_attempts: vec![],
         }
     }
 

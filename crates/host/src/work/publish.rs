@@ -14,6 +14,7 @@ mod error;
 mod faults;
 mod git;
 mod journal;
+mod notice;
 mod root;
 mod settle;
 mod slot;
@@ -33,6 +34,7 @@ pub use aside::Replaced;
 pub use commit::{CommitError, CommitPlan, Committed};
 pub use error::PublishError;
 pub use faults::{Faults, NoFaults, Operation};
+pub use notice::notice_at;
 
 pub use writers::{FileId, Processes, Writers};
 
@@ -166,6 +168,8 @@ impl<'a> Publish<'a> {
         let is_kept = journal.as_ref().is_some_and(|it| it.keeps_replaced);
         let mut stage = self.opened_stage(is_kept)?;
         let Some(journal) = journal else {
+            // It says what is not true any more; where it cannot be removed now, the next command does.
+            let _ = notice::remove(&self.root, self.faults);
             return Ok(None);
         };
         let mut settle = self.settle_in(&mut stage);
@@ -225,6 +229,8 @@ impl<'a> Publish<'a> {
         let unfinished = |Failed { at, source }| self.unfinished(at, source);
         let mut settle = self.settle_in(&mut stage);
         if journal.progress == Progress::Making {
+            let put = notice::put(&self.root, self.faults);
+            put.map_err(|source| self.unfinished("the notice", source))?;
             let progress = settle::make(&mut settle, &journal).map_err(unfinished)?;
             self.note(&mut journal, progress)?;
         }
@@ -240,6 +246,8 @@ impl<'a> Publish<'a> {
         settle.sweep(&journal.changes).map_err(unfinished)?;
         let dropped = stage.drop_all();
         dropped.map_err(|source| self.unfinished("the staged files", source))?;
+        let removed = notice::remove(&self.root, self.faults);
+        removed.map_err(|source| self.unfinished("the notice", source))?;
         self.settled(journal, replaced)
     }
 
@@ -250,6 +258,9 @@ impl<'a> Publish<'a> {
             faults: self.faults,
             writers: self.writers,
             way: Way::There,
+            looked: vec![],
+            moded: vec![],
+            replaced: vec![],
         }
     }
 

@@ -87,6 +87,7 @@ fn unpublished(published: &ItemOutcome, tree: Hash, foreign: &[TreePath]) -> Ite
         run: published.run.clone(),
         versions: published.versions.clone(),
         changed_meanwhile: true,
+        earlier_attempts: published.earlier_attempts.clone(),
         ..failed
     }
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{Receipt, Tree, TreePath};
+use bonded_kernel::work::{Node, Receipt, Tree, TreePath};
 use bonded_kernel::{Event, Hash, RunId, RunStarted};
 use bonded_state::{MemoryStore, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;
 use super::logs::replies;
+use super::meeting::merged_content;
 use super::plan_id::PlanId;
 use super::recorded::Recorded;
 use super::tree::{Checkpoints, TreeError, read_tree, tree_of};
@@ -39,7 +40,7 @@ pub struct Replayed {
 
 impl Replayed {
     pub fn is_equal(&self) -> bool {
-        self.expected == self.found
+        self.expected == self.found && self.differs.is_empty()
     }
 }
 
@@ -103,10 +104,12 @@ pub async fn replay_item(
     let ended = host.run(run.run_id.clone(), goal, cancel).await?;
     let termination = ended.termination();
     let found = tree_of(&scratch.dir)?;
+    let mut differs = differing(&before, receipt, &found);
+    differs.extend(merged_otherwise(receipt, &checkpoints)?);
     Ok(Replayed {
         expected: outcome.after_hash,
         found: found.hash(),
-        differs: differing(&before, receipt, &found),
+        differs,
         ended: termination.map_or("not at all", |it| it.kind.as_str()),
     })
 }
@@ -156,6 +159,34 @@ fn differing(before: &Tree, receipt: &Receipt, found: &Tree) -> Vec<TreePath> {
     };
     let differs = expected.changes_to(found).into_iter();
     differs.map(|change| change.path).collect()
+}
+
+/// The files that were merged with what another item of the level left, and are not what comes of that.
+fn merged_otherwise(
+    receipt: &Receipt,
+    checkpoints: &Checkpoints,
+) -> Result<Vec<TreePath>, ReplayError> {
+    let content = |node: &Option<Node>| match node {
+        Some(Node::File { content, .. }) => Some(*content),
+        _ => None,
+    };
+    let changes = receipt.outcome.deltas.changes();
+    let mut otherwise = vec![];
+    for merged in &receipt.outcome.merged {
+        let own = changes.iter().find(|change| change.path == merged.path);
+        let contents = own.and_then(|own| {
+            let left = content(&merged.before)?;
+            Some([content(&own.before)?, content(&own.after)?, left])
+        });
+        let text = match &contents {
+            Some([base, own, left]) => merged_content(checkpoints, [base, own, left])?,
+            None => None,
+        };
+        if text.map(|text| Hash::of(&text)) != content(&merged.after) {
+            otherwise.push(merged.path.clone());
+        }
+    }
+    Ok(otherwise)
 }
 
 /// A directory for one replay, removed with this.

@@ -8,11 +8,13 @@ use bonded_kernel::work::{
     WorkItem, WorkStatus,
 };
 
+use super::admitted::{Admitting, admitted};
 use super::error::WorkError;
 use super::files::{read_json, write_durably};
 use super::history::History;
 use super::key::SigningKey;
 use super::late::{Late, keep_late};
+use super::meeting::{Meeting, meet};
 use super::order::{WorkNews, WorkOrder};
 use super::outcome::Outcome;
 use super::papers::{Papers, Sealed};
@@ -113,7 +115,7 @@ impl<'a> Sealer<'a> {
                     let mut outcome =
                         outcome.unwrap_or_else(|| Outcome::failed("nothing came of it"));
                     outcome.changed_meanwhile |= is_changed;
-                    self.seal(level, item, outcome, frozen, &mut tree)?
+                    self.seal((level, &receipts), item, outcome, frozen, &mut tree)?
                 }
             };
             (self.order.watch)(WorkNews::ItemSealed(item, &sealed.result));
@@ -136,9 +138,10 @@ impl<'a> Sealer<'a> {
         Ok(results)
     }
 
+    /// `earlier` are the receipts of the items before it in its level.
     fn seal(
         &mut self,
-        level: usize,
+        (level, earlier): (usize, &[Receipt]),
         item: &WorkItem,
         outcome: Outcome,
         frozen: &Frozen,
@@ -150,7 +153,7 @@ impl<'a> Sealer<'a> {
         let papers = match (self.begun(plan, item, &dir), outcome.capsule) {
             (Some(receipt), _) => self.papers_of(&dir, plan, receipt, test_output),
             (None, Some(capsule)) if outcome.status == WorkStatus::Success => {
-                self.publish(item, base, &capsule, test_output, tree)?
+                self.publish((item, earlier), base, &capsule, test_output, tree)?
             }
             _ => self.papers(base, test_output),
         };
@@ -169,19 +172,30 @@ impl<'a> Sealer<'a> {
 impl Sealer<'_> {
     fn publish(
         &mut self,
-        item: &WorkItem,
+        (item, earlier): (&WorkItem, &[Receipt]),
         base: ItemOutcome,
         capsule: &Capsule,
         test_output: Option<String>,
         tree: &mut Tree,
     ) -> Result<Papers, WorkError> {
         let changes: Vec<Change> = capsule.deltas.changes().into_iter().cloned().collect();
-        let after = match tree.with_changes(&changes) {
-            Ok(after) => after,
+        let _admitting = Admitting::begin(&self.order.workshop)?;
+        if let Some(denial) = self.duplicate(capsule)? {
+            return Ok(self.denied(base, &denial, test_output));
+        }
+        let Meeting {
+            changes,
+            after,
+            merged,
+        } = match meet(tree, &changes, earlier, self.checkpoints)? {
+            Ok(meeting) => meeting,
             Err(clashes) => return Ok(self.denied(base, &clashes.into(), test_output)),
         };
+        let published = ItemOutcome {
+            merged,
+            ..base.clone().published(capsule, tree.hash(), after.hash())
+        };
         if changes.is_empty() {
-            let published = base.published(capsule, tree.hash(), after.hash());
             return Ok(self.papers(published, test_output));
         }
         let journal = self.order.journal();
@@ -191,7 +205,6 @@ impl Sealer<'_> {
         if !clashes.is_empty() {
             return Ok(self.denied(base, &clashes.into(), test_output));
         }
-        let published = base.clone().published(capsule, tree.hash(), after.hash());
         let papers = self.papers(published, test_output.clone());
         let commit = self.commit_plan(item, &papers.receipt)?;
         let room = papers.take_room()?;
@@ -217,6 +230,8 @@ impl Sealer<'_> {
             publish::Outcome::Published { commit } => {
                 let left_out = commit.iter().flat_map(|it| &it.left_out);
                 left_out.for_each(|path| (self.order.watch)(WorkNews::NotCommitted(item, path)));
+                let overlapping = commit.iter().flat_map(|it| &it.overlapping);
+                overlapping.for_each(|path| (self.order.watch)(WorkNews::Uncommitted(item, path)));
                 *tree = after;
                 papers
             }
@@ -232,6 +247,19 @@ impl Sealer<'_> {
         papers.write(&mut self.history)?;
         settled.finish()?;
         Ok(papers)
+    }
+
+    /// Whether another plan has published the same since the item was admitted.
+    fn duplicate(&self, capsule: &Capsule) -> Result<Option<Denial>, WorkError> {
+        if self.order.again || capsule.deltas.is_empty() {
+            return Ok(None);
+        }
+        let content_hash = capsule.content_hash;
+        let before = admitted(&self.order.workshop, &self.order.root, &content_hash)?;
+        Ok(before.map(|receipt_id| Denial::Duplicate {
+            content_hash,
+            receipt_id,
+        }))
     }
 
     fn commit_plan(

@@ -33,6 +33,7 @@ impl Sealer<'_> {
         base.error = outcome.error.clone();
         base.changed_meanwhile = outcome.changed_meanwhile;
         base.denial_reason = outcome.denial_reason.clone();
+        base.earlier_attempts = outcome.earlier_attempts.clone();
         base.versions
             .insert("bonded".into(), env!("CARGO_PKG_VERSION").into());
         if let Some(capsule) = &outcome.capsule {

@@ -15,6 +15,9 @@ pub struct Workshop {
 }
 
 impl Workshop {
+    /// What a publish that was interrupted left behind, in what is known about its tree.
+    pub(super) const JOURNAL: &str = "journal.json";
+
     pub fn beside(store: &Path) -> Self {
         let mut dir = OsString::from(store);
         dir.push(".work");
@@ -73,7 +76,7 @@ impl Workshop {
 
     /// What a publish that was interrupted left behind.
     pub fn journal(&self, root: &Path) -> PathBuf {
-        self.tree_dir(root).join("journal.json")
+        self.tree_dir(root).join(Self::JOURNAL)
     }
 
     pub fn copies_dir(&self) -> PathBuf {

@@ -174,10 +174,16 @@ fn the_first_commit_of_a_repository_holds_only_what_was_published() {
     let head = world.git(["rev-parse", "main"]);
     assert_eq!(done.id.as_deref(), Some(head.trim()));
     let paths: Vec<_> = listed(&world).into_iter().map(|(_, path)| path).collect();
-    assert_eq!(paths, ["edited", "folder", "program", "to_folder/new"]);
+    assert_eq!(paths, ["folder", "to_folder/new"]);
     assert_eq!(world.git(["rev-list", "--count", "HEAD"]), "1\n");
+    // Whose file is in no commit, of that nothing is committed.
+    let overlapping: Vec<_> = done.overlapping.iter().map(ToString::to_string).collect();
+    assert_eq!(overlapping, ["edited", "program"]);
     let status = world.git(["status", "--porcelain"]);
-    assert_eq!(status, "A  staged\n?? .gitignore\n?? unstaged\n");
+    assert_eq!(
+        status,
+        "A  staged\n?? .gitignore\n?? edited\n?? program\n?? unstaged\n"
+    );
 }
 
 #[test]
@@ -428,5 +434,136 @@ fn where_no_commit_can_be_made_that_is_said_before() {
         prepare(&world);
         let error = plan(&world).expect_err("no commit can be made");
         assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// A repository with one file of some lines, which the user has changed and not committed.
+fn begun_by_hand(committed: &str, staged: &str, saved: &str) -> World {
+    let world = World::new();
+    furnish(&world, &[]);
+    write(&world.tree, "lines", committed);
+    world.git(["add", "-A"]);
+    world.git(["commit", "-qm", "first"]);
+    write(&world.tree, "lines", staged);
+    world.git(["add", "lines"]);
+    write(&world.tree, "lines", saved);
+    world
+}
+
+/// The file with the words in the places of others.
+fn with_words(text: &str, words: &[(&str, &str)]) -> String {
+    let replaced = |text: String, (from, to): &(&str, &str)| text.replace(from, to);
+    words.iter().fold(text.to_owned(), replaced)
+}
+
+#[test]
+fn a_commit_holds_the_lines_of_the_item_alone() {
+    let staged = with_words(LINES, &[("one", "staged by hand")]);
+    let saved = with_words(&staged, &[("seven", "saved by hand")]);
+    let done = with_words(&saved, &[("four", "by the item")]);
+    let committed = with_words(LINES, &[("four", "by the item")]);
+    let is_staged = with_words(&staged, &[("four", "by the item")]);
+    for options in [&[][..], &["lines text eol=crlf\n"]] {
+        let (saved, done) = match options {
+            [] => (saved.clone(), done.clone()),
+            _ => (saved.replace('\n', "\r\n"), done.replace('\n', "\r\n")),
+        };
+        let world = begun_by_hand(LINES, &staged, &saved);
+        for attributes in options {
+            write(&world.tree, ".gitattributes", attributes);
+            world.git(["add", ".gitattributes"]);
+            world.git(["commit", "-qm", "attributes", ".gitattributes"]);
+        }
+        let changes = world.changes_of(|copy| write(copy, "lines", &done));
+        let outcome = publish(&world, &changes, &NoFaults).expect("it can be committed");
+        assert_eq!(outcome.overlapping, []);
+        assert_eq!(world.git(["show", "HEAD:lines"]), committed);
+        assert_eq!(world.git(["show", ":lines"]), is_staged);
+        let there = fs::read_to_string(world.tree.join("lines"));
+        assert_eq!(there.expect("a file"), done);
+        assert_eq!(world.git(["status", "--porcelain"]), "MM lines\n");
+        assert!(!world.journal.with_extension("objects").exists());
+    }
+}
+
+#[test]
+fn a_crash_at_any_operation_ends_in_a_commit_of_the_lines_of_the_item_alone() {
+    let staged = with_words(LINES, &[("one", "staged by hand")]);
+    let saved = with_words(&staged, &[("seven", "saved by hand")]);
+    let done = with_words(&saved, &[("four", "by the item")]);
+    let template = begun_by_hand(LINES, &staged, &saved);
+    let changes = template.changes_of(|copy| write(copy, "lines", &done));
+    for operation in 0.. {
+        let world = template.copied();
+        let crash = CrashAt::operation(operation);
+        let is_done = publish(&world, &changes, &crash).is_ok() || world.journal.exists();
+        world.recovered();
+        if is_done {
+            let shown = |what: &str| world.git(["show", what]);
+            assert!(!shown("HEAD:lines").contains("by hand"), "{operation}");
+            assert!(shown("HEAD:lines").contains("by the item"), "{operation}");
+            assert!(shown(":lines").contains("staged by hand"), "{operation}");
+            assert!(!shown(":lines").contains("saved by hand"), "{operation}");
+        }
+        if !crash.crashed() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn what_meets_lines_that_are_not_committed_is_left_out_and_named() {
+    let by_hand = with_words(LINES, &[("four", "by hand")]);
+    let rows = [
+        // Saved, staged, and staged with another saved.
+        (LINES.to_owned(), by_hand.clone()),
+        (by_hand.clone(), by_hand.clone()),
+        (by_hand, LINES.to_owned()),
+    ];
+    for (staged, saved) in rows {
+        let world = begun_by_hand(LINES, &staged, &saved);
+        let changes = world.changes_of(|copy| {
+            let done = with_words(
+                &saved,
+                &[("four", "by the item"), ("by hand", "by the item")],
+            );
+            write(copy, "lines", &done);
+            write(copy, "new", "new");
+        });
+        let outcome = publish(&world, &changes, &NoFaults).expect("it can be committed");
+        let overlapping: Vec<_> = outcome
+            .overlapping
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(overlapping, ["lines"]);
+        assert_eq!(world.git(["show", "HEAD:lines"]), LINES);
+        assert_eq!(world.git(["show", ":lines"]), staged);
+        let listed = world.git(["diff", "--name-only", "HEAD~1", "HEAD"]);
+        assert_eq!(listed, "new\n");
+    }
+}
+
+#[test]
+fn who_may_start_a_file_is_committed_where_the_item_changed_that() {
+    let saved = with_words(LINES, &[("seven", "by hand")]);
+    for (by_hand, by_item, committed) in [
+        (0o644, 0o755, "100755"),
+        (0o755, 0o755, "100644"),
+        (0o644, 0o644, "100644"),
+    ] {
+        let world = begun_by_hand(LINES, LINES, &saved);
+        chmod(&world.tree, "lines", by_hand);
+        let changes = world.changes_of(|copy| {
+            write(copy, "lines", &with_words(&saved, &[("one", "1")]));
+            chmod(copy, "lines", by_item);
+        });
+        publish(&world, &changes, &NoFaults).expect("it can be committed");
+        let listed = world.git(["ls-tree", "HEAD", "lines"]);
+        assert!(listed.starts_with(committed), "{listed}");
+        let expected = with_words(LINES, &[("one", "1")]);
+        assert_eq!(world.git(["show", "HEAD:lines"]), expected);
     }
 }

@@ -346,3 +346,74 @@ impl Faults for OtherDevice {
 fn path_of(path: &str) -> TreePath {
     TreePath::new(path).expect("it is a path")
 }
+
+/// Notes what is done, in its order.
+#[derive(Debug, Default)]
+struct Noted(std::sync::Mutex<Vec<Operation>>);
+
+impl Faults for Noted {
+    fn before(&self, operation: Operation) -> io::Result<()> {
+        let mut noted = self.0.lock().expect("nobody panics with it");
+        noted.push(operation);
+        Ok(())
+    }
+}
+
+#[test]
+fn while_a_tree_is_between_two_states_names_are_changed_and_nothing_else_is_done() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        write(&world.tree, name, "before");
+    }
+    let changes = world.changes_of(|copy| {
+        for name in ["a", "b", "c", "new"] {
+            write(copy, name, "after");
+        }
+    });
+    let noted = Noted::default();
+    world
+        .publish_all(&changes, &noted)
+        .expect("it can be published");
+    let done = noted.0.into_inner().expect("nobody panics with it");
+    let is_rename = |operation: &Operation| *operation == Operation::Rename;
+    let first = done.iter().position(is_rename).expect("names are changed");
+    let last = done.iter().rposition(is_rename).expect("names are changed");
+    assert_eq!(done[first..=last], [Operation::Rename; 4], "{done:?}");
+}
+
+#[test]
+fn whoever_meets_a_tree_that_is_half_published_finds_a_notice() {
+    use bonded_host::work::publish::notice_at;
+    let template = World::new();
+    for name in ["a", "b", "deep/c"] {
+        write(&template.tree, name, "before");
+    }
+    let changes = template.changes_of(|copy| {
+        for name in ["a", "b", "deep/c"] {
+            write(copy, name, "after");
+        }
+    });
+    let (before, mut halves) = (template.freeze(), 0);
+    for operation in 0.. {
+        let world = template.copied();
+        let crash = CrashAt::operation(operation);
+        let _ = world.publish_all(&changes, &crash);
+        let text = |name: &str| std::fs::read_to_string(world.tree.join(name)).expect("a file");
+        let is_new = ["a", "b", "deep/c"].map(|name| text(name) == "after");
+        if is_new.contains(&true) && is_new.contains(&false) {
+            halves += 1;
+            let notice = notice_at(&world.tree.join("deep")).expect("a notice");
+            let said = std::fs::read_to_string(notice).expect("a text");
+            assert!(said.contains("bonded work --resume"), "{said}");
+        }
+        world.recovered();
+        assert_eq!(notice_at(&world.tree), None, "operation {operation}");
+        if !crash.crashed() {
+            break;
+        }
+        let after = before.with_changes(&changes).expect("they fit");
+        let found = world.freeze();
+        assert!(found == before || found == after, "operation {operation}");
+    }
+    assert!(halves > 0, "no crash left a tree half published");
+}

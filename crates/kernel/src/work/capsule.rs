@@ -94,7 +94,8 @@ impl Capsule {
             run: first.run.clone(),
             parent: started.config.parent.as_ref().map(|it| it.run.clone()),
             started_at: first.at,
-            ended_at: last.at,
+            // A clock may go back.
+            ended_at: last.at.max(first.at),
             termination: termination(last),
             before_hash: before.hash(),
             after_hash: after.hash(),

@@ -137,6 +137,16 @@ pub struct WorkItem {
     /// A pass needs at least so many tests that were run and passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_expected: Option<u64>,
+    /// How often it is begun again where it fails or takes too long.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
+}
+
+/// An item is begun again so often at most.
+pub const RETRIES_MAX: u64 = 10;
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What an item may do at most. At the bound is within it.

@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use super::declared::DeclaredPath;
 use super::fault::{PlanFault, PlanFaultKind, nearest};
-use super::item::{AgentId, Budget, Complexity, Constraints, ItemId, WorkItem};
+use super::item::{AgentId, Budget, Complexity, Constraints, ItemId, RETRIES_MAX, WorkItem};
 use super::plan::PlanContext;
 
 /// Larger numbers are not exact in every reader of JSON.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
 
-const ITEM_FIELDS: [&str; 10] = [
+const ITEM_FIELDS: [&str; 11] = [
     "id",
     "agent_id",
     "description",
@@ -21,6 +21,7 @@ const ITEM_FIELDS: [&str; 10] = [
     "output_files",
     "test_command",
     "tests_expected",
+    "retries",
 ];
 
 const CONSTRAINTS_FIELDS: [&str; 4] = ["max_files", "max_tool_ops", "max_delta_size", "timeout_ms"];
@@ -64,6 +65,7 @@ fn read(mut reader: Reader<'_>, context: &PlanContext<'_>) -> Option<WorkItem> {
     if tests_expected.is_some() && test_command.is_none() {
         reader.fault("tests_expected", PlanFaultKind::NoTestCommand);
     }
+    let retries = reader.whole_between("retries", 0, RETRIES_MAX);
     let dependencies = reader.dependencies();
     let constraints = constraints(&mut reader, context.defaults);
     let budget = budget(&mut reader);
@@ -80,6 +82,7 @@ fn read(mut reader: Reader<'_>, context: &PlanContext<'_>) -> Option<WorkItem> {
         output_files,
         test_command,
         tests_expected,
+        retries: retries.unwrap_or(0),
     })
 }
 
@@ -193,17 +196,21 @@ impl<'a> Reader<'a> {
     }
 
     fn whole_if_given(&mut self, field: &'static str, least: u64) -> Option<u64> {
+        self.whole_between(field, least, WHOLE_MAX)
+    }
+
+    fn whole_between(&mut self, field: &'static str, least: u64, most: u64) -> Option<u64> {
         let value = self.given(field)?;
         let kind = match value {
             Value::Number(number) => {
                 let whole = number.as_u64();
-                if let Some(whole) = whole.filter(|it| (least..=WHOLE_MAX).contains(it)) {
+                if let Some(whole) = whole.filter(|it| (least..=most).contains(it)) {
                     return Some(whole);
                 }
                 PlanFaultKind::OutOfRange {
                     found: short(&number.to_string()),
                     least,
-                    most: WHOLE_MAX,
+                    most,
                 }
             }
             other => wrong_type("a whole number", other),

@@ -15,6 +15,7 @@ pub use level::{LevelFault, LevelItem, LevelReceipt, verify_level, verify_level_
 
 use super::canonical::canonical;
 use super::capsule::{Artifact, Capsule};
+use super::change::Change;
 use super::delta::Deltas;
 use super::item::WorkItem;
 use super::state::WorkStatus;
@@ -69,6 +70,25 @@ pub struct ItemOutcome {
     /// Whether somebody else changed the tree after it was frozen for the item and before the item was sealed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changed_meanwhile: bool,
+    /// Files of which an item of the same level had changed other lines: what was in the tree, and what is there with
+    /// the lines of both. The deltas say what this item changed of the state that it began with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Change>,
+    /// What came of it before it was begun again, the first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_attempts: Vec<EarlierAttempt>,
+}
+
+/// What came of an item before it was begun again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierAttempt {
+    /// Absent where no run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    pub status: WorkStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    pub execution_time_ms: u64,
 }
 
 /// What the log of the run says, and stands for.
@@ -152,6 +172,8 @@ impl ItemOutcome {
             run: None,
             versions: BTreeMap::new(),
             changed_meanwhile: false,
+            merged: vec![],
+            earlier_attempts: vec![],
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::capsule::ArtifactKind;
+use super::capsule::{ArtifactKind, artifacts};
 use super::item::{AgentId, ItemId};
 use super::receipt::{Metrics, Receipt};
 use super::state::WorkStatus;
@@ -55,7 +55,9 @@ impl RunResult {
             let meant = outcome.artifacts.iter().filter(|it| it.kind == kind);
             meant.map(|it| format!("{root}/{}", it.path)).collect()
         };
-        let hashes = outcome.artifacts.iter().filter_map(|it| {
+        // Where lines of another item are in a file too, the file is what both made of it.
+        let merged = artifacts(&outcome.merged);
+        let hashes = outcome.artifacts.iter().chain(&merged).filter_map(|it| {
             let hash = it.hash?;
             Some((format!("{root}/{}", it.path), hash))
         });

@@ -120,7 +120,8 @@ fn end(begun: &mut TracedCall, finished: &ToolFinished, at: Millis) {
     const ERROR_LETTERS_MAX: usize = 200;
     begun.status = finished.outcome.into();
     begun.output_hash = Some(Hash::of(finished.output.as_bytes()));
-    begun.ended_at = Some(at);
+    // A clock may go back.
+    begun.ended_at = Some(at.max(begun.started_at));
     let is_ok = finished.outcome == Outcome::Ok;
     let error = || finished.output.chars().take(ERROR_LETTERS_MAX).collect();
     begun.error = (!is_ok).then(error);

@@ -51,6 +51,7 @@ mod work_common;
 mod work_counts;
 mod work_declared;
 mod work_level;
+mod work_lines;
 mod work_plan;
 mod work_receipt;
 mod work_result;

@@ -60,7 +60,7 @@ fn an_item_comes_back_from_its_own_json() {
             "dependencies": ["done-before"],
             "budget": { "time_estimate_ms": 1, "complexity": "high" },
             "input_files": ["src/", "*.toml"], "output_files": [],
-            "test_command": "true", "tests_expected": 3,
+            "test_command": "true", "tests_expected": 3, "retries": 2,
         }),
     );
     let first = plan(&full);
@@ -236,6 +236,8 @@ fn what_is_wrong_with_an_item_is_said_with_its_place() {
         ),
         (json!({ "test_command": "a\0b" }), "must not hold a NUL"),
         (json!({ "tests_expected": 3 }), "there is no test_command"),
+        (json!({ "retries": 11 }), "/0/retries"),
+        (json!({ "retries": -1 }), "/0/retries"),
     ];
     for (more, expected) in rows {
         let found = faults(&json!([with("x", &more)]));

@@ -176,7 +176,7 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
     let receipt = good();
     let empty = tree(&[]).hash();
     type Forgery = fn(&mut Value);
-    let rows: [(Forgery, &str); 13] = [
+    let rows: [(Forgery, &str); 24] = [
         (|it| it["admission"]["admitted"] = json!(false), "admission"),
         (|it| it["admission"] = Value::Null, "admission"),
         (|it| it["before_hash"] = json!(Hash::ZERO), "content_hash"),
@@ -199,8 +199,52 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
             |it| {
                 it["work_item"]["test_command"] = json!("make");
                 it["tests"].take();
+                it["metrics"]["tests_passed"].take();
+                it["metrics"]["tests_failed"].take();
             },
             "tests were not run",
+        ),
+        (
+            |it| it["work_item"]["test_command"] = json!("make other"),
+            "not those that the item asks for",
+        ),
+        (
+            |it| it["metrics"]["tests_failed"] = json!(2),
+            "not those of its tests",
+        ),
+        (
+            |it| it["metrics"]["tests_passed"] = json!(4),
+            "not those of its tests",
+        ),
+        (
+            |it| it["metrics"]["execution_time_ms"] = json!(400_000),
+            "longer than it may",
+        ),
+        (
+            |it| it["run"]["started_at"] = json!(1_000_001),
+            "ended before it started",
+        ),
+        (
+            |it| it["tool_trace"][0]["started_at"] = json!(9_000_000),
+            "call ended before",
+        ),
+        (|it| it["denial_reason"] = json!("no"), "admission"),
+        (
+            |it| it["run"]["termination"] = json!("cancelled"),
+            "not done",
+        ),
+        (|it| it["run"]["termination"] = Value::Null, "not done"),
+        (
+            |it| {
+                it["earlier_attempts"] = json!([{ "status": "failure", "execution_time_ms": 1 }]);
+            },
+            "more often",
+        ),
+        (
+            |it| {
+                it["merged"] = json!([{ "path": "elsewhere" }]);
+            },
+            "what was merged",
         ),
     ];
     for (change, expected) in rows {

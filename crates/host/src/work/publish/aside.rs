@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::faults::Operation;
 use super::root::{Modes, content_of, file_at, name, present};
-use super::settle::Settle;
+use super::settle::{Settle, Way};
 use super::slot::Slot;
 use super::stage::OWN_NAME;
 use super::writers::FileId;
@@ -46,15 +46,30 @@ impl Settle<'_, '_> {
         Ok(true)
     }
 
-    /// Puts what is staged in the place of what is there. False where that turns out to be another's; it waits aside.
+    /// Puts what is staged in the place of what is there, which waits aside. On the way there it is looked at later, in
+    /// the [last look](Self::written_aside); else false where it turns out to be another's.
     pub(super) fn replace(&mut self, number: usize, change: &Change) -> io::Result<bool> {
         let holder = self.opened_holder(&change.path)?;
         let place = |slot: &Slot| slot.exchange(slot.ours(), &holder, name(&change.path));
         let slot = self.with_staged(number, change, &holder, place)?;
-        self.faults.before(Operation::PutAside)?;
-        slot.rename(slot.ours(), &slot.out())?;
-        let before = change.before.as_ref();
-        before.map_or(Ok(true), |before| slot.is(&slot.out(), before))
+        self.replaced.push(slot);
+        if self.way == Way::There {
+            return Ok(true);
+        }
+        self.name_replaced()?;
+        match (&change.before, self.aside(number, &change.path)?) {
+            (Some(before), Some(slot)) => slot.is(&slot.out(), before),
+            _ => Ok(true),
+        }
+    }
+
+    /// Names what came out when files were replaced. A crash before that is seen by what is in it.
+    pub(super) fn name_replaced(&mut self) -> io::Result<()> {
+        for slot in std::mem::take(&mut self.replaced) {
+            self.faults.before(Operation::PutAside)?;
+            slot.rename(slot.ours(), &slot.out())?;
+        }
+        Ok(())
     }
 
     /// What is staged cannot be renamed into another file system that is mounted inside the tree, nor where the same
@@ -84,8 +99,8 @@ impl Settle<'_, '_> {
         Ok(slot)
     }
 
-    /// Takes away what goes. False where it turns out to be another's; it waits aside.
-    pub(super) fn take(&mut self, number: usize, change: &Change, gone: &Node) -> io::Result<bool> {
+    /// Takes away what goes. It waits aside, and is looked at there.
+    pub(super) fn take(&mut self, number: usize, change: &Change) -> io::Result<()> {
         let holder = self.opened_holder(&change.path)?;
         let mut slot = self.stage.slot(number)?;
         self.faults.before(Operation::PutAside)?;
@@ -96,7 +111,7 @@ impl Settle<'_, '_> {
             }
             taken => taken?,
         }
-        slot.is(&slot.out(), gone)
+        Ok(())
     }
 
     /// Takes away again what was ours and new. A save that came a moment before is given back.
@@ -106,7 +121,7 @@ impl Settle<'_, '_> {
         change: &Change,
         ours: &Node,
     ) -> io::Result<bool> {
-        self.take(number, change, ours)?;
+        self.take(number, change)?;
         Ok(!self.give_up(number, change, ours)?)
     }
 
@@ -192,7 +207,8 @@ impl Settle<'_, '_> {
         Err(io::Error::other("somebody else writes it all the time"))
     }
 
-    /// Sets a mode, if the file is what it should be before and after that.
+    /// Sets a mode, if the file is what it should be before and after that. On the way there it was looked at before,
+    /// and is once more [when all is done](Self::modes_of_others).
     pub(super) fn set_mode(&mut self, number: usize, change: &Change) -> io::Result<bool> {
         let (Some(Node::File { mode, content, .. }), Some(Node::File { mode: was, .. })) =
             (&change.after, &change.before)
@@ -207,17 +223,39 @@ impl Settle<'_, '_> {
         let Some(file) = file else {
             return Ok(false);
         };
-        if content_of(&file)? != *content {
+        if self.way == Way::Back && content_of(&file)? != *content {
             return Ok(false);
         }
         self.faults.before(Operation::SetMode)?;
         fchmod(&file, Mode::from_raw_mode(*mode))?;
+        if self.way == Way::There {
+            self.moded.push((number, file));
+            return Ok(true);
+        }
         if content_of(&file)? != *content {
             fchmod(&file, Mode::from_raw_mode(*was))?;
             return Ok(false);
         }
         file.sync_all()?;
         Ok(true)
+    }
+
+    /// The paths whose modes were set although what was there was another's; those have their modes again.
+    pub(super) fn modes_of_others(&mut self, changes: &[Change]) -> io::Result<Vec<TreePath>> {
+        let mut others = vec![];
+        for (number, file) in std::mem::take(&mut self.moded) {
+            let change = &changes[number];
+            let Some(Node::File { mode, content, .. }) = &change.before else {
+                continue;
+            };
+            if content_of(&file)? == *content {
+                file.sync_all()?;
+            } else {
+                fchmod(&file, Mode::from_raw_mode(*mode))?;
+                others.push(change.path.clone());
+            }
+        }
+        Ok(others)
     }
 
     /// The last look, when everything is in its place: those paths whose files somebody has open for writing, or wrote

@@ -16,9 +16,13 @@ use super::git::{Git, one_line};
 
 mod entries;
 mod filters;
+mod taken;
+mod versions;
 
 use entries::Entries;
 use filters::OwnFilters;
+use taken::Taken;
+use versions::Versions;
 
 const TRAILER: &str = "Bonded-Receipt";
 /// What is there while a repository is in the middle of something.
@@ -60,6 +64,8 @@ pub struct Committed {
     /// Published, but not committed: ignored by git, in a repository of its own, or in need of a filter that only
     /// the repository's configuration names. Not said again where the commit turned out to be made already.
     pub left_out: Vec<TreePath>,
+    /// The same, because the user has changed it too and not committed that, and the two changes meet.
+    pub overlapping: Vec<TreePath>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -117,11 +123,13 @@ impl CommitPlan {
         faults: &dyn Faults,
     ) -> Result<Committed, CommitError> {
         let git = Git::of(tree);
+        let taken = Taken::beside(index);
         if let Some(id) = self.made(git)? {
-            let left_out = vec![];
+            taken.forget();
             return Ok(Committed {
                 id: Some(id),
-                left_out,
+                left_out: vec![],
+                overlapping: vec![],
             });
         }
         gate(faults)?;
@@ -131,11 +139,16 @@ impl CommitPlan {
         let git = git.with_settings(&off);
         remove_index(index);
         let own = git.with_index(index);
-        let written = self.write_tree(own, head.as_deref(), &filters, changes, contents);
+        let scratch = index.with_extension("objects");
+        let written = Versions::new(own, contents, &scratch, &taken).and_then(|versions| {
+            let entries = || Entries::of(own, git, &filters, changes, &versions);
+            write_tree(own, head.as_deref(), entries)
+        });
         remove_index(index);
         let (entries, tree_id) = written?;
         gate(faults)?;
-        entries.add_to(git)?;
+        taken.note(&entries.merged)?;
+        entries.add_to_index(git)?;
         // Only spares git some reading later.
         let refresh = git.command(["update-index", "-q", "--refresh"]);
         let _ = refresh.maybe(&mut io::empty());
@@ -148,24 +161,12 @@ impl CommitPlan {
             true => Some(self.make(git, head.as_deref(), &tree_id, faults)?),
             false => None,
         };
-        let left_out = entries.left_out;
-        Ok(Committed { id, left_out })
-    }
-
-    fn write_tree(
-        &self,
-        own: Git<'_>,
-        head: Option<&str>,
-        filters: &OwnFilters,
-        changes: &[Change],
-        contents: &dyn Contents,
-    ) -> Result<(Entries, String), CommitError> {
-        let read_tree = ["read-tree", head.unwrap_or("--empty")];
-        own.command(read_tree).answer(&mut io::empty())?;
-        let entries = Entries::of(own, filters, changes, contents)?;
-        entries.add_to(own)?;
-        let tree_id = own.command(["write-tree"]).line(&mut io::empty())?;
-        Ok((entries, tree_id))
+        taken.forget();
+        Ok(Committed {
+            id,
+            left_out: entries.left_out,
+            overlapping: entries.overlapping,
+        })
     }
 
     fn make(
@@ -217,13 +218,28 @@ impl CommitPlan {
     }
 }
 
+/// Makes the tree of the commit in an index of its own.
+fn write_tree(
+    own: Git<'_>,
+    head: Option<&str>,
+    entries: impl FnOnce() -> Result<Entries, CommitError>,
+) -> Result<(Entries, String), CommitError> {
+    let read_tree = ["read-tree", head.unwrap_or("--empty")];
+    own.command(read_tree).answer(&mut io::empty())?;
+    let entries = entries()?;
+    entries.add_to_commit(own)?;
+    let tree_id = own.command(["write-tree"]).line(&mut io::empty())?;
+    Ok((entries, tree_id))
+}
+
 fn gate(faults: &dyn Faults) -> Result<(), CommitError> {
     let before = faults.before(Operation::RunGit);
     before.map_err(|source| CommitError::Interrupted { source })
 }
 
-/// With the lock that git leaves beside it when it is killed.
+/// With the lock that git leaves beside it when it is killed, and what was only looked at.
 fn remove_index(index: &Path) {
+    let _ = std::fs::remove_dir_all(index.with_extension("objects"));
     let mut lock = index.as_os_str().to_owned();
     lock.push(".lock");
     for left in [index.as_os_str(), &lock] {

@@ -47,6 +47,8 @@ pub(super) struct Git<'a> {
     pub(super) index: Option<&'a Path>,
     /// What holds for this repository beside all else.
     pub(super) settings: &'a [Setting],
+    /// Where objects are written; into the repository where there is none.
+    objects: Option<&'a Path>,
 }
 
 /// One command of git.
@@ -62,11 +64,18 @@ impl<'a> Git<'a> {
             tree,
             index: None,
             settings: &[],
+            objects: None,
         }
     }
 
     pub(super) fn with_settings(self, settings: &'a [Setting]) -> Self {
         Self { settings, ..self }
+    }
+
+    /// Objects are written to a directory of their own. Those of the repository are not seen then.
+    pub(super) fn with_objects(self, dir: &'a Path) -> Self {
+        let objects = Some(dir);
+        Self { objects, ..self }
     }
 
     pub(super) fn with_index(self, index: &'a Path) -> Self {
@@ -100,6 +109,9 @@ impl<'a> Git<'a> {
         command.env("LC_ALL", "C");
         if let Some(index) = self.index {
             command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some(objects) = self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", objects);
         }
         let arguments: Vec<&str> = arguments.into_iter().collect();
         let name = arguments.first().copied().unwrap_or_default().to_owned();

@@ -1,8 +1,11 @@
-//! Brings a tree from one side of its changes to the other. Each path is looked at just before it is touched: what
+//! Brings a tree from one side of its changes to the other. Every path is looked at before the first is touched: what
 //! is on the far side already is left, so the same can be done again after a crash, and what is on neither side was
-//! changed by another. What comes out when a file is replaced is looked at again.
+//! changed by another. Then names are changed and nothing else is done, so that the tree is between two states as
+//! shortly as can be; what came out is looked at when all are. On the way back each path is looked at just before it
+//! is touched.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -15,6 +18,7 @@ use super::close::close;
 use super::faults::{Faults, Operation};
 use super::journal::{ClosedDirectory, Journal, Progress};
 use super::root::{Modes, OWNER_ALL, Root, mode_of, name, present};
+use super::slot::Slot;
 use super::stage::Stage;
 use super::writers::Writers;
 
@@ -24,6 +28,21 @@ pub(super) struct Settle<'a, 's> {
     pub(super) faults: &'a dyn Faults,
     pub(super) writers: &'a dyn Writers,
     pub(super) way: Way,
+    /// What each change was found to be, on the way there.
+    pub(super) looked: Vec<Side>,
+    /// Files whose modes were set, by the numbers of their changes; they are looked at when all is done.
+    pub(super) moded: Vec<(usize, File)>,
+    /// Where files came out that were replaced; they get their names when all is done.
+    pub(super) replaced: Vec<Slot>,
+}
+
+/// On which side of a change its path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    After,
+    /// What was there is gone, and what comes is not there yet.
+    Between,
 }
 
 /// Where it goes.
@@ -49,20 +68,60 @@ impl Settle<'_, '_> {
     fn all(&mut self, changes: &[Change], closed: &[ClosedDirectory]) -> Result<Foreign, Failed> {
         let mut foreign = Foreign::new();
         let stops = self.way == Way::There;
-        for (number, change) in changes.iter().enumerate().rev() {
-            self.note(change, &mut foreign, |settle| settle.remove(number, change))?;
-            if stops && !foreign.is_empty() {
+        if stops {
+            self.looked.clear();
+            for change in changes {
+                self.note(change, &mut foreign, |settle| settle.look(change))?;
+            }
+            if !foreign.is_empty() {
                 return Ok(foreign);
             }
         }
-        for (number, change) in changes.iter().enumerate() {
-            self.note(change, &mut foreign, |settle| settle.make(number, change))?;
-            if stops && !foreign.is_empty() {
-                return Ok(foreign);
-            }
+        self.change_names(changes, &mut foreign)?;
+        self.name_replaced().map_err(aside)?;
+        if stops && !foreign.is_empty() {
+            return Ok(foreign);
         }
         close(self.root, self.faults, changes, closed)?;
         Ok(foreign)
+    }
+
+    /// On the way there this is all that happens while the tree is between two states.
+    fn change_names(&mut self, changes: &[Change], foreign: &mut Foreign) -> Result<(), Failed> {
+        let stops = self.way == Way::There;
+        for (number, change) in changes.iter().enumerate().rev() {
+            self.note(change, foreign, |settle| settle.remove(number, change))?;
+            if stops && !foreign.is_empty() {
+                return Ok(());
+            }
+        }
+        for (number, change) in changes.iter().enumerate() {
+            self.note(change, foreign, |settle| settle.make(number, change))?;
+            if stops && !foreign.is_empty() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out on which side a change is. False where it is on none.
+    fn look(&mut self, change: &Change) -> io::Result<bool> {
+        let path = &change.path;
+        let side = if self.is_after(change)? {
+            Side::After
+        } else if self.root.is(path, change.before.as_ref(), Modes::Opened)? {
+            Side::Before
+        } else if goes(change) && self.root.stat(path)?.is_none() {
+            Side::Between
+        } else {
+            return Ok(false);
+        };
+        self.looked.push(side);
+        Ok(true)
+    }
+
+    fn side(&self, number: usize) -> Side {
+        self.looked.get(number).copied().unwrap_or(Side::Before)
     }
 
     /// After a crash: finds out what is staged and what was put aside.
@@ -135,21 +194,26 @@ impl Settle<'_, '_> {
         };
         let path = &change.path;
         let is_leaf = is_leaf(before);
-        // A crash came before a save that had been taken away with ours was given back.
-        if is_leaf && self.way == Way::Back && self.give_up(number, change, before)? {
-            return Ok(false);
-        }
-        let is_gone = self.root.stat(path)?.is_none();
-        if is_gone || (change.after.is_some() && self.is_after(change)?) {
-            return Ok(true);
-        }
-        if !self.root.is(path, Some(before), Modes::Opened)? {
-            return Ok(false);
-        }
         match self.way {
-            Way::There if is_leaf => return self.take(number, change, before),
-            Way::Back if is_leaf => return self.take_back(number, change, before),
-            _ => {}
+            Way::There if self.side(number) != Side::Before => return Ok(true),
+            Way::There if is_leaf => return self.take(number, change).map(|()| true),
+            Way::There => {}
+            Way::Back => {
+                // A crash came before a save that had been taken away with ours was given back.
+                if is_leaf && self.give_up(number, change, before)? {
+                    return Ok(false);
+                }
+                let is_gone = self.root.stat(path)?.is_none();
+                if is_gone || (change.after.is_some() && self.is_after(change)?) {
+                    return Ok(true);
+                }
+                if !self.root.is(path, Some(before), Modes::Opened)? {
+                    return Ok(false);
+                }
+                if is_leaf {
+                    return self.take_back(number, change, before);
+                }
+            }
         }
         let holder = self.opened_holder(path)?;
         self.faults.before(Operation::RemoveDirectory)?;
@@ -167,11 +231,14 @@ impl Settle<'_, '_> {
         if self.way == Way::Back && is_leaf(after) && !is_mode {
             return self.put_back(number, change);
         }
-        if self.is_after(change)? {
-            return Ok(true);
-        }
-        if !self.root.is(&change.path, replaced, Modes::Opened)? {
-            return Ok(false);
+        match self.way {
+            Way::There if self.side(number) == Side::After => return Ok(true),
+            Way::There => {}
+            Way::Back if self.is_after(change)? => return Ok(true),
+            Way::Back if !self.root.is(&change.path, replaced, Modes::Opened)? => {
+                return Ok(false);
+            }
+            Way::Back => {}
         }
         match (replaced, after) {
             // The mode is set when all else is done.
@@ -210,6 +277,8 @@ pub(super) fn make(settle: &mut Settle<'_, '_>, journal: &Journal) -> Result<Pro
     settle.way = Way::There;
     let mut foreign = settle.all(&journal.changes, &journal.closed)?;
     if foreign.is_empty() {
+        let moded = settle.modes_of_others(&journal.changes);
+        foreign.extend(moded.map_err(aside)?);
         let written = settle.written_aside(&journal.changes);
         foreign.extend(written.map_err(aside)?);
     }

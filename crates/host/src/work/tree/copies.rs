@@ -295,6 +295,11 @@ impl TreeCopy {
         &self.merged
     }
 
+    /// Where a path of the tree lies in the copy.
+    pub fn path_of(&self, path: &TreePath) -> PathBuf {
+        self.merged.join(as_path(path))
+    }
+
     /// What is different now from the tree that was frozen, sorted by path. What was looked at before and is as it
     /// was is not read again.
     pub fn changes(&self) -> Result<Changed, TreeError> {

@@ -5,11 +5,14 @@ use serde_json::Value;
 
 use super::{RECEIPT_FORMAT, RECEIPT_HASH, Receipt, hash_without_itself};
 use crate::hash::Hash;
+use crate::termination::TerminationKind;
 use crate::work::admission::within;
 use crate::work::canonical::canonical;
 use crate::work::capsule::artifacts;
+use crate::work::change::Change;
 use crate::work::delta::Footprint;
 use crate::work::state::WorkStatus;
+use crate::work::tree::Node;
 
 /// Why a text is no receipt that can be relied upon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,7 +86,7 @@ struct Rule {
     otherwise: &'static str,
 }
 
-const OF_ALL: [Rule; 6] = [
+const OF_ALL: [Rule; 13] = [
     Rule {
         holds: |it| it.content_hash == it.outcome.deltas.content_hash(it.outcome.before_hash),
         otherwise: "content_hash is not that of the deltas",
@@ -108,9 +111,59 @@ const OF_ALL: [Rule; 6] = [
         holds: |it| it.tree_changed_outside || !it.outcome.changed_meanwhile,
         otherwise: "the tree was changed meanwhile and yet not by anybody else",
     },
+    Rule {
+        holds: |it| has_own_tests(it),
+        otherwise: "its tests are not those that the item asks for",
+    },
+    Rule {
+        holds: |it| {
+            let counts = it.outcome.tests.as_ref().and_then(|tests| tests.counts);
+            let counted = (counts.map(|it| it.passed), counts.map(|it| it.failed));
+            counted
+                == (
+                    it.outcome.metrics.tests_passed,
+                    it.outcome.metrics.tests_failed,
+                )
+        },
+        otherwise: "the metrics are not those of its tests",
+    },
+    Rule {
+        holds: |it| {
+            let run = it.outcome.run.as_ref();
+            run.is_none_or(|run| run.started_at <= run.ended_at)
+        },
+        otherwise: "its run ended before it started",
+    },
+    Rule {
+        holds: |it| {
+            let mut calls = it.outcome.tool_trace.iter();
+            calls.all(|call| call.ended_at.is_none_or(|ended| call.started_at <= ended))
+        },
+        otherwise: "a call ended before it started",
+    },
+    Rule {
+        holds: |it| it.outcome.denial_reason.is_none() || it.outcome.status == WorkStatus::Denied,
+        otherwise: "it is not denied and yet has a reason for that",
+    },
+    Rule {
+        holds: |it| it.outcome.error.is_none() || it.outcome.status != WorkStatus::Denied,
+        otherwise: "it is denied with an error",
+    },
+    Rule {
+        holds: |it| {
+            let earlier = &it.outcome.earlier_attempts;
+            let is_again = |status| matches!(status, WorkStatus::Failure | WorkStatus::Timeout);
+            earlier.len() as u64 <= it.outcome.work_item.retries
+                && earlier.iter().all(|it| is_again(it.status))
+        },
+        otherwise: "it was begun again more often than it may be, or for no reason",
+    },
 ];
 
-const OF_SUCCESS: [Rule; 5] = [
+/// What sealing itself took counted as the item's time once, where the limit was nearly used up.
+const SEALING_MS_MAX: u64 = 10_000;
+
+const OF_SUCCESS: [Rule; 8] = [
     Rule {
         holds: |it| counted(it) == footprint(it),
         otherwise: "the metrics are not those of the deltas",
@@ -134,17 +187,54 @@ const OF_SUCCESS: [Rule; 5] = [
         },
         otherwise: "it is a success and its tests are not passed",
     },
+    Rule {
+        holds: |it| {
+            let limit = it.outcome.work_item.constraints.timeout_ms;
+            let most = limit.saturating_add(SEALING_MS_MAX);
+            // Tests that another's change made run twice took time that was not the item's.
+            it.outcome.changed_meanwhile || it.outcome.metrics.execution_time_ms <= most
+        },
+        otherwise: "it is a success and took longer than it may",
+    },
+    Rule {
+        holds: |it| {
+            let run = it.outcome.run.as_ref();
+            run.is_none_or(|run| run.termination == Some(TerminationKind::Done))
+        },
+        otherwise: "it is a success of a run that was not done",
+    },
+    Rule {
+        holds: |it| it.outcome.merged.iter().all(|merged| is_of(merged, it)),
+        otherwise: "what was merged is not what the item changed",
+    },
 ];
 
 const OF_OTHERS: [Rule; 1] = [Rule {
     holds: |it| {
         let outcome = &it.outcome;
         outcome.deltas.is_empty()
+            && outcome.merged.is_empty()
             && outcome.before_hash == outcome.after_hash
             && outcome.tree_before == outcome.tree_after
     },
     otherwise: "it is no success and yet the tree changed",
 }];
+
+fn has_own_tests(receipt: &Receipt) -> bool {
+    let asked = receipt.outcome.work_item.test_command.as_ref();
+    let tests = receipt.outcome.tests.as_ref();
+    let both = asked.zip(tests);
+    both.is_none_or(|(asked, tests)| *asked == tests.command)
+}
+
+/// Whether a file that was merged is one whose content the item changed.
+fn is_of(merged: &Change, receipt: &Receipt) -> bool {
+    let is_file = |node: &Option<Node>| matches!(node, Some(Node::File { .. }));
+    let is_changed = |change: &Change| is_file(&change.before) && is_file(&change.after);
+    let changes = receipt.outcome.deltas.changes();
+    let own = changes.into_iter().find(|own| own.path == merged.path);
+    is_changed(merged) && own.is_some_and(is_changed)
+}
 
 fn counted(receipt: &Receipt) -> Footprint {
     let metrics = &receipt.outcome.metrics;

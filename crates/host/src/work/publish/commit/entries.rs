@@ -3,83 +3,117 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use bonded_kernel::work::{Change, Node, TreePath};
+use bonded_kernel::work::{Change, TreePath};
 
-use super::super::Contents;
 use super::super::git::{Git, argument, one_line};
 use super::CommitError;
 use super::filters::OwnFilters;
+use super::versions::{Version, Versions};
 
 const SUBMODULE: &str = "160000";
-const LINK: &str = "120000";
-const PROGRAM: &str = "100755";
-const FILE: &str = "100644";
 
 pub(super) struct Entries {
-    /// As `git update-index --index-info` reads them.
-    lines: Vec<u8>,
+    commit: Lines,
+    index: Lines,
     pub(super) left_out: Vec<TreePath>,
+    pub(super) overlapping: Vec<TreePath>,
+    /// The objects that hold what the user has staged and what the item changed.
+    pub(super) merged: Vec<String>,
 }
 
-/// What the index holds before.
+/// As `git update-index --index-info` reads them: what goes comes first, to make room for what lies there next.
+#[derive(Default)]
+struct Lines {
+    gone: Vec<u8>,
+    there: Vec<u8>,
+}
+
+/// What an index holds before.
 struct Tracked {
-    modes: BTreeMap<TreePath, String>,
+    versions: BTreeMap<TreePath, Version>,
     submodules: BTreeSet<TreePath>,
 }
 
 impl Entries {
-    /// `git` has an index of what HEAD holds. Objects are written; they are the commit's.
+    /// `own` has an index of what HEAD holds, `user` that of the user. Objects are written; they are the commit's.
     pub(super) fn of(
-        git: Git<'_>,
+        own: Git<'_>,
+        user: Git<'_>,
         filters: &OwnFilters,
         changes: &[Change],
-        contents: &dyn Contents,
+        versions: &Versions<'_>,
     ) -> Result<Self, CommitError> {
-        let prefix = git
+        let prefix = own
             .command(["rev-parse", "--show-prefix"])
             .answer(&mut io::empty())?;
         let prefix = prefix.strip_suffix(b"\n").unwrap_or(&prefix);
-        let tracked = Tracked::read(git)?;
-        let (kept, mut left_out) = tracked.split(git, changes);
-        let mut unwanted = ignored(git, &kept)?;
-        unwanted.extend(filters.needed_for(git, &kept)?);
-        let keeps_modes = keeps_modes(git)?;
         let none = "0".repeat(
             one_line(
-                &git.command(["hash-object", "--stdin"])
+                &own.command(["hash-object", "--stdin"])
                     .answer(&mut io::empty())?,
             )
             .len(),
         );
-        let (mut gone, mut there) = (vec![], vec![]);
+        let (head, staged) = (Tracked::read(own)?, Tracked::read(user)?);
+        let (kept, left_out) = head.split(own, changes);
+        let mut unwanted = ignored(own, &kept)?;
+        unwanted.extend(filters.needed_for(own, &kept)?);
+        let mut entries = Self {
+            commit: Lines::default(),
+            index: Lines::default(),
+            left_out,
+            overlapping: vec![],
+            merged: vec![],
+        };
         for change in kept {
-            let path = change.path.as_bytes();
-            match &change.after {
-                Some(Node::Directory { .. } | Node::Special { .. }) | None => {
-                    gone.extend_from_slice(&line("0", &none, prefix, path));
-                }
-                Some(_) if unwanted.contains(&change.path) => left_out.push(change.path.clone()),
-                Some(node) => {
-                    let object = object(git, &change.path, node, contents)?;
-                    let mode = mode(node, tracked.modes.get(&change.path), keeps_modes);
-                    there.extend_from_slice(&line(mode, &object, prefix, path));
-                }
+            let path = &change.path;
+            if unwanted.contains(path) {
+                entries.left_out.push(path.clone());
+                continue;
+            }
+            let (head, staged) = (head.versions.get(path), staged.versions.get(path));
+            let Some(becomes) = versions.become_of(change, head, staged)? else {
+                entries.overlapping.push(path.clone());
+                continue;
+            };
+            let place = (prefix, path.as_bytes());
+            entries.commit.add(becomes.commit.as_ref(), &none, place);
+            entries.index.add(becomes.index.as_ref(), &none, place);
+            if becomes.index != becomes.commit {
+                entries.merged.extend(becomes.index.map(|it| it.object));
             }
         }
-        gone.extend(there);
-        Ok(Self {
-            lines: gone,
-            left_out,
-        })
+        Ok(entries)
     }
 
-    pub(super) fn add_to(&self, git: Git<'_>) -> Result<(), CommitError> {
-        let command = git.command(["update-index", "-z", "--index-info"]);
-        command.answer(&mut self.lines.as_slice()).map(drop)
+    pub(super) fn add_to_commit(&self, own: Git<'_>) -> Result<(), CommitError> {
+        self.commit.add_to(own)
+    }
+
+    pub(super) fn add_to_index(&self, user: Git<'_>) -> Result<(), CommitError> {
+        self.index.add_to(user)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.commit.gone.is_empty() && self.commit.there.is_empty()
+    }
+}
+
+impl Lines {
+    fn add(&mut self, version: Option<&Version>, none: &str, (prefix, path): (&[u8], &[u8])) {
+        let (lines, head) = match version {
+            None => (&mut self.gone, format!("0 {none}\t")),
+            Some(Version { mode, object }) => (&mut self.there, format!("{mode} {object}\t")),
+        };
+        for part in [head.as_bytes(), prefix, path, b"\0"] {
+            lines.extend_from_slice(part);
+        }
+    }
+
+    fn add_to(&self, git: Git<'_>) -> Result<(), CommitError> {
+        let lines = [self.gone.as_slice(), &self.there].concat();
+        let command = git.command(["update-index", "-z", "--index-info"]);
+        command.answer(&mut lines.as_slice()).map(drop)
     }
 }
 
@@ -89,21 +123,23 @@ impl Tracked {
             .command(["ls-files", "--stage", "-z"])
             .answer(&mut io::empty())?;
         let mut tracked = Self {
-            modes: BTreeMap::new(),
+            versions: BTreeMap::new(),
             submodules: BTreeSet::new(),
         };
         for entry in answer.split(|&byte| byte == 0) {
             let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
                 continue;
             };
-            let (Ok(path), Some(mode)) = (TreePath::new(&entry[tab + 1..]), entry.get(..6)) else {
+            let (Ok(path), Some(version)) = (
+                TreePath::new(&entry[tab + 1..]),
+                Version::read(&entry[..tab]),
+            ) else {
                 continue;
             };
-            let mode = String::from_utf8_lossy(mode).into_owned();
-            if mode == SUBMODULE {
+            if version.mode == SUBMODULE {
                 tracked.submodules.insert(path);
             } else {
-                tracked.modes.insert(path, mode);
+                tracked.versions.insert(path, version);
             }
         }
         Ok(tracked)
@@ -132,11 +168,6 @@ impl Tracked {
     }
 }
 
-fn line(mode: &str, object: &str, prefix: &[u8], path: &[u8]) -> Vec<u8> {
-    let head = format!("{mode} {object}\t");
-    [head.as_bytes(), prefix, path, b"\0"].concat()
-}
-
 /// Those of the paths that git ignores. What is tracked is not ignored.
 fn ignored(git: Git<'_>, changes: &[&Change]) -> Result<BTreeSet<TreePath>, CommitError> {
     let mut paths = vec![];
@@ -148,44 +179,4 @@ fn ignored(git: Git<'_>, changes: &[&Change]) -> Result<BTreeSet<TreePath>, Comm
     let answer = command.maybe(&mut paths.as_slice())?.unwrap_or_default();
     let paths = answer.split(|&byte| byte == 0);
     Ok(paths.filter_map(|path| TreePath::new(path).ok()).collect())
-}
-
-/// Whether a file's mode says if it is a program; on some file systems it says nothing.
-fn keeps_modes(git: Git<'_>) -> Result<bool, CommitError> {
-    let asked = git.command(["config", "--type=bool", "--get", "core.fileMode"]);
-    let answer = asked.maybe(&mut io::empty())?;
-    Ok(answer.is_none_or(|answer| one_line(&answer) != "false"))
-}
-
-fn mode<'m>(node: &Node, tracked: Option<&'m String>, keeps_modes: bool) -> &'m str {
-    match node {
-        Node::Link { .. } => LINK,
-        Node::File { .. } if !keeps_modes => tracked.map_or(FILE, String::as_str),
-        Node::File { mode, .. } if mode & 0o100 != 0 => PROGRAM,
-        _ => FILE,
-    }
-}
-
-fn object(
-    git: Git<'_>,
-    path: &TreePath,
-    node: &Node,
-    contents: &dyn Contents,
-) -> Result<String, CommitError> {
-    let command = git.command(["hash-object", "-w", "--stdin"]);
-    match node {
-        Node::Link { target } => command.arg("--no-filters").line(&mut target.as_ref()),
-        Node::File { content, .. } => {
-            let mut reader = contents
-                .read(content)
-                .map_err(|source| CommitError::Content {
-                    path: path.clone(),
-                    source,
-                })?;
-            // The path tells which filters hold.
-            let command = command.arg(argument("--path=", path.as_bytes()));
-            command.line(&mut reader)
-        }
-        Node::Directory { .. } | Node::Special { .. } => Ok(String::new()),
-    }
 }
