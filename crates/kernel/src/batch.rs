@@ -27,7 +27,9 @@ pub(crate) fn members(arguments: &str, edition: Edition) -> Result<Vec<Written>,
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let calls = match arguments.get("calls") {
         Some(Value::Array(calls)) => calls.clone(),
-        Some(Value::String(text)) if text.trim().is_empty() && edition.takes_blank_batches() => vec![],
+        Some(Value::String(text)) if text.trim().is_empty() && edition.takes_blank_batches() => {
+            vec![]
+        }
         Some(Value::String(text)) => calls_in(text)?,
         Some(call @ Value::Object(_)) => vec![call.clone()],
         None | Some(Value::Null) => vec![],

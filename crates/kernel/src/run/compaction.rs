@@ -2,6 +2,7 @@
 //! by its handle where the run offers that.
 
 use super::Run;
+use crate::context;
 use crate::event::{Call, ContextCompacted, Outcome};
 use crate::model::Message;
 use crate::paging;
@@ -23,6 +24,8 @@ pub(crate) struct Output {
     turn: u32,
     handle: String,
     text: Text,
+    /// What it was taken for, as long as no provider has counted it.
+    charged: Option<u64>,
     /// What stands in its place then.
     stub: Message,
 }
@@ -37,7 +40,10 @@ impl Output {
     }
 
     fn saved_tokens(&self) -> u64 {
-        self.saved_bytes() / BYTES_PER_TOKEN_MAX
+        match self.charged {
+            Some(charged) => charged.saturating_sub(context::message_tokens(&self.stub)),
+            None => self.saved_bytes() / BYTES_PER_TOKEN_MAX,
+        }
     }
 }
 
@@ -49,6 +55,7 @@ impl Run {
         text: &Text,
         outcome: Outcome,
         latency_ms: u64,
+        charged: u64,
     ) {
         let config = self.config();
         if text.len() < BYTES_MIN || config.targets.iter().all(|it| it.window.is_none()) {
@@ -64,8 +71,14 @@ impl Run {
             turn: self.turn,
             handle,
             text: text.clone(),
+            charged: Some(charged),
             stub: self.answer(call, &stub.into(), outcome, latency_ms),
         });
+    }
+
+    /// A provider has counted what the conversation holds.
+    pub(super) fn outputs_counted(&mut self) {
+        self.outputs.iter_mut().for_each(|it| it.charged = None);
     }
 
     fn pages(&self) -> bool {

@@ -99,14 +99,18 @@ impl Run {
             return self.gather(call, text, outcome, latency_ms);
         }
         let message = self.answer(call, text, outcome, latency_ms);
-        self.note_output(call, text, outcome, latency_ms);
+        let counted = tokens.filter(|_| call.tag.is_none());
+        let charged = match counted {
+            Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
+            None => context::message_tokens(&message),
+        };
+        self.note_output(call, text, outcome, latency_ms, charged);
         let gathered = std::mem::take(&mut self.gathered);
         if !gathered.is_empty() {
             let rest = context::message_tokens(&message).saturating_sub(gathered.tokens);
             return self.push(message, Some(rest));
         }
-        let tokens = tokens.filter(|_| call.tag.is_none());
-        self.push(message, tokens.map(|n| n.saturating_add(MESSAGE_TOKENS)));
+        self.push(message, Some(charged));
     }
 
     /// What the model is shown of a call. A stub does not repeat the request, and neither does a report.

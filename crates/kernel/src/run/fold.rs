@@ -107,6 +107,7 @@ impl Run {
         self.settle(answer, &decision.calls);
         if let Some(usage) = &answer.usage {
             self.context.counted(usage);
+            self.outputs_counted();
         }
         self.count_reports(&decision.calls);
         let own = self.config().own_tools;

@@ -150,7 +150,11 @@ fn a_batch_that_is_none_is_refused_as_a_whole_and_says_why() {
             "empty_batch",
         ),
         (json!({}), RefusalCode::EmptyBatch, "empty_batch"),
-        (json!({ "calls": " " }), RefusalCode::EmptyBatch, "empty_batch"),
+        (
+            json!({ "calls": " " }),
+            RefusalCode::EmptyBatch,
+            "empty_batch",
+        ),
         (
             json!({ "calls": 5 }),
             RefusalCode::InvalidBatch,

@@ -12,6 +12,7 @@ mod batch;
 mod batch_guard;
 mod budget;
 mod common;
+mod compaction;
 mod decode;
 mod fork;
 mod format;

@@ -85,9 +85,9 @@ async fn a_command_gives_its_exit_and_its_output() {
                     "{arguments}"
                 );
             }
-            Value::Null => assert_eq!(world.ok("run", arguments.clone()).await["exit"], 127),
+            Value::Null => assert_eq!(world.ran(arguments.clone()).await["exit"], 127),
             _ => {
-                let ran = world.ok("run", arguments.clone()).await;
+                let ran = world.ran(arguments.clone()).await;
                 let got = json!([ran["exit"], ran["signal"], ran["stdout"], ran["stderr"]]);
                 assert_eq!(&got, expected, "{arguments}");
                 assert_eq!(ran["truncated"], false);
@@ -104,7 +104,7 @@ async fn a_command_runs_in_its_directory_with_the_variables_that_are_handed_on()
     });
     world.put("sub/f", "x");
     let ran = world
-        .ok("run", json!({ "command": "pwd; ls", "cwd": "sub" }))
+        .ran(json!({ "command": "pwd; ls", "cwd": "sub" }))
         .await;
     let sub = world.path("sub").canonicalize().expect("it exists");
     assert_eq!(ran["stdout"], format!("{}\nf\n", sub.display()));
@@ -114,7 +114,7 @@ async fn a_command_runs_in_its_directory_with_the_variables_that_are_handed_on()
     );
     let command = "echo ${CARGO_MANIFEST_DIR-hidden} $CARGO_PKG_NAME $BONDED_CALL";
     let invocation = world.invocation("run", &json!({ "command": command }));
-    let ran = world.ok("run", json!({ "command": command })).await;
+    let ran = world.ran(json!({ "command": command })).await;
     assert_eq!(
         ran["stdout"],
         format!("hidden bonded-tools {}\n", invocation.key())
@@ -126,7 +126,7 @@ async fn a_flood_of_output_is_drained_and_its_beginning_and_end_are_kept() {
     let world = World::new();
     let command =
         "echo first; head -c 200000000 /dev/zero | tr '\\0' x; echo; echo last; echo problem >&2";
-    let ran = world.ok("run", json!({ "command": command })).await;
+    let ran = world.ran(json!({ "command": command })).await;
     assert_eq!(ran["stdout_bytes"], 200_000_000 + 6 + 1 + 5);
     assert_eq!(
         (&ran["truncated"], &ran["stderr"]),
@@ -209,7 +209,7 @@ async fn an_output_that_fits_is_shown_as_it_is_whether_the_model_could_read_on_o
     let mut world = World::new();
     for kept_bytes_max in [None, Some(1 << 20)] {
         world.kept_bytes_max = kept_bytes_max;
-        let ran = world.ok("run", json!({ "command": "seq 100" })).await;
+        let ran = world.ran(json!({ "command": "seq 100" })).await;
         assert_eq!(ran["truncated"], false);
     }
 }
@@ -248,7 +248,7 @@ async fn children_left_in_the_background_are_killed_and_do_not_hold_the_call_up(
             .expect("the grandchild opens it");
         std::fs::write(marker, "").expect("it can be written");
     });
-    let ran = world.ok("run", json!({ "command": command })).await;
+    let ran = world.ran(json!({ "command": command })).await;
     assert_eq!(
         (&ran["exit"], &ran["stdout"]),
         (&json!(0), &json!("done\n"))
@@ -261,7 +261,7 @@ async fn a_process_that_left_the_group_does_not_hold_the_call_up() {
     let world = World::new();
     let started = std::time::Instant::now();
     let ran = world
-        .ok("run", json!({ "command": "setsid sleep 60 & echo done" }))
+        .ran(json!({ "command": "setsid sleep 60 & echo done" }))
         .await;
     assert_eq!(ran["stdout"], "done\n");
     assert!(started.elapsed().as_secs() < 50);

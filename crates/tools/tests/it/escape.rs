@@ -126,7 +126,7 @@ async fn a_link_that_stays_inside_is_followed_and_kept() {
     let link = std::fs::read_link(world.path("to_b")).expect("it is still a link");
     assert_eq!(link, std::path::Path::new("a/b.txt"));
     let ran = world
-        .ok("run", json!({ "command": "cat b.txt", "cwd": "to_a" }))
+        .ran(json!({ "command": "cat b.txt", "cwd": "to_a" }))
         .await;
     assert_eq!(ran["stdout"], "newer");
 }

@@ -42,13 +42,13 @@ async fn a_repository_that_is_not_there_cannot_be_made_by_a_command() {
         }
         for command in ATTEMPTS {
             let world = world(SandboxLevel::WorkspaceWrite, means);
-            let ran = world.ok("run", json!({ "command": command })).await;
+            let ran = world.ran(json!({ "command": command })).await;
             assert!(!has_git(&world), "{command} with {means:?}: {ran}");
         }
     }
     for command in ATTEMPTS {
         let world = world(SandboxLevel::Full, Means::Everything);
-        world.ok("run", json!({ "command": command })).await;
+        world.ran(json!({ "command": command })).await;
         assert!(has_git(&world), "{command} is no attempt");
     }
 }
@@ -72,10 +72,10 @@ async fn a_command_that_ends_first_does_not_uncover_the_others() {
     let mut world = world(SandboxLevel::WorkspaceWrite, Means::Everything);
     world.limits.tool_timeout_ms = 60_000;
     let attempt = "until [ -e go ]; do sleep 0.01; done; mkdir -p .git/hooks";
-    let long = world.ok("run", json!({ "command": attempt }));
+    let long = world.ran(json!({ "command": attempt }));
     let short = async {
         let quick = json!({ "command": "until [ -d .git ]; do sleep 0.01; done" });
-        world.ok("run", quick).await;
+        world.ran(quick).await;
         world.put("go", "");
     };
     let (ran, ()) = tokio::join!(long, short);
@@ -93,7 +93,7 @@ async fn git_finds_the_repository_around_the_directory_as_if_nothing_stood_in() 
         .status();
     assert!(made.is_ok_and(|status| status.success()));
     let ran = world
-        .ok("run", json!({ "command": "git rev-parse --show-toplevel" }))
+        .ran(json!({ "command": "git rev-parse --show-toplevel" }))
         .await;
     let top = world.outside().canonicalize().expect("it is there");
     let told = ran["stdout"].as_str().expect("a text").trim();

@@ -125,7 +125,7 @@ impl Scene {
             .replace("{ptrace}", &libc::SYS_ptrace.to_string())
             .replace("{port}", &port.to_string());
         let arguments = json!({ "command": command, "timeout_ms": 60_000 });
-        self.world.ok("run", arguments).await
+        self.world.ran(arguments).await
     }
 
     /// Whether nothing outside was changed, nor what git and the store keep inside.

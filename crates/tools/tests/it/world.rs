@@ -142,6 +142,19 @@ impl World {
         serde_json::from_str(&output.text).expect("the output is JSON")
     }
 
+    /// What is told of a command that ran; its exit status is its outcome.
+    pub(crate) async fn ran(&self, arguments: Value) -> Value {
+        let output = self.call("run", arguments).await;
+        assert_eq!(output.cut_from_bytes, None, "{}", output.text);
+        let ran: Value = serde_json::from_str(&output.text).expect("the output is JSON");
+        let expected = match ran["exit"] == 0 {
+            true => Outcome::Ok,
+            false => Outcome::Failed,
+        };
+        assert_eq!(output.outcome, expected, "{ran}");
+        ran
+    }
+
     /// The code of a call that must fail.
     pub(crate) async fn fault(&self, tool: &str, arguments: Value) -> String {
         let output = self.call(tool, arguments).await;

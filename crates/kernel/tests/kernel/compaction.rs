@@ -1,0 +1,126 @@
+//! Room in a window: old outputs make it, and of one that does not fit the beginning is shown.
+
+use bonded_kernel::{ContextCompacted, Encoding, Event, Reply, TerminationKind, audit};
+
+use crate::agent_common::{ENCODINGS, agent, report_in, tool_tag};
+use crate::common::{World, look, reply, text};
+
+/// A reply of a provider that does not count, so that every estimate stays in force.
+fn look_in(encoding: Encoding, turn: u32) -> Reply {
+    let path = format!("path {turn}");
+    let said = match encoding {
+        // Each turn has ten places.
+        Encoding::Xml => text(&tool_tag(
+            (turn - 1) * 10 + 1,
+            "look",
+            &format!("{{\"path\":\"{path}\"}}"),
+        )),
+        _ => reply([look(&path)]),
+    };
+    Reply {
+        usage: None,
+        ..said
+    }
+}
+
+fn compactions(world: &World) -> Vec<ContextCompacted> {
+    let events = world.entries.iter().map(|entry| &entry.event);
+    let compacted = events.filter_map(|event| match event {
+        Event::ContextCompacted(compacted) => Some((**compacted).clone()),
+        _ => None,
+    });
+    compacted.collect()
+}
+
+/// The world after so many turns with an output of 2,000 bytes each.
+fn played(encoding: Encoding, turns: u32, pages: bool) -> World {
+    let mut setup = agent(encoding).turns(40).calls(10).windows(&[16_000]);
+    setup.config.own_tools.output_kept_bytes_max = pages.then_some(100_000);
+    let mut world = setup.begin();
+    for turn in 1..=turns {
+        world.reply(look_in(encoding, turn));
+        world.ok(&format!("output {turn} {}", "#".repeat(2_000)));
+        assert!(world.is_asking(), "{:?}", world.effect);
+    }
+    world
+}
+
+#[test]
+fn old_outputs_make_room_and_the_log_says_which() {
+    for encoding in ENCODINGS {
+        let mut world = played(encoding, 20, false);
+        assert_eq!(
+            world.count("context_guarded"),
+            0,
+            "{encoding:?}: the run goes on"
+        );
+        assert!(!compactions(&world).is_empty(), "{encoding:?}");
+        let told = world.conversation();
+        let out = told
+            .iter()
+            .filter(|(_, it)| it.contains("was taken out to make room"));
+        let there = told.iter().filter(|(_, it)| it.contains("####"));
+        let named: usize = compactions(&world).iter().map(|it| it.messages.len()).sum();
+        assert_eq!(
+            (out.count(), there.count()),
+            (named, 20 - named),
+            "{encoding:?}"
+        );
+        world.reply(report_in(encoding, "tidy"));
+        assert_eq!(world.ended(), Some(TerminationKind::Done));
+        audit(&world.entries).expect("the same kernel wrote it");
+        let again = World::from_log(world.entries.clone());
+        assert_eq!(again.conversation(), world.conversation());
+    }
+}
+
+#[test]
+fn the_latest_outputs_stay_where_they_are() {
+    for turns in 1..20 {
+        let world = played(Encoding::Native, turns, false);
+        let told = world.conversation();
+        for turn in turns.saturating_sub(1).max(1)..=turns {
+            let output = format!("output {turn} ##");
+            assert!(
+                told.iter().any(|(_, it)| it.contains(&output)),
+                "{turn} of {turns}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_taken_out_can_be_read_by_its_handle() {
+    let mut world = played(Encoding::Native, 12, true);
+    let taken = world.conversation();
+    let taken = taken
+        .iter()
+        .find(|(_, it)| it.contains("was taken out"))
+        .expect("one was");
+    assert!(taken.1.contains("out-1-0"), "{taken:?}");
+    let page = r#"{"handle":"out-1-0","offset":0,"bytes":60}"#;
+    world.reply(reply([crate::common::call("tool_output", page)]));
+    let (_, shown) = world.results().pop().expect("it is answered");
+    assert!(shown.contains("output 1 ##"), "{shown}");
+}
+
+#[test]
+fn of_an_output_that_does_not_fit_the_beginning_is_shown_with_how_to_read_on() {
+    let mut setup = agent(Encoding::Native).windows(&[12_000]);
+    setup.config.own_tools.output_kept_bytes_max = Some(100_000);
+    let mut world = setup.begin();
+    world.reply(look_in(Encoding::Native, 1));
+    world.ok(&"#".repeat(40_000));
+    assert_eq!(world.count("context_guarded"), 0, "the run goes on");
+    let (_, shown) = world.results().pop().expect("it is answered");
+    assert!(
+        shown.len() > 2_000 && shown.len() < 12_000,
+        "{}",
+        shown.len()
+    );
+    assert!(
+        shown.contains("of 40000 bytes are shown") && shown.contains("out-1-0"),
+        "{shown}"
+    );
+    audit(&world.entries).expect("the same kernel wrote it");
+}
