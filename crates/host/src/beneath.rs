@@ -51,6 +51,14 @@ pub(crate) fn open(root: &Path, path: &Path) -> io::Result<Opened> {
     looked_at(file, &real.join(relative))
 }
 
+/// The kind of the error of a path that is a link where none may be.
+const IS_LINK: io::ErrorKind = io::ErrorKind::InvalidInput;
+
+/// Whether an error says that a path is a link where none may be.
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    error.kind() == IS_LINK
+}
+
 /// What went wrong, in the words of the system where it has them.
 fn told(error: OpenError) -> io::Error {
     match error {
@@ -61,7 +69,8 @@ fn told(error: OpenError) -> io::Error {
         OpenError::Directory { .. } | OpenError::Special { .. } => {
             io::Error::other("it is no regular file")
         }
-        OpenError::Link { .. } => io::Error::other(
+        OpenError::Link { .. } => io::Error::new(
+            IS_LINK,
             "it is a symbolic link; what is found counts only as a file itself, so put the file here or name it \
              with --config",
         ),

@@ -214,9 +214,14 @@ impl Attempts {
                     .map_or_else(|| backoff_ms(target.limited), |ms| ms.max(bearing.floor_ms));
                 let (pool, limited, until) = (target.pool, target.limited + 1, at.plus(wait_ms));
                 let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
-                pooled.for_each(|other| (other.limited, other.parked_until) = (limited, until));
+                // It is the limit that counts from now on, also in the next turn.
+                pooled.for_each(|other| {
+                    (other.limited, other.parked_until, other.failed) = (limited, until, 0);
+                });
             }
             FailureClass::Overflow => target.overflowed = true,
+            // What could not be read may be another text the next time.
+            FailureClass::Malformed => {}
             _ if !bearing.backs_off => {}
             _ if failed.is_final() => target.refused = true,
             _ => {

@@ -86,7 +86,9 @@ fn codes(source: &str) -> BTreeSet<String> {
 fn words_in_capitals(source: &str) -> BTreeSet<String> {
     let is_code = |text: &&str| {
         let is_capital = |c: char| c.is_ascii_uppercase() || c == '_';
-        text.contains('_') && text.chars().all(is_capital) && !NO_CODES.contains(text)
+        let is_whole = text.starts_with(|c: char| c.is_ascii_uppercase());
+        let is_word = is_whole && text.contains('_') && text.chars().all(is_capital);
+        is_word && !NO_CODES.contains(text)
     };
     let texts = source.split('"').filter(is_code);
     texts.map(str::to_owned).collect()

@@ -5,6 +5,8 @@ use bonded_kernel::{
     RunEnded, SkipReason, ToolFinished, Verdict,
 };
 
+use serde_json::Value;
+
 use super::text::{brief, cost, duration, grouped, tokens};
 use super::waiting::executed;
 
@@ -179,7 +181,7 @@ fn finished_line(finished: &ToolFinished) -> String {
     let how = match finished.outcome {
         Outcome::Ok => format!("ok, {} bytes", grouped(finished.output.len() as u64)),
         Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted => {
-            brief(&finished.output, DETAIL_CHARS)
+            exit_of(finished).unwrap_or_else(|| brief(&finished.output, DETAIL_CHARS))
         }
     };
     let cut = finished
@@ -191,6 +193,21 @@ fn finished_line(finished: &ToolFinished) -> String {
         cut.unwrap_or_default(),
         duration(finished.latency_ms)
     )
+}
+
+/// How a command ended that said so.
+fn exit_of(finished: &ToolFinished) -> Option<String> {
+    let said: Value = serde_json::from_str(&finished.output).ok()?;
+    let how = match (said["exit"].as_i64(), said["signal"].as_i64()) {
+        (Some(exit), _) => format!("exit {exit}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => return None,
+    };
+    let why = said["stderr"]
+        .as_str()
+        .and_then(|it| it.trim_end().lines().last());
+    let why = why.map(|line| format!(": {}", brief(line, DETAIL_CHARS)));
+    Some(how + &why.unwrap_or_default())
 }
 
 fn ended_line(ended: &RunEnded) -> String {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::place::{Place, finish, start};
+use crate::place::{Place, call, finish, start};
 use crate::watch::write;
 
 /// The rule: so many turns without a valid action end a run, not one more.
@@ -41,8 +41,8 @@ struct Change {
 #[test]
 fn a_build_with_one_changed_rule_reports_the_first_step_that_differs() {
     let place = Place::new();
-    let idle = json!({ "text": "I am thinking.", "repeat": 3 });
-    assert_eq!(place.play(&[idle]).code, Some(1));
+    let idle = ["launch", "fly", "land"].map(|tool| call(tool, json!({})));
+    assert_eq!(place.play(&idle).code, Some(1));
     place.passes_the_audit("run");
     let changed = changed_build();
     let replay = |flags: &[&str]| {

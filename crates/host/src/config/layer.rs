@@ -42,7 +42,10 @@ impl Layer {
         };
         let file = &files.file;
         let beside = read(&files.env_file, files.origin).unwrap_or_else(|problem| {
-            warnings.push(passed_over(&files.env_file, problem));
+            match is_link(&problem) {
+                true => problems.push(problem),
+                false => warnings.push(passed_over(&files.env_file, problem)),
+            }
             None
         });
         let mut contents = Contents::new(&real(file), &bytes);
@@ -87,6 +90,11 @@ impl Layer {
         let dir = self.contents.main().parent();
         dir.map(Path::to_owned).unwrap_or_default()
     }
+}
+
+/// A link is somebody's attempt to have another file read.
+fn is_link(problem: &ConfigError) -> bool {
+    matches!(problem, ConfigError::Unreadable { source, .. } if beneath::is_link(source))
 }
 
 /// An env file that cannot be read is as good as none: its variables are looked for in the environment.

@@ -136,7 +136,7 @@ async fn execute(
         stop: stop.clone(),
     };
     let run = assigned.host.run_as(id.clone(), assigned.goal, stop);
-    let (driven, is_out_of_time) = timing.of(level, run).await;
+    let (driven, is_out_of_time) = Box::pin(timing.of(level, run)).await;
     assigned.tools.stop().await;
     let run = match driven {
         Ok(run) if run.termination().is_none() => return Ok(Worked::Waits(id)),

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::event::DecisionMade;
+use crate::model::FailureClass;
 use crate::text::Text;
 
 /// What a plain run has heard besides calls.
@@ -20,7 +21,8 @@ impl Run {
     /// Whether the run ends when a turn came to nothing because its providers failed, with their words. A plain run goes on
     /// where one of them answered.
     pub(crate) fn ends_with_its_providers(&self) -> bool {
-        let only_failed = self.attempts.rejections() == 0;
+        let is_read = self.attempts.failed_as() != Some(FailureClass::Malformed);
+        let only_failed = self.attempts.rejections() == 0 && is_read;
         self.config().agent.is_some() || self.config().edition.backs_off() && only_failed
     }
 

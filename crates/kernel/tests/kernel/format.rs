@@ -41,11 +41,11 @@ const GOLDEN: [Golden; 6] = [
     Golden {
         format: 6,
         lines: include_str!("../golden/format-6.jsonl"),
-        first_hash: "e77e1b53e80b1d899023cd58229b24f9910a96d32c914b0a49dc372b7f279cd3",
+        first_hash: "6d26e419f0ef246bdc8da563ebcc81937707f4ffb8f01ec0c367a5b70e7e385d",
     },
 ];
 
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 19] = [
     "run_started",
     "run_resumed",
     "attempt_started",
@@ -55,6 +55,7 @@ const KINDS: [&str; 18] = [
     "decision_made",
     "call_repaired",
     "context_guarded",
+    "context_compacted",
     "turn_failed",
     "progress_reported",
     "review_asked",
@@ -71,6 +72,7 @@ const SINCE_2: [&str; 2] = ["call_repaired", "context_guarded"];
 const SINCE_3: [&str; 3] = ["progress_reported", "review_asked", "call_reviewed"];
 const SINCE_4: [&str; 1] = ["memory_edited"];
 const SINCE_5: [&str; 1] = ["target_learned"];
+const SINCE_6: [&str; 1] = ["context_compacted"];
 
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
@@ -97,6 +99,7 @@ fn each_golden_file_has_every_kind_of_event_of_its_version() {
             .filter(|kind| golden.format > 2 || !SINCE_3.contains(kind))
             .filter(|kind| golden.format > 3 || !SINCE_4.contains(kind))
             .filter(|kind| golden.format > 4 || !SINCE_5.contains(kind))
+            .filter(|kind| golden.format > 5 || !SINCE_6.contains(kind))
             .collect();
         assert_eq!(found, known);
         for line in golden.lines.lines() {
@@ -133,7 +136,12 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
 #[test]
 fn the_sixth_golden_file_has_every_field_that_came_with_it() {
     let found = words_of(&GOLDEN[5]);
-    for word in ["edition", "FROM_TEXT"] {
+    let text = GOLDEN[5].lines;
+    assert!(
+        text.contains("resource"),
+        "it stands in the text of the catalogue"
+    );
+    for word in ["edition", "builtin", "program", "shown_bytes", "FROM_TEXT"] {
         assert!(found.contains(word), "{word}");
     }
 }

@@ -1,10 +1,11 @@
 //! The server, heard through a plain socket and through the real driver.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use bonded_host::{CancellationToken, Goal, Host, SystemClock, WorkdirTools};
-use bonded_kernel::{Run, RunConfig, Target};
-use bonded_state::MemoryStore;
+use bonded_host::{CancellationToken, Clock, Goal, Host, WorkdirTools};
+use bonded_kernel::{Limits, Millis, Run, RunConfig, Target};
+use bonded_state::{BoxFuture, MemoryStore};
 use bonded_transport::Providers;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -119,7 +120,7 @@ async fn a_hanging_request_is_counted_and_answered_when_released() {
     assert_eq!(client.call().await.0, "read");
     client.ask("hang-at-1", "goal", 1).await;
     assert_eq!(server.wait_for(2).await.requests, 2);
-    let nothing = tokio::time::timeout(std::time::Duration::from_millis(50), client.receive());
+    let nothing = tokio::time::timeout(Duration::from_millis(50), client.receive());
     assert!(nothing.await.is_err());
     server.release();
     assert_eq!(client.call().await.0, "read");
@@ -162,6 +163,20 @@ async fn what_was_seen_is_told_over_http() {
     assert_eq!(client.receive().await.0, 404);
 }
 
+/// A clock that goes a hundred times as fast, so that nobody waits long for a provider that has failed.
+struct Hurried(Instant);
+
+impl Clock for Hurried {
+    fn now(&self) -> Millis {
+        Millis(self.0.elapsed().as_millis() as u64 * 100)
+    }
+
+    fn sleep_until(&self, at: Millis) -> BoxFuture<'static, ()> {
+        let wait = Duration::from_millis((at - self.now()) / 100 + 1);
+        Box::pin(tokio::time::sleep(wait))
+    }
+}
+
 /// Drives one run with the real driver, tools and transport.
 async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
     let dir = tempfile::tempdir().expect("a directory");
@@ -173,7 +188,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         store: Arc::new(MemoryStore::new()),
         transport: Arc::new(Providers::from_variables(|_: &str| None)),
         tools: Arc::new(WorkdirTools::default()),
-        clock: Arc::new(SystemClock::new()),
+        clock: Arc::new(Hurried(Instant::now())),
         children: None,
         secrets: Arc::default(),
         live: None,
@@ -189,6 +204,10 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         system: "be brief".into(),
         config: RunConfig {
             output_tokens_max: 1000,
+            limits: Limits {
+                elapsed_ms_max: None,
+                ..Limits::default()
+            },
             ..RunConfig::new(dir.path().to_str().expect("UTF-8"), vec![target])
         },
     };
