@@ -74,6 +74,10 @@ fn each_goal_gives_one_result_and_the_same_file_again_repeats_nothing() {
         first.stderr
     );
     let journal = read(&place.work().join("journal"));
+    let failed = |it: &Value| it["data"]["outcome"] == "failed";
+    let entries = (0..GOALS).flat_map(|n| place.entries(&format!("g{n}")));
+    let failed: Vec<Value> = entries.filter(failed).collect();
+    assert_eq!(failed, Vec::<Value>::new());
     assert_eq!(journal.lines().count(), GOALS * MARKS);
     let again = place.bonded(&arguments);
     again.succeeds();
@@ -123,7 +127,7 @@ fn expect_marks_of(place: &Place, run: &str, marks: &BTreeMap<String, usize>) ->
                 interrupted += 1;
                 assert!(left <= 1, "{key}: {left}");
             }
-            other => panic!("{key}: {other}"),
+            other => panic!("{key}: {other}: {}", entry["data"]),
         }
     }
     assert_eq!(calls, MARKS, "{run}");

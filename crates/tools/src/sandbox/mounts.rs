@@ -201,7 +201,11 @@ fn make_place(base: OwnedFd, inside: &Path, is_dir: bool) -> rustix::io::Result<
                     if error != Errno::NOENT {
                         put_aside(&dir, name)?;
                     }
-                    mkdirat(&dir, name, Mode::RWXU)?;
+                    // Another command that begins now may be first.
+                    match mkdirat(&dir, name, Mode::RWXU) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error),
+                    }
                     openat(&dir, name, DIRECTORY, Mode::empty())?
                 }
             };
@@ -221,7 +225,10 @@ fn make_place(base: OwnedFd, inside: &Path, is_dir: bool) -> rustix::io::Result<
 fn put_aside(dir: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
     let mut aside = name.to_owned();
     aside.push(".aside");
-    renameat(&dir, name, &dir, &aside)
+    match renameat(&dir, name, &dir, &aside) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Whatever the command does to its own tree, this part of it stays as it is. A link is held itself.
