@@ -6,25 +6,28 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::reply::{Reply, call, report};
+use crate::reply::{Reply, call, calls, report};
 use crate::world::{Outcome, World, start};
 
 const SLEEP_MS: u64 = 700;
 
 /// Two goals, each with a slow call, and a queue for their calls.
 fn world(concurrent: u32) -> World {
+    let slow = || call("test__slow", json!({ "ms": SLEEP_MS }));
+    let replies: [Reply; 4] = [slow(), slow(), report("done"), report("done")];
+    let world = queued(concurrent).says(replies);
+    world.write();
+    world
+}
+
+fn queued(concurrent: u32) -> World {
     let world = World::new().front("tools: test");
     let mut server = world.tool_server(&json!({}));
     server["queue"] = json!("narrow");
     let config = json!({ "mcpServers": { "test": server }, "queues": { "narrow": { "concurrent": concurrent } } });
-    let slow = || call("test__slow", json!({ "ms": SLEEP_MS }));
-    let replies: [Reply; 4] = [slow(), slow(), report("done"), report("done")];
-    let world = world
+    world
         .config(&config)
         .file("goals.jsonl", "\"one\"\n\"two\"\n")
-        .says(replies);
-    world.write();
-    world
 }
 
 fn both(world: &World, flags: &[&str]) -> Outcome {
@@ -46,6 +49,25 @@ fn two_runs(concurrent: u32) -> Duration {
         .max()
         .expect("there were requests");
     last.duration_since(began)
+}
+
+/// How long three calls of one reply take, from the request that brought them to the next.
+fn one_reply(concurrent: u32) -> Duration {
+    let slow = || ("test__slow", json!({ "ms": SLEEP_MS }));
+    let replies = [calls(&[slow(), slow(), slow()]), report("done")];
+    let outcome = queued(concurrent).says(replies).run(&[], "slow").good();
+    let at: Vec<Instant> = outcome.requests.iter().map(|it| it.at).collect();
+    at[1].duration_since(at[0])
+}
+
+#[test]
+fn calls_of_one_reply_run_at_the_same_time_as_far_as_their_queue_allows() {
+    let (narrow, wide) = (one_reply(1), one_reply(4));
+    assert!(narrow >= Duration::from_millis(3 * SLEEP_MS), "{narrow:?}");
+    assert!(
+        narrow > wide + Duration::from_millis(SLEEP_MS * 3 / 2),
+        "{narrow:?} {wide:?}"
+    );
 }
 
 #[test]
