@@ -73,7 +73,8 @@ impl Invocation {
             },
             pages: paged_bytes_max.is_some(),
             keeps_code: run.is_looping(),
-            approved: run.review == Review::Approved,
+            // The verdict is of the call that is up, and of none beside it.
+            approved: run.review == Review::Approved && run.call_up() == at as u32,
         })
     }
 

@@ -1,13 +1,14 @@
 //! Calls of one reply that are executed at the same time.
 
 use bonded_kernel::{
-    Catalog, Edition, Effect, Event, Input, Outcome, RunStarted, TerminationKind, ToolEffect,
-    ToolSpec, audit, beside,
+    Catalog, Edition, Effect, Event, Input, Outcome, Permission, Policy, RunStarted,
+    TerminationKind, ToolEffect, ToolSpec, Verdict, audit, beside,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::common::{Setup, World, call, done, kinds, look, output, reply, setup};
+use crate::policy::{rule, verdict};
 
 /// `read` and `write` of two resources, besides `free`, which is of none.
 fn shared() -> World {
@@ -190,6 +191,31 @@ fn a_thousand_calls_in_one_reply_are_a_few_at_a_time() {
         returned += 1;
     }
     assert_eq!(returned, 1_000);
+}
+
+#[test]
+fn an_approval_holds_for_the_call_that_was_looked_at_and_for_none_beside_it() {
+    let Setup {
+        goal,
+        system,
+        mut config,
+    } = setup();
+    config.policy = Some(Box::new(Policy {
+        rules: vec![rule("ask_me", Permission::Ask)],
+        ..Policy::default()
+    }));
+    let spec = |name: &str| ToolSpec::closed(name, ToolEffect::Write, "A tool.", &json!({}), &[]);
+    let catalog = Catalog::of_run([spec("ask_me"), spec("free")], &config).expect("two tools");
+    let mut world = World::new(RunStarted::new(goal.into(), system.into(), config, catalog));
+    world.reply(reply([call("ask_me", "{}"), call("free", "{}")]));
+    verdict(&mut world, Verdict::Approved);
+    world.wake();
+    assert_eq!(under_way(&world), ["ask_me", "free"]);
+    let Effect::Invoke(looked_at) = &world.effect else {
+        unreachable!("{:?}", world.effect);
+    };
+    assert!(looked_at.approved());
+    assert!(!beside(&world.run)[0].approved(), "nobody looked at it");
 }
 
 #[test]
