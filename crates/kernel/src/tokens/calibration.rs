@@ -28,6 +28,8 @@ struct Counted {
 
 /// A table fits its vocabulary, but each text by chance only.
 const BEFORE_KNOWN: u64 = 1_200;
+/// What is published of this one is from older models; newer ones cut finer.
+const BEFORE_CLAUDE: u64 = 1_270;
 /// The most of all tables is above most of them already.
 const BEFORE_UNKNOWN: u64 = 1_060;
 /// What is added to the estimate of a text, once there was a count.
@@ -90,14 +92,8 @@ impl Calibration {
     }
 
     fn per_million(&self) -> u64 {
-        let is_known = self.vocabulary != Vocabulary::Unknown;
         let Some(last) = self.last else {
-            return 1_000
-                * if is_known {
-                    BEFORE_KNOWN
-                } else {
-                    BEFORE_UNKNOWN
-                };
+            return 1_000 * self.before();
         };
         let seen = if self.grown.estimated < GROWN_MIN {
             last
@@ -108,12 +104,19 @@ impl Calibration {
             ratio if ratio.abs_diff(1_000) <= CHANCE => 1_000,
             ratio => ratio,
         };
-        let least = if is_known {
-            RATIO_MIN_KNOWN
-        } else {
-            RATIO_MIN_UNKNOWN
+        let least = match self.vocabulary {
+            Vocabulary::Unknown => RATIO_MIN_UNKNOWN,
+            _ => RATIO_MIN_KNOWN,
         };
         ratio.clamp(least, RATIO_MAX) * MARGIN
+    }
+
+    fn before(&self) -> u64 {
+        match self.vocabulary {
+            Vocabulary::Unknown => BEFORE_UNKNOWN,
+            Vocabulary::Claude => BEFORE_CLAUDE,
+            Vocabulary::Cl100k | Vocabulary::O200k | Vocabulary::Qwen => BEFORE_KNOWN,
+        }
     }
 }
 
