@@ -104,8 +104,9 @@ fn late_in_blanks(text: &[u8], begun: &mut [[u8; NAMES.len()]]) {
         if !is_blank(at - 1) || !is_blank(at) || is_blank(at + 1) || text[at + 1] == b'\n' {
             continue;
         }
-        for vocabulary in 0..NAMES.len() {
-            begun[at + 1][vocabulary] += std::mem::take(&mut begun[at][vocabulary]);
+        let late = std::mem::take(&mut begun[at]);
+        for (begun, late) in begun[at + 1].iter_mut().zip(late) {
+            *begun += late;
         }
     }
 }
