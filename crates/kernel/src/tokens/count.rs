@@ -25,11 +25,24 @@ pub fn estimate_for(text: &str, vocabulary: Vocabulary) -> u64 {
                     *sum += u64::from(u32::from(begun) * often);
                 }
             });
-            sums.into_iter().fold(0, u64::max)
+            sums.into_iter().fold(0, u64::max) + UNIT * repeated(text)
         }
     };
     // A token is a byte at least.
     sum.div_ceil(UNIT).min(text.len() as u64)
+}
+
+/// Shorter runs are in the tables.
+const RUN_BYTES_MIN: usize = 32;
+/// So much of a run is a token where nobody knows the vocabulary: some have words of 64 equal letters, others of four.
+const RUN_BYTES_PER_TOKEN: u64 = 4;
+
+/// The tokens that runs of one letter add where it is not known how long those are that the vocabulary has. White space is
+/// left out: every vocabulary knows indentation.
+fn repeated(text: &str) -> u64 {
+    let runs = text.as_bytes().chunk_by(|one, other| one == other);
+    let long = runs.filter(|run| run.len() >= RUN_BYTES_MIN && !run[0].is_ascii_whitespace());
+    long.map(|run| run.len() as u64 / RUN_BYTES_PER_TOKEN).sum()
 }
 
 /// A token more or less is nothing in a text as long as that.
