@@ -59,8 +59,8 @@ pub use accepts::{
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
-    Dialect, HeldFile, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target,
-    ToolChoice, Vocabulary, Window,
+    Dialect, HeldFile, ItemOfPlan, Kept, Limits, OpenWindow, Parent, Reasoning, RunConfig,
+    Sampling, Target, ToolChoice, Vocabulary, Window, WindowSource,
 };
 pub use decode::attrless::{
     INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, PARSER_VERSION, Problem,
