@@ -49,13 +49,16 @@ impl Installation {
     ) -> Result<(), Fault> {
         self.install_whole(&[REQUIREMENTS, PACKAGE, LOCK], || {
             self.install_python()?;
-            let js = self.js();
-            fs::create_dir_all(&js).map_err(Fault::file(&js))?;
-            for name in [PACKAGE, LOCK] {
-                fs::copy(self.source.join(name), js.join(name)).map_err(Fault::file(&js))?;
-            }
-            install_js(&js)
+            self.install_js(install_js)
         })
+    }
+
+    /// The same for what has nothing for Python.
+    pub(crate) fn install_js_alone(
+        &self,
+        install_js: impl FnOnce(&Path) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.install_whole(&[PACKAGE, LOCK], || self.install_js(install_js))
     }
 
     /// The same for what has nothing for Node.
@@ -89,6 +92,15 @@ impl Installation {
             fs::read_to_string(&path).map_err(Fault::file(&path))
         };
         files.iter().map(read).collect()
+    }
+
+    fn install_js(&self, install: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
+        let js = self.js();
+        fs::create_dir_all(&js).map_err(Fault::file(&js))?;
+        for name in [PACKAGE, LOCK] {
+            fs::copy(self.source.join(name), js.join(name)).map_err(Fault::file(&js))?;
+        }
+        install(&js)
     }
 
     fn install_python(&self) -> Result<(), Fault> {

@@ -29,6 +29,7 @@ mod sdk;
 mod soak;
 mod stage;
 mod test;
+mod tokens;
 mod wires;
 
 use std::path::Path;
@@ -59,6 +60,10 @@ cargo xtask COMMAND
                                 changed in them is named
   prices [--newest] [--check]   write the table of listed prices and windows from two lists that others keep, at the
                                 versions that are pinned or the newest; with --check only say what differs
+  tokens [--write | --measure DIR]
+                                the kernel's estimate of tokens beside true counts, by vocabularies from npm; with
+                                --write the counts of the samples are written, with --measure the tables of the
+                                estimate are made anew from texts in DIR/KIND/FILE
   fuzz [TARGET] [--seconds N]   inputs made up by libFuzzer for everything that reads what strangers write,
                                 one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
@@ -102,6 +107,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "schemathesis" => soak::schemathesis(rest),
         "wires" => wires::check(rest),
         "prices" => prices::table(rest),
+        "tokens" => tokens::run_command(rest),
         "fuzz" => fuzz::run_targets(rest),
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),

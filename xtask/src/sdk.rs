@@ -34,7 +34,7 @@ impl Sdks {
     }
 
     /// The JavaScript SDK needs a newer Node than many systems have; a Python package brings one.
-    fn node(&self) -> PathBuf {
+    pub(crate) fn node(&self) -> PathBuf {
         self.0.dir.join("node")
     }
 

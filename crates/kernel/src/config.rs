@@ -385,8 +385,12 @@ pub enum Vocabulary {
     /// Nobody here knows: an estimate that errs upwards is used.
     #[default]
     Unknown,
+    /// That of Anthropic's models, as far as it is published.
+    Claude,
     Cl100k,
     O200k,
+    /// That of Qwen's models.
+    Qwen,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

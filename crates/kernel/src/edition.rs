@@ -12,7 +12,7 @@ impl Edition {
     /// That of every log up to format 5.
     pub const FIRST: Self = Self(0);
     /// That in which runs begin.
-    pub const NEWEST: Self = Self(1);
+    pub const NEWEST: Self = Self(2);
 
     pub(crate) fn is_first(&self) -> bool {
         *self == Self::FIRST

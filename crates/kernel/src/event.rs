@@ -32,7 +32,7 @@ use crate::tool::ToolEffect;
 use usual::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 6;
+pub const FORMAT: u16 = 7;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

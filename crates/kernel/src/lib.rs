@@ -112,5 +112,5 @@ pub use step::{
 pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
-pub use tokens::estimate as estimate_tokens;
+pub use tokens::{Calibration, estimate as estimate_tokens, estimate_for as estimate_tokens_for};
 pub use tool::{BadCatalog, Catalog, DONE, ToolEffect, ToolSpec};

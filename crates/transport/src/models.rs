@@ -3,7 +3,7 @@
 //! [`Lesson`](bonded_kernel::Lesson).
 
 mod family;
-mod glob;
+pub(crate) mod glob;
 mod listed;
 mod service;
 
@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use bonded_kernel::{Accepts, Dialect, Effort, OutputLimitField, Target, ThinkingForm};
 
+pub(crate) use family::bare;
 pub use family::{FAMILIES, Family};
 pub use listed::{Listed, listed_by, listed_on, listed_price};
 pub use service::{SERVICES, Service};

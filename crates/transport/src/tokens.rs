@@ -5,6 +5,8 @@
 
 use bonded_kernel::Vocabulary;
 
+use crate::models;
+
 /// The tokens of a text, or `None` where the vocabulary is not at hand.
 ///
 /// Long stretches without white space are counted in pieces: the time stays in proportion to the text,
@@ -20,7 +22,7 @@ type Counter = fn(&str) -> u64;
 #[cfg(feature = "tokenizers")]
 fn counter(vocabulary: Vocabulary) -> Option<Counter> {
     match vocabulary {
-        Vocabulary::Unknown => None,
+        Vocabulary::Unknown | Vocabulary::Claude | Vocabulary::Qwen => None,
         Vocabulary::Cl100k => Some(|piece| bpe_openai::cl100k_base().count(piece) as u64),
         Vocabulary::O200k => Some(|piece| bpe_openai::o200k_base().count(piece) as u64),
     }
@@ -55,25 +57,35 @@ fn piece_end(text: &str) -> usize {
     gap.filter(|gap| *gap > 0).unwrap_or(limit)
 }
 
+/// Vocabularies by the names of models, without their makers. The first row that fits counts, and the last one of a maker
+/// is for names that nobody knew when this was written.
+const BY_NAME: &[(Vocabulary, &[&str])] = &[
+    (Vocabulary::Claude, &["claude*"]),
+    (Vocabulary::O200k, &["gpt-4o*", "gpt-4.1*", "chatgpt-4o*"]),
+    (
+        Vocabulary::Cl100k,
+        &["gpt-4*", "gpt-3.5*", "text-embedding-*"],
+    ),
+    (Vocabulary::O200k, &["gpt-*", "o1*", "o3*", "o4*"]),
+    (
+        Vocabulary::Qwen,
+        &["qwen*", "qwq*", "qvq*", "*distill-qwen*"],
+    ),
+];
+
 /// The vocabulary of a model, as far as its name tells.
 pub fn vocabulary_of(model: &str) -> Vocabulary {
-    let model = model.strip_prefix("openai/").unwrap_or(model);
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
-    let newer = ["gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4", "chatgpt-4o"];
-    let older = ["gpt-4", "gpt-3.5", "text-embedding-"];
-    if begins(&newer) {
-        Vocabulary::O200k
-    } else if begins(&older) {
-        Vocabulary::Cl100k
-    } else {
-        Vocabulary::Unknown
-    }
+    let name = models::bare(model);
+    let fits = |names: &[&str]| names.iter().any(|it| models::glob::fits(it, &name));
+    let row = BY_NAME.iter().find(|(_, names)| fits(names));
+    row.map_or(Vocabulary::Unknown, |(vocabulary, _)| *vocabulary)
 }
 
 /// Why a setting names no vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{name:?} is no tokenizer; use \"tiktoken:MODEL\", \"o200k_base\", \"cl100k_base\" or \"approximate\""
+    "{name:?} is no tokenizer; use \"tiktoken:MODEL\", \"o200k_base\", \"cl100k_base\", \"claude\", \"qwen\" or \
+     \"approximate\""
 )]
 pub struct UnknownTokenizer {
     pub name: String,
@@ -88,6 +100,8 @@ pub fn vocabulary_named(name: &str) -> Result<Vocabulary, UnknownTokenizer> {
     match name {
         "o200k_base" => Ok(Vocabulary::O200k),
         "cl100k_base" => Ok(Vocabulary::Cl100k),
+        "claude" => Ok(Vocabulary::Claude),
+        "qwen" => Ok(Vocabulary::Qwen),
         "approximate" | "bytes" => Ok(Vocabulary::Unknown),
         other => Err(UnknownTokenizer { name: other.into() }),
     }

@@ -94,7 +94,7 @@ pub enum AgentError {
     #[error("the tools cannot be offered: {0}")]
     Catalog(BadCatalog),
     #[error(
-        "the vocabulary {name:?} of model {model:?} is not known; use o200k_base, cl100k_base or approximate"
+        "the vocabulary {name:?} of model {model:?} is not known; use o200k_base, cl100k_base, claude, qwen or approximate"
     )]
     UnknownTokenizer { name: String, model: String },
     #[error("agent {} calls itself through {chain}; take one of them out of `agents`", file.display())]

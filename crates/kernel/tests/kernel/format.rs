@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 6] = [
+const GOLDEN: [Golden; 7] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -42,6 +42,11 @@ const GOLDEN: [Golden; 6] = [
         format: 6,
         lines: include_str!("../golden/format-6.jsonl"),
         first_hash: "6d26e419f0ef246bdc8da563ebcc81937707f4ffb8f01ec0c367a5b70e7e385d",
+    },
+    Golden {
+        format: 7,
+        lines: include_str!("../golden/format-7.jsonl"),
+        first_hash: "1ffdc62d8f8f722de7394920c5c8e98264844804771be2db662374d18a990da9",
     },
 ];
 

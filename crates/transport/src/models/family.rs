@@ -75,7 +75,7 @@ impl Family {
 }
 
 /// A model's name without its maker, its region and its service's ornaments.
-fn bare(model: &str) -> String {
+pub(crate) fn bare(model: &str) -> String {
     let model = model.to_ascii_lowercase();
     let name = model
         .rsplit_once('/')

@@ -1,7 +1,7 @@
 //! Names with `*` for any characters and `?` for one.
 
 /// Whether a name fits a pattern. Both are ASCII in practice; other bytes are compared as they are.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
     // Where the last `*` stood, and what of the name it had taken by then.

@@ -1,0 +1,98 @@
+//! How often a token begins at each step of the automaton in `cuts.rs`, measured with the vocabularies themselves on
+//! some megabytes of prose, code, JSON, logs, Markdown, Chinese, other scripts and base64. Written by
+//! `cargo xtask tokens --measure`; the files are not to be edited by hand.
+
+use super::cuts::{CLASSES, STATES};
+use crate::config::Vocabulary;
+
+/// A token, as the product of an entry of [`Begins`] and one of [`PAIRS`].
+pub(super) const UNIT: u64 = 128 * 32;
+
+/// The letters of English, each in two cases, and one for everything else; as many as a mask of bits takes.
+pub(super) const LETTERS: usize = 64;
+const LETTERS_MEASURED: usize = 53;
+
+/// How much more or less often, of 32, a token begins at a letter because of the letter before it. Vocabularies agree
+/// on that: they know the same words.
+pub(super) static PAIRS: [[u8; LETTERS]; LETTERS] = {
+    let table: [[u8; LETTERS_MEASURED]; LETTERS_MEASURED] =
+        read(include_bytes!("measured/pairs.txt"));
+    let mut padded = [[32; LETTERS]; LETTERS];
+    let mut at = 0;
+    while at < LETTERS_MEASURED * LETTERS_MEASURED {
+        let (before, letter) = (at / LETTERS_MEASURED, at % LETTERS_MEASURED);
+        padded[before][letter] = table[before][letter];
+        at += 1;
+    }
+    padded
+};
+
+/// The row and column of each byte in [`PAIRS`].
+pub(super) static LETTER_OF: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut letter = 0;
+    while letter < 26 {
+        table[b'a' as usize + letter] = 1 + letter as u8;
+        table[b'A' as usize + letter] = 27 + letter as u8;
+        letter += 1;
+    }
+    table
+};
+
+/// For each state and the class of the byte that follows: how often a token begins there, of 128.
+pub(super) type Begins<T> = [[T; CLASSES]; STATES];
+
+static CLAUDE: Begins<u8> = read(include_bytes!("measured/claude.txt"));
+static CL100K: Begins<u8> = read(include_bytes!("measured/cl100k.txt"));
+static O200K: Begins<u8> = read(include_bytes!("measured/o200k.txt"));
+static QWEN: Begins<u8> = read(include_bytes!("measured/qwen.txt"));
+
+/// What is measured for a vocabulary, if it is a known one.
+pub(super) fn of(vocabulary: Vocabulary) -> Option<&'static Begins<u8>> {
+    match vocabulary {
+        Vocabulary::Unknown => None,
+        Vocabulary::Claude => Some(&CLAUDE),
+        Vocabulary::Cl100k => Some(&CL100K),
+        Vocabulary::O200k => Some(&O200K),
+        Vocabulary::Qwen => Some(&QWEN),
+    }
+}
+
+/// All that is measured, side by side.
+pub(super) static ALL: Begins<[u8; 4]> = {
+    let mut all = [[[0; 4]; CLASSES]; STATES];
+    let mut at = 0;
+    while at < STATES * CLASSES {
+        let (state, class) = (at / CLASSES, at % CLASSES);
+        all[state][class] = [
+            CLAUDE[state][class],
+            CL100K[state][class],
+            O200K[state][class],
+            QWEN[state][class],
+        ];
+        at += 1;
+    }
+    all
+};
+
+/// A table of bytes from its lines: two digits for each, in base 16.
+const fn read<const COLUMNS: usize, const ROWS: usize>(text: &[u8]) -> [[u8; COLUMNS]; ROWS] {
+    let mut table = [[0; COLUMNS]; ROWS];
+    let line = 2 * COLUMNS + 1;
+    let mut at = 0;
+    while at < ROWS * COLUMNS {
+        let (row, column) = (at / COLUMNS, at % COLUMNS);
+        let digits = row * line + 2 * column;
+        table[row][column] = 16 * digit(text[digits]) + digit(text[digits + 1]);
+        at += 1;
+    }
+    assert!(text.len() == ROWS * line, "a line for each row");
+    table
+}
+
+const fn digit(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        _ => byte - b'a' + 10,
+    }
+}
