@@ -35,7 +35,9 @@ pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
-pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
+pub use target::{
+    UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
+};
 pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
 pub use variables::Moment;
 

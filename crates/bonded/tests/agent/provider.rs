@@ -86,6 +86,8 @@ struct Shared {
     asked: Vec<Asked>,
     /// What it answers to a look at its models.
     lists: Option<Value>,
+    /// The paths that were looked at.
+    looks: Vec<String>,
     billed: Vec<Billed>,
 }
 
@@ -146,6 +148,10 @@ impl Provider {
         lock(&self.shared).lists = Some(models);
     }
 
+    pub(crate) fn looks(&self) -> Vec<String> {
+        lock(&self.shared).looks.clone()
+    }
+
     pub(crate) fn asked(&self) -> Vec<Asked> {
         lock(&self.shared).asked.clone()
     }
@@ -169,7 +175,12 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
         return Ok(());
     };
     if asked.is_look {
-        return serve_list(&mut stream, lock(shared).lists.as_ref());
+        let lists = {
+            let mut shared = lock(shared);
+            shared.looks.push(asked.path);
+            shared.lists.clone()
+        };
+        return serve_list(&mut stream, lists.as_ref());
     }
     let nonce = asked.nonce();
     let reply = {

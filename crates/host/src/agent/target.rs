@@ -19,7 +19,7 @@ use crate::config::{
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest};
 
 /// The window of a model that nothing is known of.
-const WINDOW_TOKENS: u64 = 131_072;
+pub const WINDOW_TOKENS: u64 = 131_072;
 
 /// What is taken for the window of a model that nothing is known of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
