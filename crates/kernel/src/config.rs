@@ -23,6 +23,9 @@ pub struct RunConfig {
     pub targets: Vec<Target>,
     pub limits: Limits,
     pub output_tokens_max: u32,
+    /// Whether nobody said how long a reply may be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub output_usual: bool,
     /// For every target that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -114,6 +117,7 @@ impl RunConfig {
             targets,
             limits: Limits::default(),
             output_tokens_max: 8_192,
+            output_usual: false,
             temperature: None,
             repairs: true,
             keeps_originals: false,

@@ -38,6 +38,11 @@ impl Edition {
         self >= Self(1)
     }
 
+    /// Whether a refusal that names the window teaches it, and a request that cannot fit any window is not sent.
+    pub(crate) fn learns_windows(self) -> bool {
+        self >= Self(2)
+    }
+
     /// Whether calls of one reply may be executed at the same time.
     pub(crate) fn is_parallel(self) -> bool {
         self >= Self(1)

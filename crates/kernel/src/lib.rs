@@ -90,7 +90,8 @@ pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
 };
 pub use model::{
-    Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
+    Failure, FailureClass, Finish, Message, MessageCall, Offer, Overflow, Reply, ReplyCall,
+    Request, Usage,
 };
 pub use money::{BadMoney, LongPrice, Money, Price};
 pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};

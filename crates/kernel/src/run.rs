@@ -8,6 +8,7 @@ mod looping;
 mod own;
 mod plain;
 mod watch;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

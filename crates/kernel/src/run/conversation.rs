@@ -15,10 +15,6 @@ use crate::text::Text;
 use crate::tokens::{MESSAGE_TOKENS, estimate};
 
 impl Run {
-    fn is_guarded(&self) -> bool {
-        context::is_guarded(self.config())
-    }
-
     fn push(&mut self, message: Message, tokens: Option<u64>) {
         self.ledger.said(&message);
         if self.is_guarded() {

@@ -30,6 +30,8 @@ struct View {
     limits: Vec<Option<i64>>,
     /// By target: the whole window, where a request may fill it.
     windows: Vec<Option<u64>>,
+    /// By target: the longest reply that is asked for.
+    replies: Vec<u64>,
 }
 
 impl View {
@@ -44,19 +46,18 @@ impl View {
             } else {
                 prompt::last_turn_tokens(run, turn.saturating_add(1))
             },
-            limits: config
-                .targets
-                .iter()
+            limits: run
+                .targets()
                 .map(|target| context::limit(target, config))
                 .collect(),
             windows: match config.edition.fills_windows() {
-                true => config
-                    .targets
-                    .iter()
-                    .map(|it| Some(it.window?.tokens))
-                    .collect(),
+                true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
                 false => vec![],
             },
+            replies: run
+                .targets()
+                .map(|target| context::reply_max(target, config))
+                .collect(),
         }
     }
 
@@ -123,12 +124,23 @@ impl Guarded {
         if let Some(window) = view.windows.get(target as usize).copied().flatten() {
             // As long as it was asked for, but for a last turn that begins with a full window.
             let room = window.saturating_sub(view.projected());
-            return room.max(context::reply_room_min());
+            let most = view.replies.get(target as usize).copied();
+            let room = room.max(context::reply_room_min());
+            return room.min(most.unwrap_or(u64::MAX));
         }
         match view.kept_free > 0 {
             true => view.room(target as usize),
             false => u64::MAX,
         }
+    }
+
+    /// The target with the largest window and what is to be sent, where that is more than twice too much for every target.
+    pub(super) fn hopeless(&self) -> Option<(u32, u64)> {
+        let view = self.view.as_ref()?;
+        let projected = view.projection.tokens();
+        let windows: Option<Vec<u64>> = view.windows.iter().copied().collect();
+        let largest = windows?.into_iter().zip(0..).max()?;
+        (projected / 2 > largest.0).then_some((largest.1, projected))
     }
 
     pub(super) fn counters(&self) -> Option<Counters> {
@@ -143,7 +155,7 @@ impl Guarded {
 
 /// The tightest window that would be exceeded if so many tokens more were said in this turn.
 pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
-    if !context::is_guarded(run.config()) || run.is_looping() {
+    if !run.is_guarded() || run.is_looping() {
         return None;
     }
     let turn = run.turn.saturating_add(1);
@@ -155,7 +167,7 @@ pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
 
 /// The targets that do not hold the next request of a run that waits.
 pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
-    if !context::is_guarded(run.config()) {
+    if !run.is_guarded() {
         return vec![];
     }
     let turn = match run.phase {
@@ -176,7 +188,7 @@ impl Stepper<'_> {
     /// Looks at the next request of a turn; one that does not fit makes the turn the last.
     pub(super) fn preflight(&mut self, turn: u32) -> Guarded {
         let brief = prompt::brief(self.run, turn);
-        if !context::is_guarded(self.run.config()) {
+        if !self.run.is_guarded() {
             return Guarded { brief, view: None };
         }
         let last = keeps_nothing_free(self.run, turn);
@@ -326,9 +338,9 @@ impl Stepper<'_> {
                 limit,
             })
         };
-        let blocked = config
-            .targets
-            .iter()
+        let blocked = self
+            .run
+            .targets()
             .enumerate()
             .filter_map(over_for)
             .collect();

@@ -1,0 +1,43 @@
+//! Windows that are learned while a run is under way: what it has said is counted from then on, and held against them.
+
+use super::{Run, seed};
+use crate::config::Target;
+use crate::context::{self, Context};
+use crate::prompt;
+
+impl Run {
+    /// The targets as they are spoken to by now.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &Target> {
+        (0..self.config().targets.len() as u32).filter_map(|index| self.target(index))
+    }
+
+    /// Whether the window of a target is known, from the beginning or by now.
+    pub(crate) fn is_guarded(&self) -> bool {
+        context::is_guarded(self.config()) || self.lessons.has_window()
+    }
+
+    /// A provider refused a request because its window takes no more than so many tokens. It counted what it was sent, or
+    /// it was more than the window.
+    pub(super) fn window_learned(&mut self, tokens: u64, sent: Option<u64>, was_guarded: bool) {
+        if !was_guarded {
+            self.count_anew();
+        }
+        let schema = self.schema.of(prompt::brief(self, self.turn).offer);
+        let held = sent.unwrap_or(tokens.saturating_add(1));
+        if sent.is_some() || self.context.project(0, schema).tokens() < held {
+            self.context.corrected(held.saturating_sub(schema));
+            self.outputs_counted();
+        }
+        self.attempts.learned_window();
+    }
+
+    /// Counts what a run has said that nobody counted.
+    fn count_anew(&mut self) {
+        let (_, schema) = seed(&self.started, &self.catalog);
+        let messages = self.conversation.messages().iter();
+        let said: u64 = messages.map(context::message_tokens).sum();
+        let mut context = Context::default();
+        context.said(context::text_tokens(&self.started.system).saturating_add(said));
+        (self.context, self.schema) = (context, schema);
+    }
+}
