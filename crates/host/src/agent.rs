@@ -305,6 +305,7 @@ impl Agent {
                 ..assignment.limits
             },
             output_tokens_max: options.output_tokens_max,
+            output_usual: self.sources.get("maxOutputTokens") == Some(&Source::BuiltIn),
             keeps_originals: options.trace_tools,
             own_tools: tools::own(options),
             agent: Some(Box::new(agent)),

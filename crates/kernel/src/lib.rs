@@ -104,7 +104,7 @@ pub use report::{
     ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,
     synthetic,
 };
-pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
+pub use run::{BadLog, Held, Run, Spend, apply, replay, replay_on};
 pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
 pub use step::{

@@ -193,6 +193,16 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// So much less.
+    pub fn minus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cached: self.cached.saturating_sub(other.cached),
+            written: self.written.saturating_sub(other.written),
+        }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);

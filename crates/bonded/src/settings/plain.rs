@@ -51,6 +51,7 @@ pub(super) fn prepare_plain(
     check_scripts(&options)?;
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
+    config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
     let told = config.targets.iter().flat_map(told_before);
     let warnings = told.chain(listed_prices(&config)).collect();

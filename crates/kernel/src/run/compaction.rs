@@ -7,6 +7,7 @@ use crate::event::{Call, ContextCompacted, Outcome};
 use crate::model::Message;
 use crate::paging;
 use crate::text::Text;
+use crate::tokens::estimate;
 
 /// Shorter outputs are not worth it.
 const BYTES_MIN: usize = 1_024;
@@ -76,6 +77,16 @@ impl Run {
             charged: Some(charged),
             stub: self.answer(call, &stub.into(), outcome, latency_ms),
         });
+    }
+
+    /// A provider has counted a request that was estimated at so much. What its outputs are taken for is not overrated.
+    pub(super) fn outputs_measured(&mut self, sent: u64, projected: u64) {
+        let sent = u128::from(sent.min(projected));
+        for output in &mut self.outputs {
+            let estimated = u128::from(estimate(&output.text));
+            let measured = estimated * sent / u128::from(projected.max(1)) * 3 / 4;
+            output.charged = Some(u64::try_from(measured).unwrap_or(u64::MAX));
+        }
     }
 
     /// A provider has counted what the conversation holds.

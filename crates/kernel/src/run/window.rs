@@ -23,11 +23,12 @@ impl Run {
             self.count_anew();
         }
         let schema = self.schema.of(prompt::brief(self, self.turn).offer);
-        let held = sent.unwrap_or(tokens.saturating_add(1));
-        if sent.is_some() || self.context.project(0, schema).tokens() < held {
-            self.context.corrected(held.saturating_sub(schema));
-            self.outputs_counted();
+        let projected = self.context.project(0, schema).tokens();
+        if let Some(sent) = sent {
+            self.outputs_measured(sent, projected);
         }
+        let held = sent.unwrap_or_else(|| projected.max(tokens.saturating_add(1)));
+        self.context.corrected(held.saturating_sub(schema));
         self.attempts.learned_window();
     }
 

@@ -3,12 +3,13 @@
 use super::Stepper;
 use super::guard::Guarded;
 use crate::budget::Exhausted;
-use crate::config::Window;
+use crate::config::{Target, Window, WindowSource};
 use crate::decode::looped::{self, RecordedReply};
 use crate::decode::{self, Decoded, Decoding, Rejected};
 use crate::event::{AttemptFailed, Event};
 use crate::lesson::Lesson;
 use crate::model::{Failure, FailureClass, Overflow, Reply};
+use crate::money::Money;
 use crate::prompt;
 use crate::retry::Pick;
 use crate::run::Phase;
@@ -123,7 +124,16 @@ impl Stepper<'_> {
 
     /// Why a request is not worth sending, if no window could take it even with half of its tokens.
     fn too_small(&self, guard: &Guarded) -> Option<String> {
-        let applies = self.run.config().edition.learns_windows() && !self.run.is_looping();
+        // In a window that a person set the last turn is tried all the same.
+        let is_found = |it: &Target| {
+            matches!(
+                it.window_source,
+                Some(WindowSource::Asked | WindowSource::Learned)
+            )
+        };
+        let applies = self.run.config().edition.learns_windows()
+            && !self.run.is_looping()
+            && self.run.targets().all(is_found);
         let (target, projected) = guard.hopeless().filter(|_| applies)?;
         let target = self.run.target(target)?;
         let window = target.window?.tokens;
@@ -302,13 +312,33 @@ impl Stepper<'_> {
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Tokens { spent, max } => write!(
+            Self::Tokens {
+                spent,
+                held: 0,
+                max,
+            } => write!(
                 f,
                 "{spent} of {max} tokens are used, and another request could need more than the rest"
             ),
-            Self::Cost { spent, max } => write!(
+            Self::Tokens { spent, held, max } => write!(
+                f,
+                "{} of {max} tokens are used and {held} are held for requests that nobody counted, and another request \
+                 could need more than the rest",
+                spent.saturating_sub(*held)
+            ),
+            Self::Cost {
+                spent,
+                held: Money(0),
+                max,
+            } => write!(
                 f,
                 "{spent} of {max} are spent, and another request could cost more than the rest"
+            ),
+            Self::Cost { spent, held, max } => write!(
+                f,
+                "{} of {max} are spent and {held} are held for requests that nobody counted, and another request could \
+                 cost more than the rest",
+                spent.minus(*held)
             ),
         }
     }
