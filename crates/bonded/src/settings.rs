@@ -17,7 +17,7 @@ use bonded_kernel::{HeldFile, Kept};
 pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
-pub(crate) use plain::looked_at;
+pub(crate) use plain::{looked_at, models_named};
 pub(crate) use store::{
     config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, open_store_to_read,
     serve_token_file, store_path, token_dir,

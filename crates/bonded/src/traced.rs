@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Failure, Reply, Request};
+use bonded_kernel::{Failure, Reply, Request, Target};
 use bonded_transport::{BoxFuture, Live, Transport};
 use serde_json::{Value, json};
 
@@ -23,6 +23,10 @@ impl Transport for Traced {
         live: Box<dyn Live>,
     ) -> BoxFuture<'static, Result<Reply, Failure>> {
         traced(request, self.0.send_live(request, live))
+    }
+
+    fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
+        self.0.window(target)
     }
 }
 

@@ -35,7 +35,9 @@ pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
-pub use target::{UnknownWindow, all as targets, list_price, listed, unconfigured, unsent};
+pub use target::{
+    UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
+};
 pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
 pub use variables::Moment;
 
@@ -303,6 +305,7 @@ impl Agent {
                 ..assignment.limits
             },
             output_tokens_max: options.output_tokens_max,
+            output_usual: self.sources.get("maxOutputTokens") == Some(&Source::BuiltIn),
             keeps_originals: options.trace_tools,
             own_tools: tools::own(options),
             agent: Some(Box::new(agent)),

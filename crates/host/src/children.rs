@@ -204,6 +204,7 @@ fn answer(run: &Run) -> Option<ToolOutput> {
         spent: Some(Spent {
             usage: spend.usage,
             cost: spend.cost,
+            held: spend.held,
         }),
         marked: run.marked_by().is_some(),
         ..ToolOutput::default()

@@ -13,6 +13,7 @@ use bonded_state::{Store, StoreError};
 use bonded_tools::{BoxFuture, Registry, Tool, Workdir, builtin};
 use bonded_transport::Transport;
 use futures_util::FutureExt as _;
+use futures_util::future::join;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::AgentError;
@@ -24,6 +25,7 @@ use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
 use crate::secrets::Secrets;
+use crate::windows;
 
 /// Opens the tools for a run's working directory.
 pub trait Toolset: Send + Sync {
@@ -181,10 +183,15 @@ impl Host {
     pub async fn run(
         &self,
         id: RunId,
-        goal: Goal,
+        mut goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let registry = self.tools.open(&goal.config).await?;
+        let asked = windows::ask(&*self.transport, &goal.config);
+        let (registry, said) = join(self.tools.open(&goal.config), asked).await;
+        let registry = registry?;
+        for (target, said) in goal.config.targets.iter_mut().zip(said) {
+            windows::take(target, said);
+        }
         let driving = self.begin(&id, goal, registry, cancel);
         self.guard(&id, driving).await
     }

@@ -27,6 +27,7 @@ mod result;
 mod review;
 mod secrets;
 pub mod trust;
+pub mod windows;
 pub mod witness;
 pub mod work;
 pub mod workspace;

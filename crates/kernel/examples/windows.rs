@@ -47,6 +47,9 @@ const SAMPLES: [&str; 12] = [
 const MESSAGE: u64 = 4;
 const CALL: u64 = 8;
 
+/// What a person wants to stay free of every window.
+const BUFFER: u64 = 256;
+
 fn main() -> Result<ExitCode, Failed> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [samples, worlds, seed, program @ ..] = words.as_slice() else {
@@ -222,7 +225,7 @@ fn begin(chance: &mut Chance, texts: &[String]) -> Result<(Model, RunStarted), F
     let mut target = Target::new("provider", "http://localhost:1", "model");
     target.window = Some(Window {
         tokens: model.window,
-        buffer: 256,
+        buffer: BUFFER,
         vocabulary: VOCABULARIES[model.vocabulary].1,
     });
     let encodings = [Encoding::Native, Encoding::XmlFinal, Encoding::Xml];
@@ -357,9 +360,9 @@ fn judge(
         events.last(),
         Some(Event::AttemptStarted { attempt: 1, .. })
     );
-    let free = model.window
-        - model.output_max.min(model.window)
-        - held.min(model.window - model.output_max);
+    let free = model
+        .window
+        .saturating_sub(BUFFER + model.output_max + held);
     if is_first_of_it {
         sums.forced += 1;
     }

@@ -155,6 +155,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
                 request_id: failed.request_id.as_deref().map(str::to_owned),
                 latency_ms: failed.latency_ms,
                 billable: failed.billable,
+                overflow: failed.overflow,
             }),
         },
         Event::ToolFinished(finished) if finished.outcome == Outcome::Interrupted => {

@@ -28,8 +28,16 @@ pub(crate) struct Ledger {
 /// Which budget does not suffice for another request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exhausted {
-    Tokens { spent: u64, max: u64 },
-    Cost { spent: Money, max: Money },
+    Tokens {
+        spent: u64,
+        held: u64,
+        max: u64,
+    },
+    Cost {
+        spent: Money,
+        held: Money,
+        max: Money,
+    },
 }
 
 impl Ledger {
@@ -59,8 +67,8 @@ impl Ledger {
 
     pub(crate) fn said(&mut self, message: &Message) {
         let tokens = message_bytes(message) + MESSAGE_OVERHEAD_TOKENS;
-        self.request_bytes += tokens;
-        self.uncounted += tokens;
+        self.request_bytes = self.request_bytes.saturating_add(tokens);
+        self.uncounted = self.uncounted.saturating_add(tokens);
     }
 
     /// So many bytes less are said.
@@ -77,6 +85,7 @@ impl Ledger {
     pub(crate) fn spent_below(&mut self, spent: &Spent) {
         self.spend.usage.add(&spent.usage);
         self.spend.cost = self.spend.cost.plus(spent.cost);
+        self.spend.held.add(&spent.held);
     }
 
     /// Books one request: what the provider reported, else all that was reserved.
@@ -88,6 +97,10 @@ impl Ledger {
         cost: Option<Money>,
     ) {
         let usage = reported.unwrap_or_else(|| reserved.usage());
+        if reported.is_none() {
+            let unsaid = cost.is_none().then_some(reserved.cost);
+            self.spend.held.hold(usage, unsaid);
+        }
         let cost = cost.unwrap_or(reserved.cost);
         self.spend.usage.add(&usage);
         self.spend.cost = self.spend.cost.plus(cost);
@@ -100,10 +113,13 @@ impl Ledger {
     /// An upper bound of the input tokens of the next request to this target.
     fn input_tokens(&self, target: u32, notices_bytes: u64) -> u64 {
         let known = match self.counted {
-            Some((counted_for, tokens)) if counted_for == target => tokens + self.uncounted,
+            // What a provider counts is its word alone.
+            Some((counted_for, tokens)) if counted_for == target => {
+                tokens.saturating_add(self.uncounted)
+            }
             _ => self.request_bytes,
         };
-        known + notices_bytes
+        known.saturating_add(notices_bytes)
     }
 
     /// Reserves the worst that the next request can use, or says which budget it would break.
@@ -123,7 +139,8 @@ impl Ledger {
             let spent = self.spend.usage.total();
             output = output.min(max.saturating_sub(spent).saturating_sub(input));
             if output < least {
-                return Err(Exhausted::Tokens { spent, max });
+                let held = held(config, self.spend.held.usage.total());
+                return Err(Exhausted::Tokens { spent, held, max });
             }
         }
         let price = config.targets.get(target as usize).and_then(|t| t.price);
@@ -138,7 +155,8 @@ impl Ledger {
             let (left, least_cost) = (max.minus(spent), price.worst(&input_only));
             output = output.min(price.output_within(input, left));
             if output < least || left <= least_cost && least_cost.0 > 0 {
-                return Err(Exhausted::Cost { spent, max });
+                let held = held(config, self.spend.held.cost);
+                return Err(Exhausted::Cost { spent, held, max });
             }
         }
         let usage = Usage {
@@ -153,6 +171,14 @@ impl Ledger {
             output,
             cost,
         })
+    }
+}
+
+/// What is told apart as held.
+fn held<T: Default>(config: &RunConfig, held: T) -> T {
+    match config.edition.tells_held() {
+        true => held,
+        false => T::default(),
     }
 }
 

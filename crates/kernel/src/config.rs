@@ -23,6 +23,9 @@ pub struct RunConfig {
     pub targets: Vec<Target>,
     pub limits: Limits,
     pub output_tokens_max: u32,
+    /// Whether nobody said how long a reply may be.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub output_usual: bool,
     /// For every target that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -114,6 +117,7 @@ impl RunConfig {
             targets,
             limits: Limits::default(),
             output_tokens_max: 8_192,
+            output_usual: false,
             temperature: None,
             repairs: true,
             keeps_originals: false,
@@ -171,6 +175,12 @@ pub struct Target {
     /// How much the model takes in; unknown windows are not guarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// Who says how large the window is. Logs of older formats do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_source: Option<WindowSource>,
+    /// What holds of a window that is not known yet, once it is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub window_open: OpenWindow,
     /// The configuration files, highest first, that hold the provider's key and headers; empty where it
     /// has none. The secrets themselves never enter a log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -211,11 +221,24 @@ impl Target {
             dialect: Dialect::default(),
             sampling: Sampling::default(),
             window: None,
+            window_source: None,
+            window_open: OpenWindow::default(),
             secrets_in: vec![],
             accepts: None,
             key_header: None,
             custom: Map::new(),
         }
+    }
+
+    /// Its window, if it has so many tokens.
+    pub fn window_of(&self, tokens: u64) -> Window {
+        let OpenWindow { buffer, vocabulary } = self.window_open;
+        let open = Window {
+            tokens,
+            buffer,
+            vocabulary,
+        };
+        self.window.map_or(open, |known| Window { tokens, ..known })
     }
 
     /// Whether a limit that a provider sets for one of two targets holds for the other too.
@@ -302,6 +325,61 @@ pub struct Window {
     pub buffer: u64,
     #[serde(default, skip_serializing_if = "is_default")]
     pub vocabulary: Vocabulary,
+}
+
+impl Window {
+    /// More than any model takes in: who names more has not said anything.
+    pub const TOKENS_MAX: u64 = 100_000_000;
+
+    /// A number that somebody else gives for a window, if it can be one.
+    pub fn plausible(tokens: u64) -> Option<u64> {
+        (1..=Self::TOKENS_MAX).contains(&tokens).then_some(tokens)
+    }
+}
+
+/// Who says how large a window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// A person.
+    Configured,
+    /// The tables of models.
+    Table,
+    /// The server, before the run began.
+    Asked,
+    /// Nobody: it is taken for what most models have.
+    Assumed,
+    /// The provider, when it refused a request.
+    Learned,
+}
+
+impl WindowSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::Table => "table",
+            Self::Asked => "asked",
+            Self::Assumed => "assumed",
+            Self::Learned => "learned",
+        }
+    }
+}
+
+/// What is set of a window whose size nobody has said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenWindow {
+    pub buffer: u64,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vocabulary: Vocabulary,
+}
+
+impl Default for OpenWindow {
+    fn default() -> Self {
+        Self {
+            buffer: 256,
+            vocabulary: Vocabulary::default(),
+        }
+    }
 }
 
 /// How a model cuts text into tokens.

@@ -1,6 +1,6 @@
 //! The context guard: what the next request will hold, and whether the models' windows take it.
 
-use crate::config::{RunConfig, Target};
+use crate::config::{RunConfig, Target, WindowSource};
 use crate::model::{Message, Usage};
 use crate::tokens::{CALL_TOKENS, Gauge, MESSAGE_TOKENS};
 
@@ -77,6 +77,12 @@ impl Context {
         self.pending = 0;
     }
 
+    /// What is said has so many tokens, whatever was estimated.
+    pub(crate) fn corrected(&mut self, tokens: u64) {
+        self.current = tokens;
+        self.pending = 0;
+    }
+
     /// Something is not said any more that no provider had counted.
     pub(crate) fn unsaid(&mut self, tokens: u64) {
         self.pending = self.pending.saturating_sub(tokens);
@@ -118,9 +124,25 @@ impl Context {
 pub(crate) fn limit(target: &Target, config: &RunConfig) -> Option<i64> {
     let window = target.window?;
     let whole = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let reply = i64::from(config.output_tokens_max);
+    let reply = whole(reply_max(target, config));
     let usable = whole(window.tokens).saturating_sub(whole(window.buffer));
     Some(usable.saturating_sub(reply))
+}
+
+/// The longest reply that a target is asked for. Where nobody said how long it may be, it leaves most of a small window to
+/// the conversation; an agent's is as long as its contract says in a window that somebody set or knew.
+pub(crate) fn reply_max(target: &Target, config: &RunConfig) -> u64 {
+    let most = u64::from(config.output_tokens_max);
+    let is_found = matches!(
+        target.window_source,
+        Some(WindowSource::Asked | WindowSource::Learned)
+    );
+    match target.window {
+        Some(window) if config.output_usual && (config.agent.is_none() || is_found) => {
+            most.min(window.tokens / 4).max(1)
+        }
+        _ => most,
+    }
 }
 
 pub(crate) fn is_guarded(config: &RunConfig) -> bool {

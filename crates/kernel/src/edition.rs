@@ -38,6 +38,16 @@ impl Edition {
         self >= Self(1)
     }
 
+    /// Whether what is held for requests that nobody counted is told apart from what was used.
+    pub(crate) fn tells_held(self) -> bool {
+        self >= Self(2)
+    }
+
+    /// Whether a refusal that names the window teaches it, and a request that cannot fit any window is not sent.
+    pub(crate) fn learns_windows(self) -> bool {
+        self >= Self(2)
+    }
+
     /// Whether calls of one reply may be executed at the same time.
     pub(crate) fn is_parallel(self) -> bool {
         self >= Self(1)

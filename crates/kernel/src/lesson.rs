@@ -12,11 +12,14 @@ use crate::accepts::{
     Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
     ThinkingForm, ThoughtReturn,
 };
-use crate::config::{Dialect, Reasoning, Target, ToolChoice};
+use crate::config::{Dialect, Reasoning, Target, ToolChoice, WindowSource};
 use words::Words;
 
 /// More than any service has to say about one request.
 const LESSONS_MAX: usize = 8;
+
+/// So many windows are learned of one target.
+const WINDOWS_MAX: usize = 2;
 
 /// A message that names more of what was sent than this names nothing.
 const NAMED_MAX: usize = 3;
@@ -51,6 +54,13 @@ pub enum Lesson {
     CallsNeedTools,
     /// The ids of calls have this form.
     CallIds(CallIds),
+    /// It takes so many tokens and no more.
+    Window {
+        tokens: u64,
+        /// What the request held that taught it, as the provider counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<u64>,
+    },
 }
 
 /// What the targets of a run taught so far, and how they are spoken to by now.
@@ -61,7 +71,19 @@ impl Lessons {
     /// Whether a lesson is new, and one more may be learned.
     pub(crate) fn takes(&self, index: u32, lesson: &Lesson) -> bool {
         let mut own = self.0.iter().filter(|(target, ..)| *target == index);
+        if let Lesson::Window { tokens, .. } = lesson {
+            let mut windows = own.filter_map(|(_, learned, _)| learned.window());
+            // It only shrinks: who names now this and now that is not asked for ever.
+            return windows.clone().count() < WINDOWS_MAX && windows.all(|known| *tokens < known);
+        }
         own.clone().count() < LESSONS_MAX && own.all(|(_, learned, _)| learned != lesson)
+    }
+
+    /// Whether the window of a target was learned.
+    pub(crate) fn has_window(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(_, lesson, _)| lesson.window().is_some())
     }
 
     pub(crate) fn add(&mut self, index: u32, lesson: Lesson, taught: Target) {
@@ -207,6 +229,14 @@ impl Lesson {
         }
     }
 
+    /// The window that it teaches.
+    fn window(&self) -> Option<u64> {
+        match self {
+            Self::Window { tokens, .. } => Some(*tokens),
+            _ => None,
+        }
+    }
+
     /// Changes how a target is spoken to.
     pub(crate) fn teach(&self, target: &mut Target) {
         if let Self::Route(dialect) = self {
@@ -215,6 +245,11 @@ impl Lesson {
         }
         if let Self::LeaveOut(Parameter::Caching) = self {
             target.sampling.caching = false;
+            return;
+        }
+        if let Self::Window { tokens, .. } = self {
+            target.window = Some(target.window_of(*tokens));
+            target.window_source = Some(WindowSource::Learned);
             return;
         }
         let accepts = target.accepts.get_or_insert_default();
@@ -231,7 +266,7 @@ impl Lesson {
             Self::NoUserAfterTool => accepts.user_after_tool = false,
             Self::CallsNeedTools => accepts.calls_need_tools = true,
             Self::CallIds(form) => accepts.call_ids = *form,
-            Self::Route(_) => {}
+            Self::Route(_) | Self::Window { .. } => {}
         }
     }
 }
@@ -262,6 +297,7 @@ impl std::fmt::Display for Lesson {
             Self::NoUserAfterTool => f.write_str("notices stand in the answers of tools"),
             Self::CallsNeedTools => f.write_str("tools are always named"),
             Self::CallIds(_) => f.write_str("calls have ids of another form"),
+            Self::Window { tokens, .. } => write!(f, "its window has {tokens} tokens"),
         }
     }
 }

@@ -59,8 +59,8 @@ pub use accepts::{
 pub use agent::{AgentConfig, Encoding, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
-    Dialect, HeldFile, ItemOfPlan, Kept, Limits, Parent, Reasoning, RunConfig, Sampling, Target,
-    ToolChoice, Vocabulary, Window,
+    Dialect, HeldFile, ItemOfPlan, Kept, Limits, OpenWindow, Parent, Reasoning, RunConfig,
+    Sampling, Target, ToolChoice, Vocabulary, Window, WindowSource,
 };
 pub use decode::attrless::{
     INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, PARSER_VERSION, Problem,
@@ -90,7 +90,8 @@ pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
 };
 pub use model::{
-    Failure, FailureClass, Finish, Message, MessageCall, Offer, Reply, ReplyCall, Request, Usage,
+    Failure, FailureClass, Finish, Message, MessageCall, Offer, Overflow, Reply, ReplyCall,
+    Request, Usage,
 };
 pub use money::{BadMoney, LongPrice, Money, Price};
 pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
@@ -103,7 +104,7 @@ pub use report::{
     ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,
     synthetic,
 };
-pub use run::{BadLog, Run, Spend, apply, replay, replay_on};
+pub use run::{BadLog, Held, Run, Spend, apply, replay, replay_on};
 pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
 pub use step::{

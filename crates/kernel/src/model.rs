@@ -193,6 +193,16 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// So much less.
+    pub fn minus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cached: self.cached.saturating_sub(other.cached),
+            written: self.written.saturating_sub(other.written),
+        }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
@@ -213,6 +223,19 @@ pub struct Failure {
     pub latency_ms: u64,
     /// Whether the model may have worked, so that the provider may bill for it.
     pub billable: bool,
+    /// What the provider says of a request that is too large for it.
+    pub overflow: Option<Overflow>,
+}
+
+/// What a provider says of a request that is too large, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overflow {
+    /// What it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// What it was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
 }
 
 impl Failure {
@@ -225,6 +248,7 @@ impl Failure {
             request_id: None,
             latency_ms: 0,
             billable: false,
+            overflow: None,
         }
     }
 }

@@ -175,6 +175,22 @@ impl Attempts {
         self.pass_on();
     }
 
+    /// Whether there is another target that may take what the one under way refused.
+    pub(crate) fn has_others(&self) -> bool {
+        let mut others = self.targets.iter().enumerate();
+        others.any(|(index, target)| index != self.current && target.is_usable())
+    }
+
+    /// The failure before taught how large the window is: what was said of it stays in mind.
+    pub(crate) fn learned_window(&mut self) {
+        let fault = self.fault.take();
+        self.learned();
+        self.fault = fault;
+        if let Some(target) = self.targets.get_mut(self.current) {
+            target.overflowed = false;
+        }
+    }
+
     /// The failure before taught how to ask; the same target is asked again, and it does not count.
     pub(crate) fn learned(&mut self) {
         self.counted = self.counted.saturating_sub(1);

@@ -8,9 +8,12 @@ mod looping;
 mod own;
 mod plain;
 mod watch;
+mod window;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::agent::SubAgent;
 use crate::batch::Gathered;
@@ -22,7 +25,7 @@ use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::lesson::Lessons;
 use crate::looping::Looping;
-use crate::model::{Message, Offer};
+use crate::model::{Message, Offer, Usage};
 use crate::money::Money;
 use crate::paging::KeptOutputs;
 use crate::policy::{BY_CALLER, Review};
@@ -150,13 +153,58 @@ pub(crate) struct UnderWay {
     pub(crate) taken_up: bool,
 }
 
-/// What a run has used so far.
+/// What counts against a run's budget so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spend {
-    pub usage: crate::model::Usage,
+    /// What was used, and what is held.
+    pub usage: Usage,
     pub cost: Money,
+    /// The part of both that is held for requests that nobody counted.
+    pub held: Held,
     /// Requests that were answered or failed.
     pub requests: u32,
+}
+
+impl Spend {
+    /// What was used, as far as somebody counted.
+    pub fn used(&self) -> (Usage, Money) {
+        self.held.apart(self.usage, self.cost)
+    }
+}
+
+/// What is held in a budget for requests that were sent and that nobody counted: the most that they can have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub requests: u32,
+    pub usage: Usage,
+    #[serde(default)]
+    pub cost: Money,
+}
+
+impl Held {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The rest of what counts.
+    pub(crate) fn apart(&self, usage: Usage, cost: Money) -> (Usage, Money) {
+        (usage.minus(&self.usage), cost.minus(self.cost))
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.usage.add(&other.usage);
+        self.cost = self.cost.plus(other.cost);
+    }
+
+    /// One more request, and its money where nobody said that either.
+    pub(crate) fn hold(&mut self, usage: Usage, cost: Option<Money>) {
+        self.add(&Self {
+            requests: 1,
+            usage,
+            cost: cost.unwrap_or_default(),
+        });
+    }
 }
 
 /// Why entries are not the log of a run.

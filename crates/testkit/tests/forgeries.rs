@@ -15,6 +15,7 @@ use bonded_testkit::sim::{
 /// A plan for a long calm run with one target and every limit set, and none of them reached.
 fn calm(seed: u64) -> Plan {
     let mut plan = Plan::of(seed);
+    plan.narrow.clear();
     plan.faults = Faults::NONE;
     plan.temper = Temper::Endless;
     plan.provider_lies = false;
@@ -83,6 +84,7 @@ fn limit_the_first_request(history: &mut History) {
         request_id: None,
         latency_ms: 0,
         billable: false,
+        overflow: None,
     };
     *first(history, "decision_made") = Event::AttemptFailed(Box::new(failed));
 }
@@ -456,6 +458,54 @@ const LESSON_FORGERIES: &[(&str, Forge)] = &[
         *first(h, "target_learned") = Event::RunResumed {};
     }),
 ];
+
+/// A calm run whose service takes less than its request.
+fn narrowed(seed: u64) -> Plan {
+    let mut plan = calm(seed);
+    plan.config.targets.truncate(1);
+    plan.manners.clear();
+    plan.narrow = vec![Some(300)];
+    plan
+}
+
+/// What breaks the property of windows that are learned.
+const WINDOW_FORGERIES: &[(&str, Forge)] = &[
+    ("a_window_only_shrinks", |h| {
+        let learned = |it: &bonded_kernel::Entry| it.event.kind() == "target_learned";
+        let learned = h
+            .entries
+            .iter()
+            .position(learned)
+            .expect("something was learned");
+        let both: Vec<_> = h.entries[learned - 1..=learned].to_vec();
+        h.entries.splice(learned + 1..learned + 1, both);
+    }),
+    ("a_window_only_shrinks", |h| {
+        *first(h, "attempt_failed") = Event::RunResumed {};
+    }),
+    ("a_window_only_shrinks", |h| {
+        let last = h.requests.last_mut().expect("it was asked");
+        last.target.window = Some(last.target.window_of(7));
+        last.target.window_source = Some(bonded_kernel::WindowSource::Learned);
+    }),
+];
+
+#[test]
+fn the_property_of_windows_notices_what_breaks_it() {
+    let seeds = 1..200;
+    let plays = seeds.map(|seed| World::planned(seed, narrowed(seed)).play());
+    let learned = |h: &History| {
+        h.entries
+            .iter()
+            .any(|it| it.event.kind() == "target_learned")
+    };
+    let history = plays
+        .into_iter()
+        .find(learned)
+        .expect("some run learns a window");
+    assert_eq!(violations(&history), []);
+    expect_noticed(&history, WINDOW_FORGERIES);
+}
 
 #[test]
 fn every_property_of_lessons_notices_what_breaks_it() {

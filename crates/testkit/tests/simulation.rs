@@ -156,6 +156,7 @@ fn refused(seed: u64) -> Plan {
     plan.temper = Temper::Diligent;
     plan.crashes_max = 0;
     plan.provider_lies = false;
+    plan.narrow.clear();
     plan.config.agent = None;
     plan.config.policy = None;
     plan.config.looping = None;
@@ -167,6 +168,42 @@ fn refused(seed: u64) -> Plan {
         target.window = None;
     }
     plan
+}
+
+#[test]
+fn a_run_whose_service_takes_less_than_anybody_knew_makes_room_or_ends_explicitly() {
+    let (mut learned, mut worlds, mut ended_well) = (0, 0, 0);
+    let plans = (1..=SEEDS).map(|seed| (seed, refused(seed)));
+    for (seed, mut plan) in plans.take(300) {
+        plan.manners.clear();
+        plan.config.targets.truncate(1);
+        plan.narrow = vec![Some([1_500, 3_000, 6_000][seed as usize % 3])];
+        plan.config.output_tokens_max = 200;
+        plan.config.limits.turns_max = 30;
+        let history = World::planned(seed, plan).play();
+        assert_eq!(check(&history), Ok(()));
+        let of = |kind: &str| {
+            history
+                .entries
+                .iter()
+                .filter(|it| it.event.kind() == kind)
+                .count()
+        };
+        // A lesson, another, and the refusal that ends it.
+        assert!(
+            of("attempt_failed") <= 3,
+            "{seed}: {}",
+            of("attempt_failed")
+        );
+        learned += of("target_learned");
+        worlds += 1;
+        ended_well += usize::from(history.tally.endings.contains_key("done"));
+    }
+    assert!(
+        learned > worlds / 10,
+        "{learned} lessons in {worlds} worlds"
+    );
+    assert!(ended_well > worlds / 10, "{ended_well} of {worlds}");
 }
 
 #[test]

@@ -88,6 +88,7 @@ impl Peer {
         let body = body::read_some(pieces, ERROR_BODY_BYTES_MAX, patience).await;
         let error = ServerError::from_body(&body);
         let class = error.class(Some(status.as_u16()));
+        let overflow = error.overflow_of(class);
         let mut said = match elsewhere.as_ref().and_then(|to| to.to_str().ok()) {
             Some(to) if status.is_redirection() => {
                 format!(
@@ -110,6 +111,7 @@ impl Peer {
             status: Some(status.as_u16()),
             retry_after_ms,
             request_id,
+            overflow,
             ..failed(class, format!("status {}: {said}", status.as_u16()), false)
         }
     }

@@ -1,8 +1,10 @@
 //! What a server says when it fails, and the class that the retry policy goes by.
 
+mod overflow;
+
 use std::error::Error;
 
-use bonded_kernel::{Failure, FailureClass};
+use bonded_kernel::{Failure, FailureClass, Overflow};
 use serde_json::Value;
 
 use crate::retry_after::{bounded, retry_after_in};
@@ -43,6 +45,8 @@ pub(crate) struct ServerError {
     pub(crate) retry_after_ms: Option<u64>,
     /// The values of `code`, `type`, `status` and `reason`, in lower case.
     codes: Vec<String>,
+    /// What it says of the size of the request.
+    overflow: Option<Overflow>,
 }
 
 impl ServerError {
@@ -54,10 +58,14 @@ impl ServerError {
                 let value = value.get(0).unwrap_or(&value);
                 Self::from_value(value.get("error").unwrap_or(value))
             }
-            Err(_) => Self {
-                message: one_line(&String::from_utf8_lossy(body), MESSAGE_CHARS_MAX),
-                ..Self::default()
-            },
+            Err(_) => {
+                let message = one_line(&String::from_utf8_lossy(body), MESSAGE_CHARS_MAX);
+                Self {
+                    overflow: overflow::in_error(&message, &Value::Null),
+                    message,
+                    ..Self::default()
+                }
+            }
         }
     }
 
@@ -77,9 +85,11 @@ impl ServerError {
         let reasons = details.into_iter().flatten().map(|part| part.get("reason"));
         let kinds = kinds.into_iter().chain(reasons).flatten();
         let codes = kinds.filter_map(Value::as_str);
+        let message = one_line(&message, MESSAGE_CHARS_MAX);
         Self {
             retry_after_ms: retry_after_in(error),
-            message: one_line(&message, MESSAGE_CHARS_MAX),
+            overflow: overflow::in_error(&message, error),
+            message,
             status: code.and_then(status_in),
             codes: codes.map(str::to_lowercase).collect(),
         }
@@ -108,6 +118,11 @@ impl ServerError {
         }
     }
 
+    /// What it says of the size of the request, where it is that which is wrong.
+    pub(crate) fn overflow_of(&self, class: FailureClass) -> Option<Overflow> {
+        self.overflow.filter(|_| class == FailureClass::Overflow)
+    }
+
     fn speaks_of(&self, wanted: &[&str]) -> bool {
         let message = self.message.to_lowercase();
         wanted.iter().any(|words| message.contains(words))
@@ -120,6 +135,7 @@ impl ServerError {
         Failure {
             status: self.status,
             retry_after_ms: bounded(self.retry_after_ms).0,
+            overflow: self.overflow_of(class),
             ..failed(class, self.message, billable)
         }
     }
@@ -150,7 +166,7 @@ const OVERFLOW_CODES: [&str; 3] = [
 ];
 // A request that is larger than what a minute has room for: no wait makes it fit.
 const NEVER_WORDS: [&str; 1] = ["request too large for"];
-const OVERFLOW_WORDS: [&str; 11] = [
+const OVERFLOW_WORDS: [&str; 16] = [
     "context length",
     "context window",
     "context size",
@@ -162,6 +178,11 @@ const OVERFLOW_WORDS: [&str; 11] = [
     "maximum prompt length",
     "reduce the length of the messages",
     "exceeds the maximum number of tokens",
+    "exceed the configured limit",
+    "maximum model length",
+    "model token limit",
+    "maximum allowed input length",
+    "range of input length",
 ];
 
 fn status_in(code: &Value) -> Option<u16> {

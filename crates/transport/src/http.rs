@@ -13,7 +13,7 @@ use crate::clients::Clients;
 use crate::credentials::Lookup;
 use crate::dialect::{self, ToolsCache};
 use crate::exchange::{Clock, Peer, request_id};
-use crate::{BoxFuture, Live};
+use crate::{BoxFuture, Live, window};
 
 /// Sends requests in the dialect that each target names.
 pub(crate) struct Http {
@@ -72,6 +72,18 @@ impl Http {
                 Ok(url)
             }
         }
+    }
+
+    /// Servers whose windows are known are not asked.
+    pub(crate) fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
+        if !window::tells_window(target) {
+            return Box::pin(std::future::ready(None));
+        }
+        window::ask(
+            Arc::clone(&self.clients),
+            target,
+            (self.credentials)(target),
+        )
     }
 
     pub(crate) fn send(

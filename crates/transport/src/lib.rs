@@ -27,10 +27,11 @@ mod script;
 mod scripted;
 mod secret;
 pub mod tokens;
+mod window;
 
 use std::pin::Pin;
 
-use bonded_kernel::{Failure, Reply, Request};
+use bonded_kernel::{Failure, Reply, Request, Target};
 
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
@@ -40,6 +41,7 @@ pub use probe::{Health, check_health, probe};
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};
 pub use secret::Secret;
+pub use window::{ROUTER, tells_window};
 
 /// A boxed future, so that a transport can be used behind `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -59,5 +61,11 @@ pub trait Transport: Send + Sync {
     ) -> BoxFuture<'static, Result<Reply, Failure>> {
         drop(live);
         self.send(request)
+    }
+
+    /// How much the model of a target takes in, as its server says; `None` where it does not say. Never takes long.
+    fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
+        let _ = target;
+        Box::pin(std::future::ready(None))
     }
 }

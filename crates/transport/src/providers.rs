@@ -65,4 +65,8 @@ impl Transport for Providers {
             self.http.send(request, Some(live))
         }
     }
+
+    fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
+        self.http.window(target)
+    }
 }

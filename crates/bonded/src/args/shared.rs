@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::options::OptionArgs;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The base URL of an OpenAI-compatible server [BONDED_BASE_URL: that of models whose provider nobody names]

@@ -4,19 +4,21 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
+use bonded_host::agent::{Keyring, WINDOW_TOKENS};
 use bonded_host::config::Config;
 use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
 use bonded_host::work::tree::{Isolation, Isolations};
 use bonded_host::work::{Unfinished, Workshop, unfinished};
 use bonded_host::workspace::ProviderHealth;
-use bonded_host::{KNOWN_PROVIDERS, KnownProvider};
-use bonded_kernel::Target;
+use bonded_host::{KNOWN_PROVIDERS, KnownProvider, windows};
+use bonded_kernel::{Target, WindowSource};
 use bonded_state::{ListFilter, SqliteStore, Store as _};
-use bonded_transport::{Credentials, models, probe};
+use bonded_transport::{Credentials, Providers, Transport as _, models, probe};
 
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
 use crate::error::{CliError, Code};
+use crate::render::text::grouped;
 use crate::workspace::config_file;
 use crate::workspace::data_dir::DataDir;
 use crate::{agents, output, settings, trust};
@@ -35,6 +37,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     let mut sections = vec![
         ("store", vec![check_store(store).await]),
         ("models", check_models().await),
+        ("windows", check_windows().await),
         ("configuration", check_layers()),
         ("sandbox", check_sandbox().await),
         ("work items", check_work(store)),
@@ -123,6 +126,57 @@ async fn check_models() -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// How much the models take in that are named here, and who says so. A server that could say is asked.
+async fn check_windows() -> Vec<Finding> {
+    let (named, workplace) = match settings::models_named() {
+        Ok(named) => named,
+        Err(error) => return vec![Finding::Bad(error)],
+    };
+    output::mask_with(workplace.environment.secrets());
+    let keyring = Keyring::new(workplace.environment).trusting(workplace.trust);
+    let providers = Providers::new(move |target| keyring.credentials(target));
+    let looked = named.into_iter().map(async |named| match named {
+        Ok(mut target) => {
+            if windows::may_be_asked(&target) {
+                let said = providers.window(&target).await;
+                windows::take(&mut target, said);
+            }
+            window_line(&target)
+        }
+        Err(error) => {
+            Finding::Missing(error.message().to_owned(), "see bonded config check".into())
+        }
+    });
+    let mut findings = futures_util::future::join_all(looked).await;
+    if findings.is_empty() {
+        findings.push(Finding::Good("no model is named here".into()));
+    }
+    findings
+}
+
+fn window_line(target: &Target) -> Finding {
+    let name = format!("{}/{}", target.provider, target.model);
+    let (Some(window), Some(source)) = (target.window, target.window_source) else {
+        let how = format!(
+            "set contextWindow; until then agents take it for {} tokens, and other runs send what they have",
+            grouped(WINDOW_TOKENS)
+        );
+        return Finding::Missing(format!("{name}: nobody says how large the window is"), how);
+    };
+    let whose = match source {
+        WindowSource::Configured => "the configuration",
+        WindowSource::Table => "the list of models",
+        WindowSource::Asked => "the server",
+        WindowSource::Assumed => "nobody; most models have it",
+        WindowSource::Learned => "the provider",
+    };
+    let tokens = grouped(window.tokens);
+    Finding::Good(format!(
+        "{name}: {tokens} tokens, as {whose} says ({})",
+        source.as_str()
+    ))
 }
 
 /// The layers that hold here, and what does not count of those that were found.

@@ -124,10 +124,11 @@ fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
         _ => String::new(),
     };
     let (tokens, cost) = match &ends.last.event {
-        Event::RunEnded(ended) => (
-            text::grouped(ended.usage.total()),
-            text::cost(ended.cost).unwrap_or_default(),
-        ),
+        Event::RunEnded(ended) => {
+            let (used, paid) = ended.used();
+            let paid = text::cost(paid).unwrap_or_default();
+            (text::grouped(used.total()), paid)
+        }
         _ => (String::new(), String::new()),
     };
     [

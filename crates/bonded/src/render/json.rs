@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bonded_host::{LivePiece, RunResult, Status};
-use bonded_kernel::{Entry, Event};
+use bonded_kernel::{Entry, Event, Held};
 use bonded_state::{Ends, Listed};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ struct ResultJson<'a> {
     requests: u32,
     usage: UsageJson,
     cost_usd: f64,
+    /// What the budget holds besides for requests that nobody counted.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    held: Value,
     elapsed_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_text: Option<&'a str>,
@@ -46,6 +49,7 @@ pub(crate) fn result(result: &RunResult) -> String {
 }
 
 pub(crate) fn result_value(result: &RunResult) -> Value {
+    let (used, paid) = result.spend.used();
     let object = ResultJson {
         run_id: result.run.as_str(),
         goal_id: result.goal.as_str(),
@@ -59,15 +63,29 @@ pub(crate) fn result_value(result: &RunResult) -> Value {
         turns: result.turns,
         requests: result.spend.requests,
         usage: UsageJson {
-            input_tokens: result.spend.usage.input,
-            output_tokens: result.spend.usage.output,
-            cached_input_tokens: result.spend.usage.cached,
+            input_tokens: used.input,
+            output_tokens: used.output,
+            cached_input_tokens: used.cached,
         },
-        cost_usd: result.spend.cost.dollars(),
+        cost_usd: paid.dollars(),
+        held: held_value(&result.spend.held),
         elapsed_ms: result.elapsed_ms,
         last_text: result.last_text.as_deref(),
     };
     serde_json::to_value(&object).expect("plain structs of texts and numbers are JSON")
+}
+
+/// What is held for requests that nobody counted; nothing where nothing is.
+pub(crate) fn held_value(held: &Held) -> Value {
+    if held.is_none() {
+        return Value::Null;
+    }
+    json!({
+        "requests": held.requests,
+        "inputTokens": held.usage.input,
+        "outputTokens": held.usage.output,
+        "costUsd": held.cost.dollars(),
+    })
 }
 
 /// A run that could not be driven to a result, in the place of its result.
@@ -197,8 +215,12 @@ pub(crate) fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
             "reason": ended.termination.reason().as_str(),
         });
         fields.insert("termination".into(), termination);
-        fields.insert("tokens".into(), ended.usage.total().into());
-        fields.insert("costUsd".into(), ended.cost.dollars().into());
+        let (used, paid) = ended.used();
+        fields.insert("tokens".into(), used.total().into());
+        fields.insert("costUsd".into(), paid.dollars().into());
+        if !ended.held.is_none() {
+            fields.insert("held".into(), held_value(&ended.held));
+        }
     }
     object.to_string()
 }

@@ -7,7 +7,7 @@ use bonded_kernel::{
 
 use serde_json::Value;
 
-use super::text::{brief, cost, duration, grouped, tokens};
+use super::text::{brief, cost, duration, grouped, held, tokens};
 use super::waiting::executed;
 
 const DETAIL_CHARS: usize = 100;
@@ -211,13 +211,15 @@ fn exit_of(finished: &ToolFinished) -> Option<String> {
 }
 
 fn ended_line(ended: &RunEnded) -> String {
-    let paid = cost(ended.cost).map(|cost| format!(", {cost}"));
+    let (used, paid) = ended.used();
+    let paid = cost(paid).map(|cost| format!(", {cost}"));
     format!(
-        "ended    {} after {} turns, {}, {}{}",
+        "ended    {} after {} turns, {}, {}{}{}",
         ended.termination.kind.as_str(),
         ended.turns,
         duration(ended.elapsed_ms),
-        tokens(&ended.usage),
-        paid.unwrap_or_default()
+        tokens(&used),
+        paid.unwrap_or_default(),
+        held(&ended.held)
     )
 }

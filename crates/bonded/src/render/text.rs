@@ -1,6 +1,6 @@
 //! Small texts: durations, numbers, ids, and long things made short.
 
-use bonded_kernel::{Millis, Money, RunId, Usage};
+use bonded_kernel::{Held, Millis, Money, RunId, Usage};
 
 /// The first line, cut to `max` characters.
 pub(crate) fn brief(text: &str, max: usize) -> String {
@@ -33,6 +33,21 @@ pub(crate) fn duration(ms: u64) -> String {
 
 pub(crate) fn tokens(usage: &Usage) -> String {
     format!("{} tokens", grouped(usage.total()))
+}
+
+/// What is held beside what was used, as the end of a line that says the latter.
+pub(crate) fn held(held: &Held) -> String {
+    let requests = match held.requests {
+        0 => return String::new(),
+        1 => "a request that nobody counted".to_owned(),
+        many => format!("{many} requests that nobody counted"),
+    };
+    let money = cost(held.cost).map(|cost| format!(" and {cost}"));
+    let tokens = grouped(held.usage.total());
+    format!(
+        " used; {tokens} tokens{} held for {requests}",
+        money.unwrap_or_default()
+    )
 }
 
 /// A number of things: `1 file`, `2 files`.

@@ -7,6 +7,7 @@ use bonded_host::{Status, Waiting};
 use bonded_kernel::{Run, WaitingCall};
 use serde_json::{Value, json};
 
+use super::json::held_value;
 use super::text;
 
 /// More than this nobody reads unasked.
@@ -96,7 +97,8 @@ pub(crate) fn paused(run: &Run, waiting: &Waiting) -> String {
 pub(crate) fn result_value(run: &Run, waiting: &Waiting) -> Value {
     let status = Status::AwaitingReview.as_str();
     let spend = run.spend();
-    json!({
+    let (used, paid) = spend.used();
+    let mut value = json!({
         "runId": run.id().as_str(),
         "goalId": run.goal_id().as_str(),
         "success": false,
@@ -106,11 +108,11 @@ pub(crate) fn result_value(run: &Run, waiting: &Waiting) -> Value {
         "turns": run.turn(),
         "requests": spend.requests,
         "usage": {
-            "inputTokens": spend.usage.input,
-            "outputTokens": spend.usage.output,
-            "cachedInputTokens": spend.usage.cached,
+            "inputTokens": used.input,
+            "outputTokens": used.output,
+            "cachedInputTokens": used.cached,
         },
-        "costUsd": spend.cost.dollars(),
+        "costUsd": paid.dollars(),
         "elapsedMs": run.elapsed_ms(),
         "waiting": {
             "runId": waiting.run.as_str(),
@@ -121,5 +123,9 @@ pub(crate) fn result_value(run: &Run, waiting: &Waiting) -> Value {
             "why": waiting.call.why.as_str(),
             "digest": waiting.call.digest.to_string(),
         },
-    })
+    });
+    if !spend.held.is_none() {
+        value["held"] = held_value(&spend.held);
+    }
+    value
 }

@@ -49,7 +49,7 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
             Ok(Arc::new(Answer {
                 content,
                 json,
-                usage: run.spend().usage,
+                usage: run.spend().used().0,
             }))
         }
         TerminationKind::Cancelled if stopping => Err(Refusal::stopping()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
-use bonded_host::{Goal, Host, policy, take_key_from};
+use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
@@ -17,7 +17,7 @@ use super::targets::{
 };
 use super::{Prepared, Wanted, kept, working_directory};
 use crate::agents;
-use crate::args::{AgentArgs, variable};
+use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::{CliError, Code};
 
 pub(super) fn prepare_plain(
@@ -51,6 +51,7 @@ pub(super) fn prepare_plain(
     check_scripts(&options)?;
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
+    config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
     let told = config.targets.iter().flat_map(told_before);
     let warnings = told.chain(listed_prices(&config)).collect();
@@ -196,6 +197,50 @@ fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
     let environment = workplace.environment.clone();
     let places = workplace.places(None);
     Ok(Config::load(&places, environment, &workplace.trust)?)
+}
+
+/// The models that are named here, by a variable or by the configuration, each as a run without an agent would ask it, and
+/// where they are asked from.
+pub(crate) fn models_named() -> Result<(Vec<Result<Target, CliError>>, Workplace), CliError> {
+    let dir = working_directory(None)?;
+    let workplace = agents::looking(&AgentArgs::default(), Path::new(&dir))?;
+    let config = configuration(&workplace)?;
+    let mut sources = Sources {
+        overrides: workplace.overrides.clone(),
+        usual: workplace.usual.clone(),
+        ..config.sources()?
+    };
+    let of_server = Server::of(&ModelArgs::default(), variable)
+        .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
+    let options = options::resolve(&sources)?.options;
+    let mut found = match of_server {
+        Some((named, server)) => match custom_targets(&server, &options, &named) {
+            Ok(targets) => targets.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        },
+        None => vec![],
+    };
+    let mut named = options.models.clone();
+    named.extend(config.named_models());
+    named.retain(|model| model.provider != SCRIPT);
+    for (at, model) in named.iter().enumerate() {
+        if named[..at].contains(model) {
+            continue;
+        }
+        let one = Options {
+            models: vec![model.clone()],
+            ..options.clone()
+        };
+        let environment = &workplace.environment;
+        found.push(
+            match targets(&config, &one, environment, UnknownWindow::Open) {
+                Ok(targets) => Ok(targets),
+                Err(error) => Err(CliError::from(error)),
+            }
+            .and_then(|mut targets| targets.pop().ok_or_else(no_model)),
+        );
+    }
+    Ok((found, workplace))
 }
 
 /// The layers that are found from here, and what holds for commands where only they say it. Nothing is asked.

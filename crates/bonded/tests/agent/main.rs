@@ -53,4 +53,5 @@ mod tags;
 mod thoughts;
 mod transports;
 mod turns;
+mod windows;
 mod wires;

@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Value,
     pub(crate) at: Instant,
+    /// Whether its models are looked at, and nothing is asked of them.
+    is_look: bool,
 }
 
 impl Index<&str> for Asked {
@@ -82,6 +84,10 @@ struct Shared {
     /// What is answered when the script is at its end.
     then: Option<Reply>,
     asked: Vec<Asked>,
+    /// What it answers to a look at its models.
+    lists: Option<Value>,
+    /// The paths that were looked at.
+    looks: Vec<String>,
     billed: Vec<Billed>,
 }
 
@@ -137,6 +143,15 @@ impl Provider {
         lock(&self.shared).then = Some(reply);
     }
 
+    /// Says this of its models from now on.
+    pub(crate) fn list(&self, models: Value) {
+        lock(&self.shared).lists = Some(models);
+    }
+
+    pub(crate) fn looks(&self) -> Vec<String> {
+        lock(&self.shared).looks.clone()
+    }
+
     pub(crate) fn asked(&self) -> Vec<Asked> {
         lock(&self.shared).asked.clone()
     }
@@ -159,6 +174,14 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     let Some(asked) = read_request(&mut stream)? else {
         return Ok(());
     };
+    if asked.is_look {
+        let lists = {
+            let mut shared = lock(shared);
+            shared.looks.push(asked.path);
+            shared.lists.clone()
+        };
+        return serve_list(&mut stream, lists.as_ref());
+    }
     let nonce = asked.nonce();
     let reply = {
         let mut shared = lock(shared);
@@ -195,6 +218,20 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
     }
     let until = if reply.is_cut { length / 2 } else { length };
     stream.write_all(&body[..until])
+}
+
+/// Answers a look at the models, if it has a list of them.
+fn serve_list(stream: &mut TcpStream, lists: Option<&Value>) -> std::io::Result<()> {
+    let (status, body) = match lists {
+        Some(lists) => (200, lists.to_string()),
+        None => (404, String::new()),
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} Scripted\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())
 }
 
 /// Says a text as events. Every byte is written by itself, so that letters are cut, too.
@@ -255,6 +292,7 @@ fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
         }
     }
     Ok(Some(Asked {
+        is_look: head.starts_with("GET "),
         path: head.split(' ').nth(1).unwrap_or_default().to_owned(),
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),

@@ -127,6 +127,17 @@ impl World {
         self
     }
 
+    /// What the provider says of its models to whoever looks.
+    pub(crate) fn lists(self, models: Value) -> Self {
+        self.provider.list(models);
+        self
+    }
+
+    /// The paths at which the provider's models were looked at.
+    pub(crate) fn looks(&self) -> Vec<String> {
+        self.provider.looks()
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join("work").join(name)
     }

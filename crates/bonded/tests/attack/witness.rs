@@ -111,7 +111,7 @@ fn hear(mut connection: TcpStream, keep: &Mutex<Vec<u8>>) {
         kept.extend(&bytes[..count]);
         drop(kept);
         if !answered {
-            let answer = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
+            let answer = b"HTTP/1.1 500 Internal Server Error\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
             let _ = connection.write_all(answer);
             answered = true;
         }

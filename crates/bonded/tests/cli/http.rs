@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::request::read_request;
+use crate::request::next_request;
 
 pub(crate) struct Server {
     address: SocketAddr,
@@ -23,10 +23,9 @@ impl Server {
         let memory = heard.clone();
         thread::spawn(move || {
             for body in bodies {
-                let Ok((mut stream, _)) = listener.accept() else {
+                let Some((mut stream, request)) = next_request(&listener) else {
                     return;
                 };
-                let request = read_request(&mut stream);
                 memory
                     .lock()
                     .expect("no thread panics with the lock")

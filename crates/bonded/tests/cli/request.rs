@@ -1,10 +1,24 @@
 //! A whole HTTP request, as a server of the tests reads it.
 
-use std::io::Read as _;
-use std::net::TcpStream;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+/// The next request that asks something of a model. A server of the tests has no list of models to be looked at.
+pub(crate) fn next_request(listener: &TcpListener) -> Option<(TcpStream, String)> {
+    loop {
+        let (mut stream, _) = listener.accept().ok()?;
+        let request = read_request(&mut stream);
+        if !request.starts_with("GET ") {
+            return Some((stream, request));
+        }
+        let answer = b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+        // Whoever looked may have seen enough.
+        let _hung_up = stream.write_all(answer);
+    }
+}
 
 /// The request, or what came of it before the client hung up.
-pub(crate) fn read_request(stream: &mut TcpStream) -> String {
+fn read_request(stream: &mut TcpStream) -> String {
     let (mut bytes, mut buffer) = (vec![], [0; 4096]);
     while !is_whole(&bytes) {
         match stream.read(&mut buffer) {

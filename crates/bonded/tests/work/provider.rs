@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::request::read_request;
+use crate::request::next_request;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -71,10 +71,9 @@ fn answer(
     released: &Receiver<()>,
 ) {
     for line in calls {
-        let Ok((mut stream, _)) = listener.accept() else {
+        let Some((mut stream, request)) = next_request(listener) else {
             return;
         };
-        let request = read_request(&mut stream);
         heard.lock().expect("nobody panics with it").push(request);
         if released.recv().is_err() {
             return;

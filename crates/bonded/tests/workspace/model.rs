@@ -54,7 +54,9 @@ fn answer(
     left: &Mutex<(usize, Vec<Said>)>,
     tell: &Sender<usize>,
 ) -> std::io::Result<()> {
-    read_request(&mut BufReader::new(stream.try_clone()?))?;
+    if !read_request(&mut BufReader::new(stream.try_clone()?))? {
+        return stream.write_all(NOT_FOUND);
+    }
     let (number, said) = {
         let mut left = left.lock().expect("nobody panics with it");
         left.0 += 1;
@@ -72,8 +74,13 @@ fn answer(
     Ok(())
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<()> {
-    let mut length = 0;
+/// It lists no models.
+const NOT_FOUND: &[u8] =
+    b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// Says whether something is asked of the model.
+fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
+    let (mut length, mut is_look) = (0, false);
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
@@ -84,8 +91,10 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<()> {
         {
             length = value.trim().parse().unwrap_or(0);
         }
+        is_look |= line.starts_with("GET ");
     }
-    reader.read_exact(&mut vec![0; length])
+    reader.read_exact(&mut vec![0; length])?;
+    Ok(!is_look)
 }
 
 fn wire(said: Said) -> Vec<u8> {

@@ -1,7 +1,8 @@
 //! From a model's name to a target: what the configuration says of its provider, else what everybody knows.
 
 use bonded_kernel::{
-    Dialect, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice, Window,
+    Dialect, OpenWindow, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice,
+    WindowSource,
 };
 use bonded_transport::models;
 use bonded_transport::tokens;
@@ -18,7 +19,7 @@ use crate::config::{
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest};
 
 /// The window of a model that nothing is known of.
-const WINDOW_TOKENS: u64 = 131_072;
+pub const WINDOW_TOKENS: u64 = 131_072;
 
 /// What is taken for the window of a model that nothing is known of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub(super) fn target(
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, mode);
     let known_as = own.accepts.like.as_deref().unwrap_or(&model.model);
     target.sampling = sampling(&own, options);
-    target.window = window(&own, options, known_as, unknown, &target)?;
+    set_window(&mut target, &own, options, known_as, unknown)?;
     let like = own.accepts.like.clone();
     if let Some(like) = like.filter(|like| models::family(like).is_none()) {
         return Err(AgentError::UnknownLike {
@@ -122,6 +123,9 @@ pub fn unconfigured(mut target: Target, options: &Options) -> Target {
     target.sampling = sampling(&ModelConfig::default(), options);
     target.accepts = Some(Box::new(models::known(&target)));
     list_price(&mut target);
+    let (own, model) = (ModelConfig::default(), target.model.clone());
+    // Without a tokenizer of its own nothing can be wrong with it.
+    let _ = set_window(&mut target, &own, options, &model, UnknownWindow::Open);
     target
 }
 
@@ -376,13 +380,14 @@ fn tokens_of(tokens: u64) -> Reasoning {
     Reasoning::Tokens(u32::try_from(tokens).unwrap_or(u32::MAX))
 }
 
-fn window(
+/// Gives a target its window, and says whose word that is. What nobody says here, its server may.
+fn set_window(
+    target: &mut Target,
     own: &ModelConfig,
     options: &Options,
     model: &str,
     unknown: UnknownWindow,
-    target: &Target,
-) -> Result<Option<Window>, AgentError> {
+) -> Result<(), AgentError> {
     let vocabulary = match &own.tokenizer {
         Some(name) => tokens::vocabulary_named(name).map_err(|_| AgentError::UnknownTokenizer {
             name: name.clone(),
@@ -390,14 +395,22 @@ fn window(
         })?,
         None => tokens::vocabulary_of(model),
     };
+    let buffer = own.context_window_buffer_tokens;
+    let buffer = buffer.unwrap_or(options.context_window_buffer_tokens);
+    target.window_open = OpenWindow { buffer, vocabulary };
     let said = options.context_window_tokens.or(own.context_window_tokens);
     let listed = models::window(&target.endpoint, model);
     let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);
-    Ok(said.or(listed).or(usual).map(|tokens| Window {
-        tokens,
-        buffer: own
-            .context_window_buffer_tokens
-            .unwrap_or(options.context_window_buffer_tokens),
-        vocabulary,
-    }))
+    let sources = [
+        (said, WindowSource::Configured),
+        (listed, WindowSource::Table),
+        (usual, WindowSource::Assumed),
+    ];
+    let mut known = sources.into_iter();
+    if let Some((tokens, source)) = known.find_map(|(tokens, source)| Some((tokens?, source))) {
+        target.window = Some(target.window_of(tokens));
+        target.window_source = Some(source);
+        target.window_open = OpenWindow::default();
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::accepts::AcceptsConfig;
 use super::entry::Entry;
+use super::options::ModelRef;
 use super::{Config, ConfigError, KeyPath, Problems, Secret};
 
 /// The dialect that a provider speaks.
@@ -180,6 +181,20 @@ impl Config {
             ),
         });
         Problems::none_of(problems.collect())
+    }
+
+    /// The models that a provider's own entry names, of all providers.
+    pub fn named_models(&self) -> Vec<ModelRef> {
+        let mut named = vec![];
+        for name in self.names("providers") {
+            let provider = self.provider(name).ok().flatten();
+            let models = provider.into_iter().flat_map(|it| it.models.into_keys());
+            named.extend(models.map(|model| ModelRef {
+                provider: name.to_owned(),
+                model,
+            }));
+        }
+        named
     }
 
     /// A provider with its variables put in; `None` if the configuration does not have it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::usual::{is_free, is_instant};
-use crate::model::{FailureClass, Usage};
+use crate::model::{FailureClass, Overflow, Usage};
 use crate::money::Money;
 use crate::text::Text;
 
@@ -75,6 +75,8 @@ pub struct AttemptFailed {
     pub latency_ms: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub billable: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflow: Option<Overflow>,
 }
 
 impl AttemptFailed {

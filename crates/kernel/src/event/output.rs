@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::usual::{is_free, is_instant, is_zero};
 use crate::model::Usage;
 use crate::money::Money;
+use crate::run::Held;
 use crate::text::Text;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +88,9 @@ pub struct Spent {
     pub usage: Usage,
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: Money,
+    /// The part of both that nobody counted.
+    #[serde(default, skip_serializing_if = "Held::is_none")]
+    pub held: Held,
 }
 
 /// An output that was not put before the model as it was.

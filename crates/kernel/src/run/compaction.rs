@@ -69,7 +69,9 @@ impl Run {
         charged: u64,
     ) {
         let config = self.config();
-        if text.len() < BYTES_MIN || config.targets.iter().all(|it| it.window.is_none()) {
+        // A window that is not known may be learned.
+        let is_wanted = self.is_guarded() || config.edition.learns_windows();
+        if text.len() < BYTES_MIN || !is_wanted {
             return;
         }
         if !config.edition.fills_windows() {

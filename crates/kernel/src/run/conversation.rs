@@ -15,10 +15,6 @@ use crate::text::Text;
 use crate::tokens::MESSAGE_TOKENS;
 
 impl Run {
-    fn is_guarded(&self) -> bool {
-        context::is_guarded(self.config())
-    }
-
     pub(super) fn message_tokens(&self, message: &Message) -> u64 {
         context::message_tokens(&self.gauge, message)
     }

@@ -171,9 +171,15 @@ impl Run {
     /// The attempt that taught something is not the model's fault, and its target is asked again.
     fn learned(&mut self, index: u32, lesson: &Lesson) {
         if let Some(mut target) = self.target(index).cloned() {
+            let was_guarded = self.is_guarded();
             lesson.teach(&mut target);
             self.lessons.add(index, lesson.clone(), target);
-            self.attempts.learned();
+            match lesson {
+                Lesson::Window { tokens, sent } => {
+                    self.window_learned(index, *tokens, *sent, was_guarded);
+                }
+                _ => self.attempts.learned(),
+            }
         }
     }
 

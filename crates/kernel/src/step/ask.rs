@@ -1,12 +1,15 @@
 //! The asking phase: attempts, replies, failures.
 
 use super::Stepper;
+use super::guard::Guarded;
 use crate::budget::Exhausted;
+use crate::config::{Target, Window, WindowSource};
 use crate::decode::looped::{self, RecordedReply};
 use crate::decode::{self, Decoded, Decoding, Rejected};
 use crate::event::{AttemptFailed, Event};
 use crate::lesson::Lesson;
-use crate::model::{Failure, FailureClass, Reply};
+use crate::model::{Failure, FailureClass, Overflow, Reply};
+use crate::money::Money;
 use crate::prompt;
 use crate::retry::Pick;
 use crate::run::Phase;
@@ -63,6 +66,9 @@ impl Stepper<'_> {
         if self.run.is_looping() && !(0..self.run.config().targets.len()).any(|it| guard.fits(it)) {
             return self.overflows();
         }
+        if let Some(reason) = self.too_small(&guard) {
+            return self.no_window_takes_it(reason);
+        }
         let target = match self
             .run
             .attempts
@@ -114,6 +120,40 @@ impl Stepper<'_> {
             return self.end_without_report(Some(&reason));
         }
         self.end(TerminationKind::Fatal, reason.to_string());
+    }
+
+    /// Why a request is not worth sending, if no window could take it even with half of its tokens.
+    fn too_small(&self, guard: &Guarded) -> Option<String> {
+        // In a window that a person set the last turn is tried all the same.
+        let is_found = |it: &Target| {
+            matches!(
+                it.window_source,
+                Some(WindowSource::Asked | WindowSource::Learned)
+            )
+        };
+        let applies = self.run.config().edition.learns_windows()
+            && !self.run.is_looping()
+            && self.run.targets().all(is_found);
+        let (target, projected) = guard.hopeless().filter(|_| applies)?;
+        let target = self.run.target(target)?;
+        let window = target.window?.tokens;
+        Some(format!(
+            "about {projected} tokens would have to be sent, and the window of {}/{} has {window}",
+            target.provider, target.model
+        ))
+    }
+
+    /// Ends a run whose request cannot be made to fit, with the words of the provider that refused it, if one did.
+    fn no_window_takes_it(&mut self, reason: String) {
+        let said = self.run.attempts.fault();
+        let reason = match said {
+            Some(said) => format!("{reason}: {said}"),
+            None => reason,
+        };
+        if self.run.config().agent.is_some() {
+            return self.end_without_report(Some(&reason.into()));
+        }
+        self.end(TerminationKind::Fatal, reason);
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {
@@ -188,7 +228,10 @@ impl Stepper<'_> {
             true => "the provider's answer could not be read".to_owned(),
             false => failure.message,
         };
-        let learned = self.lesson(class, failure.status, &message);
+        let learned = match class {
+            FailureClass::Overflow => self.window_lesson(failure.overflow),
+            _ => self.lesson(class, failure.status, &message),
+        };
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
             class,
             message: message.as_str().into(),
@@ -197,6 +240,7 @@ impl Stepper<'_> {
             request_id: failure.request_id.map(Into::into),
             latency_ms: failure.latency_ms,
             billable: failure.billable,
+            overflow: failure.overflow,
         })));
         if let Some((target, lesson)) = learned {
             let lesson = Box::new(lesson);
@@ -233,6 +277,23 @@ impl Stepper<'_> {
         is_new.then_some((index, lesson))
     }
 
+    /// What a refusal for its size teaches, where no other target can take the request: then room is made for this one.
+    fn window_lesson(&self, overflow: Option<Overflow>) -> Option<(u32, Lesson)> {
+        let Phase::Asking { target: index, .. } = self.run.phase else {
+            return None;
+        };
+        let learns = self.run.config().edition.learns_windows() && !self.run.is_looping();
+        let told = overflow.filter(|_| learns && !self.run.attempts.has_others())?;
+        let tokens = Window::plausible(told.window?)?;
+        let known = self.run.target(index)?.window;
+        let lesson = Lesson::Window {
+            tokens: known.map_or(tokens, |known| tokens.min(known.tokens)),
+            sent: told.sent.and_then(Window::plausible),
+        };
+        let is_new = self.run.lessons.takes(index, &lesson);
+        is_new.then_some((index, lesson))
+    }
+
     /// Books an attempt that will get no answer any more. The provider may bill it.
     pub(super) fn interrupt_attempt(&mut self) {
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
@@ -243,6 +304,7 @@ impl Stepper<'_> {
             request_id: None,
             latency_ms: 0,
             billable: true,
+            overflow: None,
         })));
     }
 }
@@ -250,13 +312,33 @@ impl Stepper<'_> {
 impl std::fmt::Display for Exhausted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Tokens { spent, max } => write!(
+            Self::Tokens {
+                spent,
+                held: 0,
+                max,
+            } => write!(
                 f,
                 "{spent} of {max} tokens are used, and another request could need more than the rest"
             ),
-            Self::Cost { spent, max } => write!(
+            Self::Tokens { spent, held, max } => write!(
+                f,
+                "{} of {max} tokens are used and {held} are held for requests that nobody counted, and another request \
+                 could need more than the rest",
+                spent.saturating_sub(*held)
+            ),
+            Self::Cost {
+                spent,
+                held: Money(0),
+                max,
+            } => write!(
                 f,
                 "{spent} of {max} are spent, and another request could cost more than the rest"
+            ),
+            Self::Cost { spent, held, max } => write!(
+                f,
+                "{} of {max} are spent and {held} are held for requests that nobody counted, and another request could \
+                 cost more than the rest",
+                spent.minus(*held)
             ),
         }
     }

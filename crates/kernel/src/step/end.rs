@@ -2,7 +2,7 @@
 
 use super::Stepper;
 use crate::event::{Event, RunEnded};
-use crate::run::Phase;
+use crate::run::{Held, Phase};
 use crate::termination::{FROM_TEXT, Termination, TerminationKind};
 use crate::text::Text;
 
@@ -42,6 +42,10 @@ impl Stepper<'_> {
             turns: self.run.turn,
             usage: spend.usage,
             cost: spend.cost,
+            held: match self.run.config().edition.tells_held() {
+                true => spend.held,
+                false => Held::default(),
+            },
             elapsed_ms: self.run.watch.elapsed_ms(self.now),
             report,
         })));

@@ -32,6 +32,8 @@ struct View {
     limits: Vec<Option<i64>>,
     /// By target: the whole window, where a request may fill it.
     windows: Vec<Option<u64>>,
+    /// By target: the longest reply that is asked for.
+    replies: Vec<u64>,
 }
 
 impl View {
@@ -49,10 +51,9 @@ impl View {
             more: notices.fold(more, u64::saturating_add),
             schema: run.schema.of(brief.offer),
         };
-        let targets = || (0..).zip(&config.targets);
         Self {
-            projections: targets()
-                .map(|(at, _)| run.context.project(asked, at))
+            projections: (0..config.targets.len())
+                .map(|target| run.context.project(asked, target))
                 .collect(),
             estimated: match config.edition.measures_tokens() {
                 true => run.context.whole(asked),
@@ -63,13 +64,18 @@ impl View {
             } else {
                 prompt::last_turn_tokens(run, turn.saturating_add(1))
             },
-            limits: targets()
-                .map(|(_, target)| context::limit(target, config))
+            limits: run
+                .targets()
+                .map(|target| context::limit(target, config))
                 .collect(),
             windows: match config.edition.fills_windows() {
-                true => targets().map(|(_, it)| Some(it.window?.tokens)).collect(),
+                true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
                 false => vec![],
             },
+            replies: run
+                .targets()
+                .map(|target| context::reply_max(target, config))
+                .collect(),
         }
     }
 
@@ -146,12 +152,23 @@ impl Guarded {
         if let Some(window) = view.windows.get(target as usize).copied().flatten() {
             // As long as it was asked for, but for a last turn that begins with a full window.
             let room = window.saturating_sub(view.projected(target as usize));
-            return room.max(context::reply_room_min());
+            let most = view.replies.get(target as usize).copied();
+            let room = room.max(context::reply_room_min());
+            return room.min(most.unwrap_or(u64::MAX));
         }
         match view.kept_free > 0 {
             true => view.room(target as usize),
             false => u64::MAX,
         }
+    }
+
+    /// The target with the largest window and what is to be sent, where that is more than twice too much for every target.
+    pub(super) fn hopeless(&self) -> Option<(u32, u64)> {
+        let view = self.view.as_ref()?;
+        let windows: Option<Vec<u64>> = view.windows.iter().copied().collect();
+        let (window, target) = windows?.into_iter().zip(0_u32..).max()?;
+        let projected = view.projections.get(target as usize)?.tokens();
+        (projected / 2 > window).then_some((target, projected))
     }
 
     pub(super) fn counters(&self, target: u32) -> Option<Counters> {
@@ -168,7 +185,7 @@ impl Guarded {
 
 /// The tightest window that would be exceeded if so many tokens more were said in this turn.
 pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
-    if !context::is_guarded(run.config()) || run.is_looping() {
+    if !run.is_guarded() || run.is_looping() {
         return None;
     }
     let turn = run.turn.saturating_add(1);
@@ -178,7 +195,7 @@ pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
 
 /// The targets that do not hold the next request of a run that waits.
 pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
-    if !context::is_guarded(run.config()) {
+    if !run.is_guarded() {
         return vec![];
     }
     let turn = match run.phase {
@@ -199,7 +216,7 @@ impl Stepper<'_> {
     /// Looks at the next request of a turn; one that does not fit makes the turn the last.
     pub(super) fn preflight(&mut self, turn: u32) -> Guarded {
         let brief = prompt::brief(self.run, turn);
-        if !context::is_guarded(self.run.config()) {
+        if !self.run.is_guarded() {
             return Guarded { brief, view: None };
         }
         let last = keeps_nothing_free(self.run, turn);
@@ -276,7 +293,7 @@ impl Stepper<'_> {
     pub(super) fn admit(&mut self, output: &ToolOutput, tokens: u64) -> Option<Box<Dropped>> {
         let needed = self.needed(output, tokens);
         let mut blocked = exceeded(self.run, needed)?;
-        if self.makes_room_for(needed) {
+        if self.makes_room_for(needed) || self.makes_room_for_a_part(&blocked) {
             blocked = exceeded(self.run, needed)?;
         }
         let (gauge, target) = (&self.run.gauge, blocked.target as usize);
@@ -307,12 +324,23 @@ impl Stepper<'_> {
         self.makes_room(self.run.turn, &view, false)
     }
 
-    /// How much of an output has room, where the model can read on in it.
-    fn fitting_bytes(&self, output: &ToolOutput, tokens: u64, blocked: &Blocked) -> Option<u64> {
+    /// Where not all of an output can be shown, older ones make room for a good part of it.
+    fn makes_room_for_a_part(&mut self, blocked: &Blocked) -> bool {
+        let part = u64::try_from(blocked.limit).unwrap_or(0) / 4;
+        let applies = self.run.config().edition.measures_tokens() && self.can_cut();
+        applies && self.makes_room_for(part)
+    }
+
+    /// Whether the beginning of an output can be shown in place of the whole: the model can read on in it.
+    fn can_cut(&self) -> bool {
         let config = self.run.config();
         let pages = config.own_tools.output_kept_bytes_max.is_some();
-        let is_member = self.run.is_member_up();
-        if !config.edition.fills_windows() || !pages || is_member || self.run.is_forced() {
+        pages && !self.run.is_member_up() && !self.run.is_forced()
+    }
+
+    /// How much of an output has room, where the model can read on in it.
+    fn fitting_bytes(&self, output: &ToolOutput, tokens: u64, blocked: &Blocked) -> Option<u64> {
+        if !self.run.config().edition.fills_windows() || !self.can_cut() {
             return None;
         }
         let tokens = self.run.gauge.room(blocked.target as usize, tokens);
@@ -349,9 +377,9 @@ impl Stepper<'_> {
                 limit,
             })
         };
-        let blocked = config
-            .targets
-            .iter()
+        let blocked = self
+            .run
+            .targets()
             .enumerate()
             .filter_map(over_for)
             .collect();

@@ -51,16 +51,14 @@ impl Gauge {
         }
     }
 
-    /// What a text takes at least that is estimated at so many tokens.
+    /// What a text took at least, at the providers that have counted it, that is estimated at so many tokens.
     pub(crate) fn at_least(&self, estimated: u64) -> u64 {
         match self {
             Self::Bytewise => estimated,
-            // The most of all tables can be twice what another vocabulary makes of it.
-            Self::Measured {
-                vocabulary: Vocabulary::Unknown,
-                ..
-            } => estimated / 2,
-            Self::Measured { .. } => estimated - estimated / 6,
+            Self::Measured { calibrations, .. } => {
+                let least = calibrations.iter().map(|it| it.at_least(estimated));
+                least.min().unwrap_or(estimated)
+            }
         }
     }
 

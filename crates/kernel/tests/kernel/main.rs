@@ -44,6 +44,7 @@ mod resume;
 mod retry;
 mod script;
 mod termination;
+mod windows;
 mod work_admission;
 mod work_canonical;
 mod work_capsule;

@@ -348,6 +348,10 @@ fn a_transport_cannot_say_that_an_attempt_was_interrupted() {
 #[test]
 fn a_failure_is_recorded_with_all_that_is_known_of_it() {
     let mut world = setup().begin();
+    let overflow = bonded_kernel::Overflow {
+        window: Some(7),
+        sent: None,
+    };
     let fresh = world.fail(Failure {
         class: FailureClass::Model,
         message: "overloaded".into(),
@@ -356,6 +360,7 @@ fn a_failure_is_recorded_with_all_that_is_known_of_it() {
         request_id: Some("req-9".into()),
         latency_ms: 12,
         billable: true,
+        overflow: Some(overflow),
     });
     let expected = AttemptFailed {
         class: FailureClass::Model,
@@ -365,6 +370,7 @@ fn a_failure_is_recorded_with_all_that_is_known_of_it() {
         request_id: Some("req-9".into()),
         latency_ms: 12,
         billable: true,
+        overflow: Some(overflow),
     };
     assert_eq!(fresh[0].event, Event::AttemptFailed(Box::new(expected)));
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bonded_kernel::{
-    Failure, FailureClass, Finish, Message, Offer, Reply, Request, Target, ToolSpec, Usage,
+    Failure, FailureClass, Finish, Message, Offer, Overflow, Reply, Request, Target, ToolSpec,
+    Usage,
 };
 use bonded_transport::{BoxFuture, Transport};
 
@@ -125,8 +126,13 @@ impl SimModel {
         let shared = &self.process.shared;
         let is_asked = |target: &Target| target.model == request.target.model;
         let asked = shared.plan.config.targets.iter().position(is_asked)?;
-        let manner = shared.plan.manners.get(asked)?;
         let mut rng = Rng::derive(shared.seed, "refusal", numbers);
+        if let Some(window) = shared.plan.narrow.get(asked).copied().flatten()
+            && let Some(failure) = too_large(&mut rng, request, window)
+        {
+            return Some(failure);
+        }
+        let manner = shared.plan.manners.get(asked)?;
         manner.refuse(&mut rng, request)
     }
 }
@@ -148,6 +154,43 @@ impl Transport for SimModel {
             fate.outcome
         })
     }
+}
+
+/// The refusal of a request that a window does not hold, with more or less said of it.
+fn too_large(rng: &mut Rng, request: &Request<'_>, window: u64) -> Option<Failure> {
+    let sent = input_tokens(request);
+    if sent <= window {
+        return None;
+    }
+    let message = format!("{sent} tokens are more than {window}");
+    let mut failure = Failure::new(FailureClass::Overflow, message);
+    failure.status = Some(400);
+    failure.overflow = rng.weighted(&[
+        (
+            6,
+            Some(Overflow {
+                window: Some(window),
+                sent: Some(sent),
+            }),
+        ),
+        (
+            2,
+            Some(Overflow {
+                window: Some(window),
+                sent: None,
+            }),
+        ),
+        (1, None),
+        // Nobody need be believed.
+        (
+            1,
+            Some(Overflow {
+                window: Some(u64::MAX),
+                sent: Some(0),
+            }),
+        ),
+    ]);
+    Some(failure)
 }
 
 fn failure(rng: &mut Rng, request: &Request<'_>) -> Fate {

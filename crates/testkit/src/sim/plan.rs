@@ -23,6 +23,8 @@ pub struct Plan {
     pub provider_lies: bool,
     /// How the service of each target refuses; those beyond the end take everything.
     pub manners: Vec<Manner>,
+    /// What the service of each target really takes in, where that is less than anybody knows.
+    pub narrow: Vec<Option<u64>>,
     pub sabotage: Sabotage,
 }
 
@@ -84,6 +86,7 @@ impl Plan {
         policy_plan::make_policy(seed, &mut config);
         loop_plan::make_loop(seed, &mut config);
         let manners = refusal_plan::make_refusing(seed, &mut config);
+        let narrow = narrow(seed, &config);
         Self {
             config,
             temper: rng.weighted(&[
@@ -105,9 +108,21 @@ impl Plan {
             crashes_at: vec![],
             provider_lies: rng.chance(100),
             manners,
+            narrow,
             sabotage: Sabotage::None,
         }
     }
+}
+
+/// Gives a fifth of all worlds services whose windows are small. What it draws shifts nothing of the others.
+fn narrow(seed: u64, config: &RunConfig) -> Vec<Option<u64>> {
+    let mut rng = Rng::derive(seed, "narrow", &[]);
+    let is_narrow = rng.chance(200);
+    let windows = config.targets.iter().map(|_| {
+        let tokens = rng.pick(&[300, 900, 1_500, 3_000, 8_000]);
+        (is_narrow && rng.chance(800)).then_some(tokens)
+    });
+    windows.collect()
 }
 
 fn config(rng: &mut Rng) -> RunConfig {

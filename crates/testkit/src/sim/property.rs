@@ -168,6 +168,7 @@ pub const PROPERTIES: &[(&str, Property)] = &[
         "a_lesson_is_learned_once",
         lessons::a_lesson_is_learned_once,
     ),
+    ("a_window_only_shrinks", lessons::a_window_only_shrinks),
     (
         "a_lesson_changes_no_limit",
         lessons::a_lesson_changes_no_limit,

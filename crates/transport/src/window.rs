@@ -1,0 +1,172 @@
+//! Asks a server how much its model takes in, where nobody else can know: a server of one's own has the window that it was
+//! started with, and a router that of whoever is behind it.
+//!
+//! What the server runs with counts, not what the model could take. Nothing is asked of the model itself, the key goes
+//! where it goes anyway, and a server that does not say is not at fault.
+
+mod said;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bonded_kernel::{Dialect, Target};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+
+use crate::BoxFuture;
+use crate::address::{models_url, url_under};
+use crate::body;
+use crate::clients::Clients;
+use crate::credentials::Credentials;
+use crate::exchange::{Clock, Peer};
+use crate::models::Service;
+use said::{Listed, Server};
+
+/// All that is asked of one target together may take so long.
+const TIMEOUT_MS: u64 = 2_000;
+
+/// A router's list of some hundred models has about a megabyte.
+const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Whether a target can be asked for its window: a router, or a server of one's own. The windows of all other services are
+/// in the tables.
+pub fn tells_window(target: &Target) -> bool {
+    let is_foreign = matches!(target.family(), "script" | "azure" | "bedrock");
+    let speaks = target.dialect != Dialect::Gemini;
+    let asked = match Service::at(&target.endpoint) {
+        Some(service) => service.name == ROUTER,
+        None => true,
+    };
+    asked && speaks && !is_foreign
+}
+
+/// The router whose list says more than the tables.
+pub const ROUTER: &str = "openrouter";
+
+/// The window of a target's model as its server says it, in tokens. Gives up after two seconds.
+pub(crate) fn ask(
+    clients: Arc<Clients>,
+    target: &Target,
+    credentials: Credentials,
+) -> BoxFuture<'static, Option<u64>> {
+    let peer = Peer {
+        provider: target.provider.clone(),
+        dialect: target.dialect,
+        credentials,
+        key_header: target.key_header.clone(),
+        beta: None,
+        timeout_ms: TIMEOUT_MS,
+    };
+    let asker = Asker {
+        clients,
+        clock: Clock::start(TIMEOUT_MS),
+        target: target.clone(),
+        peer,
+    };
+    Box::pin(async move { asker.window().await })
+}
+
+struct Asker {
+    clients: Arc<Clients>,
+    clock: Clock,
+    target: Target,
+    peer: Peer,
+}
+
+impl Asker {
+    async fn window(&self) -> Option<u64> {
+        if let Some(server) = Server::named(self.target.family()) {
+            match self.of(server).await {
+                Some(tokens) => return Some(tokens),
+                // One that is called so and is another may still have a list.
+                None => return self.listed().await?.tokens,
+            }
+        }
+        match self.listed().await? {
+            Listed {
+                tokens: Some(tokens),
+                ..
+            } => Some(tokens),
+            Listed { server, .. } => self.of(server?).await,
+        }
+    }
+
+    /// What the list says of the model that every server has.
+    async fn listed(&self) -> Option<Listed> {
+        let list = self.get(models_url(&self.target).ok()?).await?;
+        said::in_list(&list, &self.target.model)
+    }
+
+    /// What a server says beside the language that they all speak.
+    async fn of(&self, server: Server) -> Option<u64> {
+        let model = self.target.model.as_str();
+        match server {
+            Server::LlamaCpp => {
+                let mut url = self.beside(&["props"])?;
+                // A server of many models would load the one that is asked about.
+                url.query_pairs_mut()
+                    .append_pair("model", model)
+                    .append_pair("autoload", "false");
+                said::in_props(&self.get(url).await?)
+            }
+            Server::LmStudio => {
+                let list = self.get(self.beside(&["api", "v0", "models"])?).await?;
+                said::in_list(&list, model)?.tokens
+            }
+            Server::Ollama => {
+                let loaded = self.get(self.beside(&["api", "ps"])?).await?;
+                if let Some(tokens) = said::in_loaded(&loaded, model) {
+                    return Some(tokens);
+                }
+                let url = self.beside(&["api", "show"])?;
+                let shown = self.exchange(url, Some(json!({ "model": model }))).await?;
+                Some(said::when_loaded(&shown))
+            }
+        }
+    }
+
+    /// The address of what lies beside the versioned API, at the same host.
+    fn beside(&self, path: &[&str]) -> Option<Url> {
+        let mut url = url_under(&self.target.endpoint, &[]).ok()?;
+        url.set_query(None);
+        let is_version = url
+            .path_segments()
+            .and_then(|mut it| it.rfind(|segment| !segment.is_empty()))
+            .is_some_and(|last| last == "v1");
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty();
+            if is_version {
+                segments.pop();
+            }
+            segments.extend(path);
+        }
+        Some(url)
+    }
+
+    async fn get(&self, url: Url) -> Option<Value> {
+        self.exchange(url, None).await
+    }
+
+    async fn exchange(&self, url: Url, body: Option<Value>) -> Option<Value> {
+        let client = self.clients.for_url(&url).ok()?;
+        let method = match body {
+            Some(_) => Method::POST,
+            None => Method::GET,
+        };
+        let mut request = client
+            .request(method, url)
+            .header(ACCEPT, "application/json");
+        if let Some(body) = body {
+            request = request
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.to_string());
+        }
+        let response = self.peer.exchange(request, &self.clock).await.ok()?;
+        let left: Duration = self.clock.left();
+        let pieces = body::pieces(response, left);
+        // One that was cut is no JSON any more.
+        let body = body::read_some(pieces, BODY_BYTES_MAX, left).await;
+        serde_json::from_slice(&body).ok()
+    }
+}
