@@ -141,6 +141,9 @@ impl Bookkeeper {
                 SkipReason::SecretNotKept => {
                     self.without_execution(entry, *call, Some("secret_not_kept"))
                 }
+                SkipReason::BesideTheReport => {
+                    self.without_execution(entry, *call, Some("beside_the_report"))
+                }
                 SkipReason::AfterTheEnd => vec![],
             },
             Event::CallReviewed(reviewed) if reviewed.verdict != Verdict::Approved => {

@@ -156,7 +156,7 @@ impl Ledger {
     }
 }
 
-fn message_bytes(message: &Message) -> u64 {
+pub(crate) fn message_bytes(message: &Message) -> u64 {
     let bytes = match message {
         Message::User { text } => text.len(),
         Message::Assistant { text, calls, .. } => {

@@ -58,6 +58,7 @@ pub(crate) const IGNORED_TEXT: &str = "System notice: plain text responses witho
 const UNREADABLE_CALLS: &str = "System notice: none of your tool calls could be read, so none was executed. Call again, with arguments that are one JSON object:";
 const WITHHELD: &str = "System notice: your last reply was withheld by the provider. Go on in another way, or give your final report.";
 const CUT_REPORT: &str = "System notice: your final report was cut by the output limit. Write it again, shorter, and close its tag.";
+pub(crate) const THOUGHT: &str = "System notice: your last reply held reasoning alone. Go on: call a tool, or give your final report.";
 const REPORT_NOW: &str = "System notice: this is the last turn. Tools are no longer available. Give your final report now, from what you have.";
 const REPORT_NOW_FULL: &str = "System notice: the context is full, so tools are no longer available. Give your final report now, from what you have.";
 
@@ -89,6 +90,15 @@ impl Conversation {
 
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// Takes out what follows the first messages.
+    pub(crate) fn truncate(&mut self, length: usize) -> Vec<Message> {
+        let mut messages = std::mem::take(&mut self.messages);
+        let out = messages.split_off(length.min(messages.len()));
+        self.digest = Hash::ZERO;
+        messages.into_iter().for_each(|message| self.push(message));
+        out
     }
 
     /// Puts others in the places of messages.
@@ -224,6 +234,12 @@ pub(crate) fn rejection(agent: bool, reason: RejectReason, calls: &[Call]) -> Ar
             format!("{UNREADABLE_CALLS}{faults}").into()
         }
     }
+}
+
+/// What a model is told besides that has given so many replies of no use in a row: to ask in the same words gets the same
+/// answer.
+pub(crate) fn again(useless: u32) -> Arc<str> {
+    format!("System notice: that was reply {useless} in a row that could not be used. Answer in another way.").into()
 }
 
 /// The refused calls of one reply that are shown one by one where the context is guarded.

@@ -153,6 +153,14 @@ impl Attempts {
         self.turn_over();
     }
 
+    /// The provider answered, but the turn goes on with another attempt.
+    pub(crate) fn answered(&mut self) {
+        let (begun, counted) = (self.begun, self.counted);
+        self.succeeded();
+        (self.begun, self.counted) = (begun, counted);
+        self.pass_on();
+    }
+
     pub(crate) fn turn_over(&mut self) {
         self.begun = 0;
         self.counted = 0;

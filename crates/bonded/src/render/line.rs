@@ -81,6 +81,9 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         }
         Event::CallSkipped { tool, reason, .. } => match reason {
             SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
+            SkipReason::BesideTheReport => {
+                format!("skipped  {tool}: the report of the same reply ended the run")
+            }
             SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
             SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
             SkipReason::SecretNotKept => {

@@ -17,11 +17,15 @@ use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
 use crate::policy::Review;
 use crate::prompt;
-use crate::report::{self, FINAL_REPORT};
+use crate::report::FINAL_REPORT;
 use crate::retry::{Bearing, RETRY_AFTER_MS_MIN};
 
 /// What the model is shown for a progress report.
 const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;
+
+/// What stands in the conversation for a call before the report that ended the run.
+const BESIDE_THE_REPORT: &str =
+    "(tool failed: not executed: the report of the same reply ended the run)";
 
 /// Takes one more entry into the run. Total: an event that does not fit changes nothing but the head.
 pub fn apply(run: &mut Run, entry: &Entry) {
@@ -38,6 +42,9 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             SkipReason::ContextBudget => run.pass_with(&DROPPED.into(), Outcome::Failed),
             SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
             SkipReason::SecretNotKept => run.denied(NOT_KEPT.into()),
+            SkipReason::BesideTheReport => {
+                run.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed)
+            }
             SkipReason::AfterTheEnd => {}
         },
         Event::ReviewAsked { why, .. } => run.review_asked(why),
@@ -80,6 +87,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::TurnFailed { .. } => {
             run.progress.turn_failed();
             run.attempts.turn_over();
+            run.exchange = None;
             run.phase = Phase::Between;
         }
         Event::ToolFinished(finished) => run.finished(finished),
@@ -88,6 +96,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::RunEnded(ended) => {
             run.ended_in_loop(entry.at);
             run.delivered = ended.report.clone();
+            run.say_fallback();
             run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
         }
     }
@@ -96,12 +105,24 @@ pub fn apply(run: &mut Run, entry: &Entry) {
 impl Run {
     fn decided(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
-        self.attempts.succeeded();
+        self.hear(answer, &decision.calls);
+        self.take_back();
+        let stays = self.stays_in_last_turn();
+        match stays {
+            true => self.attempts.answered(),
+            false => self.attempts.succeeded(),
+        }
         self.notices.clear();
+        if stays {
+            self.begin_exchange();
+        }
         self.heard(decision);
         self.unkept.clear();
         match self.is_looping() {
-            true => self.decided_in_loop(answer, &decision.calls),
+            true => {
+                self.useless = 0;
+                self.decided_in_loop(answer, &decision.calls);
+            }
             false => self.say(decision),
         }
         self.settle(answer, &decision.calls);
@@ -112,7 +133,8 @@ impl Run {
         self.count_reports(&decision.calls);
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
-        if !self.may_be_the_answer(decision) {
+        // The attempts of the last turn are its limit.
+        if !self.may_be_the_answer(decision) && !stays {
             self.progress.decided(&decision.calls, acts);
         }
         self.phase = Phase::Acting {
@@ -248,9 +270,14 @@ impl Run {
 
     fn rejected(&mut self, reason: RejectReason, answer: &Answer, calls: &[Call]) {
         self.settle(answer, calls);
+        // What a provider withheld is shown to nobody.
+        if reason != RejectReason::Filtered {
+            self.hear(answer, calls);
+        }
         self.ledger.answered(true);
         self.attempts.rejected();
         let agent = self.config().agent.clone();
+        self.take_back();
         self.count_reports(calls);
         self.notices = vec![match &mut self.looping {
             Some(looping) => {
@@ -259,17 +286,18 @@ impl Run {
             }
             None => prompt::rejection(agent.is_some(), reason, calls),
         }];
+        self.notice_again();
         // What a provider withheld is withheld as a whole.
         if let Some(agent) = agent
             && reason != RejectReason::Filtered
-            && let Some((found, _)) = report::from_text(&agent.report, &answer.text)
         {
-            self.reporting.fallback = Some(Box::new(found));
+            self.look_for_report(&agent.report, reason, answer);
         }
         self.phase = Phase::Retrying;
     }
 
     fn failed(&mut self, failed: &AttemptFailed, entry: &Entry) {
+        self.hear_failure(failed);
         if failed.billable {
             self.settle_as(None, None);
         }
@@ -287,8 +315,10 @@ impl Run {
             let wait_ms = looping::retry_ms(failures_before);
             self.attempts.hold_until(entry.at.plus(wait_ms));
         }
-        if failed.class == FailureClass::Malformed && !self.is_looping() {
+        let varies = self.config().edition.varies_requests();
+        if failed.class == FailureClass::Malformed && (varies || !self.is_looping()) {
             self.notices = vec![prompt::UNREADABLE.into()];
+            self.notice_again();
         }
         self.phase = Phase::Retrying;
     }

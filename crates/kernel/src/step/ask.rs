@@ -23,7 +23,9 @@ impl Stepper<'_> {
         if let Some(answer) = self.run.text_answer() {
             return self.end_with_text(answer);
         }
-        if self.run.turn >= self.run.last_turn {
+        if self.run.goes_on_in_last_turn() {
+            self.begin_attempt(self.run.turn);
+        } else if self.run.turn >= self.run.last_turn {
             self.end_without_report(None);
         } else {
             self.begin_attempt(self.run.turn + 1);
@@ -33,6 +35,9 @@ impl Stepper<'_> {
     pub(super) fn retry(&mut self) {
         if self.gives_up() {
             return;
+        }
+        if self.run.said_prose_again() {
+            return self.end_without_report(None);
         }
         let counted = self.run.attempts.counted();
         if counted < self.run.config().limits.attempts_per_turn_max {

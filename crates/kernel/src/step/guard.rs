@@ -159,7 +159,7 @@ pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
         return vec![];
     }
     let turn = match run.phase {
-        Phase::Between => run.turn.saturating_add(1),
+        Phase::Between if !run.goes_on_in_last_turn() => run.turn.saturating_add(1),
         _ => run.turn,
     };
     let brief = prompt::brief(run, turn);

@@ -18,6 +18,7 @@ mod fork;
 mod format;
 mod guard;
 mod guard_property;
+mod last_turn;
 mod learning;
 mod limits;
 mod looping;

@@ -174,6 +174,10 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     ),
     ("what_can_be_met_is_met", lessons::what_can_be_met_is_met),
     (
+        "nothing_is_asked_in_vain_twice",
+        conversation::nothing_is_asked_in_vain_twice,
+    ),
+    (
         "each_request_was_logged_and_sent_once",
         conversation::each_request_was_logged_and_sent_once,
     ),

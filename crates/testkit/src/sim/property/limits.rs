@@ -29,7 +29,12 @@ fn within(what: &str, counts: &BTreeMap<u32, u32>, max: u32) -> Result<(), Strin
 
 pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String> {
     let max = history.config.limits.turns_max;
-    let decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
+    let mut decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
+    // The last turn goes on while attempts are left.
+    let last = history.entries.last().map_or(0, |entry| entry.turn);
+    let of_last = decisions.remove(&last).unwrap_or(0);
+    let attempts_max = history.config.limits.attempts_per_turn_max;
+    within("decisions", &[(last, of_last)].into(), attempts_max)?;
     within("decisions", &decisions, 1)?;
     match history.entries.iter().find(|entry| entry.turn > max) {
         Some(entry) => Err(format!("turn {} of {max}", entry.turn)),
