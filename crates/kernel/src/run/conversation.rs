@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Phase, Run};
+use crate::budget;
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
 use crate::event::{Call, DecisionMade, Outcome};
@@ -12,27 +13,31 @@ use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
 use crate::step::{ToolOutput, exceeded};
 use crate::text::Text;
-use crate::tokens::{MESSAGE_TOKENS, estimate};
+use crate::tokens::MESSAGE_TOKENS;
 
 impl Run {
     fn is_guarded(&self) -> bool {
         context::is_guarded(self.config())
     }
 
+    pub(super) fn message_tokens(&self, message: &Message) -> u64 {
+        context::message_tokens(&self.gauge, message)
+    }
+
     fn push(&mut self, message: Message, tokens: Option<u64>) {
         self.ledger.said(&message);
         if self.is_guarded() {
-            let tokens = tokens.unwrap_or_else(|| context::message_tokens(&message));
+            let tokens = tokens.unwrap_or_else(|| self.message_tokens(&message));
             self.context.said(tokens);
         }
         self.conversation.push(message);
     }
 
-    /// Counts a message no more.
+    /// Counts a message no more. What a provider counted with it is taken for what it was.
     pub(super) fn unsay(&mut self, message: &Message) {
-        self.ledger.unsaid(crate::budget::message_bytes(message));
+        self.ledger.unsaid(budget::message_bytes(message));
         if self.is_guarded() {
-            self.context.unsaid(context::message_tokens(message));
+            self.context.uncounted(self.message_tokens(message), 0);
         }
     }
 
@@ -44,6 +49,9 @@ impl Run {
         let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
         let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
         self.notice(decision);
+        if !answer.reasoning.is_empty() || answer.signed.is_some() {
+            self.context.thought();
+        }
         self.push(
             Message::Assistant {
                 text: answer.text.clone(),
@@ -120,12 +128,14 @@ impl Run {
         let counted = tokens.filter(|_| call.tag.is_none());
         let charged = match counted {
             Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
-            None => context::message_tokens(&message),
+            None => self.message_tokens(&message),
         };
         self.note_output(call, text, outcome, latency_ms, charged);
         let gathered = std::mem::take(&mut self.gathered);
         if !gathered.is_empty() {
-            let rest = context::message_tokens(&message).saturating_sub(gathered.tokens);
+            let rest = self
+                .message_tokens(&message)
+                .saturating_sub(gathered.tokens);
             return self.push(message, Some(rest));
         }
         self.push(message, Some(charged));
@@ -181,7 +191,7 @@ impl Run {
         let around = tagged.map_or(MESSAGE_TOKENS, |call| {
             let text = output.text.as_str().into();
             let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
-            whole.saturating_sub(estimate(&text))
+            whole.saturating_sub(self.gauge.estimate(&text))
         });
         let block = call.map_or(0, |call| self.block_tokens(call, output));
         tokens.saturating_add(around).saturating_add(block)

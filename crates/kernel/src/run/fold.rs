@@ -62,9 +62,12 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             attempt,
             target,
             reserved,
+            context,
             ..
         } => {
             run.attempts.started(*attempt, *target);
+            let estimated = context.and_then(|it| it.estimated);
+            run.asked = estimated.map(|estimated| (*target, estimated));
             run.phase = Phase::Asking {
                 attempt: *attempt,
                 target: *target,
@@ -112,6 +115,7 @@ impl Run {
             true => self.attempts.answered(),
             false => self.attempts.succeeded(),
         }
+        self.compare_counts(answer);
         self.notices.clear();
         if stays {
             self.begin_exchange();
@@ -143,6 +147,13 @@ impl Run {
             under_way: UnderWay::default(),
         };
         self.pass_refused();
+    }
+
+    /// Beside what the provider counted for a request, estimates show how far they are off.
+    fn compare_counts(&mut self, answer: &Answer) {
+        if let (Some((target, estimated)), Some(usage)) = (self.asked.take(), &answer.usage) {
+            self.gauge.counted(target, estimated, usage.input);
+        }
     }
 
     /// A report that cannot even be read leaves one more turn.
@@ -274,6 +285,7 @@ impl Run {
         if reason != RejectReason::Filtered {
             self.hear(answer, calls);
         }
+        self.compare_counts(answer);
         self.ledger.answered(true);
         self.attempts.rejected();
         let agent = self.config().agent.clone();

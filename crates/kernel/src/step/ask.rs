@@ -95,7 +95,7 @@ impl Stepper<'_> {
                         target,
                         reserved,
                         request,
-                        context: guard.counters(),
+                        context: guard.counters(target),
                     },
                 );
             }
