@@ -123,7 +123,7 @@ fn a_run_taken_up_between_two_attempts_of_the_last_turn_goes_on_with_the_second(
 
 #[test]
 fn a_plain_run_whose_context_is_full_has_its_attempts_too() {
-    let mut setup = crate::common::setup().windows(&[1_300]);
+    let mut setup = crate::common::setup().windows(&[1_010]);
     setup.config.limits.attempts_per_turn_max = 3;
     let mut world = setup.begin();
     assert_eq!(world.offered_tools(), ["done"], "the context is full");
