@@ -119,6 +119,7 @@ impl Bookkeeper {
                 accounts.extend(refused(entry, calls));
                 accounts
             }
+            Event::ContextSummarised(made) => self.replied(entry, &made.answer, &[], None),
             Event::DecisionMade(decision) => {
                 self.calls.clone_from(&decision.calls);
                 let mut accounts = self.replied(entry, &decision.answer, &decision.calls, None);

@@ -9,6 +9,7 @@ mod looping;
 mod own;
 mod plain;
 mod said;
+mod summary;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub use fold::apply;
 use last_turn::Exchange;
 use plain::Plain;
 use said::Said;
+use summary::Summaries;
 pub(crate) use watch::Stopwatch;
 
 /// The state of a run, derived from its log and never stored.
@@ -95,6 +97,7 @@ pub struct Run {
     pub(crate) looping: Option<Box<Looping>>,
     plain: Plain,
     said: Said,
+    summaries: Summaries,
     /// The outputs in the conversation that can be taken out of it.
     outputs: Vec<Output>,
 }
@@ -324,6 +327,7 @@ impl Run {
             exchange: None,
             plain: Plain::default(),
             said: Said::default(),
+            summaries: Summaries::default(),
             outputs: vec![],
             progress: Progress::new(started.config.edition),
             watch: Stopwatch::new(entry.at),

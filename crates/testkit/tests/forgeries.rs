@@ -272,6 +272,11 @@ const FORGERIES: &[(&str, Forge)] = &[
     }),
     ("every_call_is_answered", show_the_model_a_gap),
     ("nothing_is_asked_in_vain_twice", ask_in_vain_again),
+    ("summaries_are_few", |h| {
+        if let Event::AttemptStarted { summary, .. } = first(h, "attempt_started") {
+            *summary = Some(3);
+        }
+    }),
     ("each_request_was_logged_and_sent_once", |h| {
         h.requests.push(h.requests[0].clone());
     }),

@@ -80,9 +80,11 @@ impl Failures {
                 let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
                 self.targets = started.config.targets.iter().map(name).collect();
             }
-            Event::AttemptStarted { target, .. } => {
+            Event::AttemptStarted {
+                target, summary, ..
+            } => {
                 self.target = *target;
-                if !self.row.is_empty() {
+                if summary.is_none() && !self.row.is_empty() {
                     self.asking = line::of(entry);
                     return vec![];
                 }

@@ -34,6 +34,15 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             )
         }
         Event::RunResumed {} => "resumed".into(),
+        Event::AttemptStarted {
+            summary: Some(until),
+            ..
+        } => {
+            let messages = until.saturating_sub(1);
+            format!(
+                "summary  there is no room left: asking the model to sum up {messages} messages"
+            )
+        }
         Event::AttemptStarted { attempt: 1, .. } => return None,
         Event::AttemptStarted {
             attempt, target, ..
@@ -72,6 +81,11 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             };
             let (before, after) = (compacted.before, compacted.after);
             format!("took out {outputs} to make room: from {before} to about {after} tokens")
+        }
+        Event::ContextSummarised(made) => {
+            let messages = made.until.saturating_sub(1);
+            let summary = brief(&made.answer.text, DETAIL_CHARS);
+            format!("summed up {messages} messages to make room: {summary}")
         }
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,

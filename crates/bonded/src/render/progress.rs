@@ -115,13 +115,22 @@ impl Live {
                 self.prices = started.config.targets.iter().map(|t| t.price).collect();
                 None
             }
-            Event::AttemptStarted { target, .. } => {
+            Event::AttemptStarted {
+                target, summary, ..
+            } => {
                 self.target = *target as usize;
                 self.tail.ask();
-                Some("asking the model".to_owned())
+                Some(match summary {
+                    None => "asking the model".to_owned(),
+                    Some(_) => "asking the model for a summary".to_owned(),
+                })
             }
             Event::DecisionMade(decision) => {
                 self.spent(decision.answer.usage);
+                None
+            }
+            Event::ContextSummarised(made) => {
+                self.spent(made.answer.usage);
                 None
             }
             Event::ReplyRejected { answer, .. } => {
@@ -178,6 +187,7 @@ fn ends_attempt(event: &Event) -> bool {
     matches!(
         event,
         Event::DecisionMade(_)
+            | Event::ContextSummarised(_)
             | Event::ReplyRejected { .. }
             | Event::AttemptFailed(_)
             | Event::RunEnded(_)

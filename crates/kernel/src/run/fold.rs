@@ -7,8 +7,8 @@ use super::{Phase, Run, UnderWay};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
-    Answer, AttemptFailed, Call, ContextGuarded, DecisionMade, Event, GuardPoint, Outcome,
-    RejectReason, SkipReason, ToolFinished,
+    Answer, AttemptFailed, Call, ContextGuarded, ContextSummarised, DecisionMade, Event,
+    GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
 };
 use crate::lesson::Lesson;
 use crate::looping;
@@ -63,9 +63,11 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             target,
             reserved,
             context,
+            summary,
             ..
         } => {
             run.attempts.started(*attempt, *target);
+            run.summary_asked(*summary);
             let estimated = context.and_then(|it| it.estimated);
             run.asked = estimated.map(|estimated| (*target, estimated));
             run.phase = Phase::Asking {
@@ -87,6 +89,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         }
         Event::ContextGuarded(guarded) => run.guarded(guarded),
         Event::ContextCompacted(compacted) => run.compacted(compacted),
+        Event::ContextSummarised(made) => run.summary_heard(made),
         Event::TurnFailed { .. } => {
             run.progress.turn_failed();
             run.attempts.turn_over();
@@ -109,6 +112,7 @@ impl Run {
     fn decided(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
         self.hear(answer, &decision.calls);
+        self.summary_over();
         self.take_back();
         let stays = self.stays_in_last_turn();
         match stays {
@@ -279,8 +283,23 @@ impl Run {
         self.pass_refused();
     }
 
+    /// The model gave the summary that it was asked for; the turn that it was asked for in goes on.
+    fn summary_heard(&mut self, made: &ContextSummarised) {
+        self.settle(&made.answer, &[]);
+        self.ledger.answered(true);
+        self.attempts.recovered();
+        self.summarised(made);
+        self.phase = Phase::Retrying;
+    }
+
     fn rejected(&mut self, reason: RejectReason, answer: &Answer, calls: &[Call]) {
         self.settle(answer, calls);
+        if self.summary_lost(false) {
+            self.ledger.answered(true);
+            self.attempts.recovered();
+            self.phase = Phase::Retrying;
+            return;
+        }
         // What a provider withheld is shown to nobody.
         if reason != RejectReason::Filtered {
             self.hear(answer, calls);
@@ -323,6 +342,14 @@ impl Run {
         };
         let failures_before = self.attempts.failures();
         self.attempts.failed(failed, entry.at, bearing);
+        let interrupted = failed.class == FailureClass::Interrupted;
+        if self.summary_lost(interrupted) {
+            if !interrupted {
+                self.attempts.uncount();
+            }
+            self.phase = Phase::Retrying;
+            return;
+        }
         if self.is_looping() && failed.class != FailureClass::Interrupted {
             let wait_ms = looping::retry_ms(failures_before);
             self.attempts.hold_until(entry.at.plus(wait_ms));

@@ -44,6 +44,7 @@ mod report;
 mod resume;
 mod retry;
 mod script;
+mod summary;
 mod termination;
 mod work_admission;
 mod work_canonical;
