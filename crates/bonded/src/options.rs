@@ -20,12 +20,17 @@ const ALIASES: [(&str, &str); 4] = [
     ("maxToolCallsPerTurn", "max-calls"),
     ("toolResponseMaxBytes", "tool-output"),
 ];
-const OFF_FLAGS: [(&str, &str, &str); 3] = [
+const OFF_FLAGS: [(&str, &str, &str); 4] = [
     ("stream", "no-stream", "have replies come whole"),
     (
         "toolOutputPaging",
         "no-tool-output-paging",
         "keep nothing of outputs that were cut",
+    ),
+    (
+        "contextSummary",
+        "no-context-summary",
+        "never ask the model for a summary",
     ),
     (
         "progressReports",

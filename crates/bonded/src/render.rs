@@ -1,5 +1,6 @@
 //! How things look: for people as lines and tables, for programs as JSON.
 
+mod failures;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod progress;

@@ -119,6 +119,7 @@ impl Bookkeeper {
                 accounts.extend(refused(entry, calls));
                 accounts
             }
+            Event::ContextSummarised(made) => self.replied(entry, &made.answer, &[], None),
             Event::DecisionMade(decision) => {
                 self.calls.clone_from(&decision.calls);
                 let mut accounts = self.replied(entry, &decision.answer, &decision.calls, None);
@@ -140,6 +141,9 @@ impl Bookkeeper {
                 }
                 SkipReason::SecretNotKept => {
                     self.without_execution(entry, *call, Some("secret_not_kept"))
+                }
+                SkipReason::BesideTheReport => {
+                    self.without_execution(entry, *call, Some("beside_the_report"))
                 }
                 SkipReason::AfterTheEnd => vec![],
             },

@@ -307,6 +307,7 @@ impl Agent {
             output_tokens_max: options.output_tokens_max,
             output_usual: self.sources.get("maxOutputTokens") == Some(&Source::BuiltIn),
             keeps_originals: options.trace_tools,
+            context_summary: options.context_summary,
             own_tools: tools::own(options),
             agent: Some(Box::new(agent)),
             parent: assignment.parent,

@@ -18,7 +18,7 @@ use crate::accounting::child_id;
 use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
-use crate::live::Telling;
+use crate::live::{LiveWait, Telling};
 use crate::long_work::off_the_runtime;
 pub(crate) use asked::Asked;
 pub(crate) use memory::MemoryLink;
@@ -224,6 +224,7 @@ impl<'a> Driver<'a> {
         Some(match effect {
             Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
             Effect::Wait { until } => {
+                self.tell_wait(*until);
                 self.sleep_until(*until).await;
                 Input::Woke
             }
@@ -234,6 +235,14 @@ impl<'a> Driver<'a> {
             Effect::Review(_) => return None,
             Effect::Stop(_) => Input::Woke,
         })
+    }
+
+    fn tell_wait(&self, until: Millis) {
+        let wait_ms = until.0.saturating_sub(self.now().0);
+        if let Some(sink) = self.host.live.as_ref().filter(|_| wait_ms > 0) {
+            let run = self.run.id();
+            sink.wait(&LiveWait { run, wait_ms });
+        }
     }
 
     /// What hides secrets from what this run keeps and shows.

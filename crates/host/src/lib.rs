@@ -40,7 +40,7 @@ pub use clock::{Clock, SystemClock};
 pub use confinement::Confinement;
 pub use error::HostError;
 pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
-pub use live::{LivePiece, LiveSink};
+pub use live::{LivePiece, LiveSink, LiveWait};
 pub use load::load_run;
 pub use long_work::off_the_runtime;
 pub use many::{Many, many};

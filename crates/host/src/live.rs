@@ -12,6 +12,18 @@ pub trait LiveSink: Send + Sync {
     /// Takes the next piece. The run waits meanwhile, so this must neither wait nor keep more than a bounded
     /// part.
     fn tell(&self, piece: &LivePiece<'_>);
+
+    /// Nobody is asked for a while: whoever could be has failed or limits its rate.
+    fn wait(&self, wait: &LiveWait<'_>) {
+        let _ = wait;
+    }
+}
+
+/// How long a run waits before it asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveWait<'a> {
+    pub run: &'a RunId,
+    pub wait_ms: u64,
 }
 
 /// A piece of what a model says, which is never empty.

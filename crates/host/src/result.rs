@@ -59,8 +59,10 @@ pub struct RunResult {
     pub turns: u32,
     pub spend: Spend,
     pub elapsed_ms: u64,
-    /// What the model wrote last, where it ended without an answer.
+    /// What the model said last, where it ended without an answer; see [`Run::last_text`].
     pub last_text: Option<String>,
+    /// What a provider failed with last, where it has not answered since.
+    pub last_failure: Option<String>,
 }
 
 impl RunResult {
@@ -81,6 +83,7 @@ impl RunResult {
             spend: run.spend(),
             elapsed_ms: run.elapsed_ms(),
             last_text,
+            last_failure: run.last_failure().map(str::to_owned),
         })
     }
 

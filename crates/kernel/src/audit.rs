@@ -85,6 +85,7 @@ pub fn recorded_reply(log: &[Entry], at: usize) -> Option<Reply> {
             Some(reply_of(&decision.answer, &calls))
         }
         Event::ReplyRejected { answer, calls, .. } => Some(reply_of(answer, calls)),
+        Event::ContextSummarised(made) => Some(reply_of(&made.answer, &[])),
         _ => None,
     }
 }
@@ -199,6 +200,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
         | Event::CallRepaired { .. }
         | Event::ContextGuarded(_)
         | Event::ContextCompacted(_)
+        | Event::ContextSummarised(_)
         | Event::ToolInvoked { .. }
         | Event::ProgressReported { .. }
         | Event::ReviewAsked { .. }
@@ -209,12 +211,13 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
 /// A reply that the log does not keep as it was, as far as it does.
 fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
     let (answer, calls, rejected) = match &rest.first()?.event {
-        Event::DecisionMade(decision) => (&decision.answer, &decision.calls, None),
+        Event::DecisionMade(decision) => (&decision.answer, decision.calls.as_slice(), None),
+        Event::ContextSummarised(made) => (&made.answer, &[][..], None),
         Event::ReplyRejected {
             reason,
             answer,
             calls,
-        } => (&**answer, calls, Some(*reason)),
+        } => (&**answer, calls.as_slice(), Some(*reason)),
         _ => return None,
     };
     if answer.withheld.is_none() && !answer.masked {
@@ -224,7 +227,7 @@ fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
     let repairs = later.take_while(|event| matches!(event, Event::CallRepaired { .. }));
     Some(RecordedReply {
         answer: answer.clone(),
-        calls: calls.clone(),
+        calls: calls.to_vec(),
         rejected,
         repairs: repairs.cloned().collect(),
     })

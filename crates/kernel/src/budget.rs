@@ -182,7 +182,7 @@ fn held<T: Default>(config: &RunConfig, held: T) -> T {
     }
 }
 
-fn message_bytes(message: &Message) -> u64 {
+pub(crate) fn message_bytes(message: &Message) -> u64 {
     let bytes = match message {
         Message::User { text } => text.len(),
         Message::Assistant { text, calls, .. } => {

@@ -74,6 +74,9 @@ pub struct RunConfig {
     /// The only built-in tools that a run without an agent is given; without it, all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<Vec<String>>,
+    /// Whether the model is asked for a summary of what was said where nothing else makes room.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub context_summary: bool,
 }
 
 /// A configuration or agent file that is not one of the person's own.
@@ -133,6 +136,7 @@ impl RunConfig {
             held: vec![],
             edition: Edition::NEWEST,
             builtin: None,
+            context_summary: false,
         }
     }
 }

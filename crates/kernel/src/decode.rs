@@ -97,6 +97,14 @@ pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Reject
     Ok(Decoded { decision, repairs })
 }
 
+/// What is kept of a reply whose calls nobody asked for.
+pub(crate) fn answer_of(mut reply: Reply, model: &str) -> Answer {
+    if !std::mem::take(&mut reply.calls).is_empty() && reply.finish == Finish::ToolCalls {
+        reply.finish = Finish::Stop;
+    }
+    answer::split(reply, model).0
+}
+
 impl<'a> Decoding<'a> {
     fn agent(&self) -> Option<&'a AgentConfig> {
         self.config.agent.as_deref()

@@ -59,6 +59,32 @@ impl Edition {
         self >= Self(1)
     }
 
+    /// Whether the last turn goes on while attempts are left, and what it is given back for one is taken out of the
+    /// conversation with the next reply.
+    pub(crate) fn keeps_attempts_in_last_turn(self) -> bool {
+        self >= Self(2)
+    }
+
+    /// Whether a text of the last turn is the report of an agent where it wrote no other.
+    pub(crate) fn takes_prose(self) -> bool {
+        self >= Self(2)
+    }
+
+    /// Whether a Slack report may be a text without blocks.
+    pub(crate) fn takes_text_for_slack(self) -> bool {
+        self >= Self(2)
+    }
+
+    /// Whether a good report ends the run before the calls that stand before it in its reply.
+    pub(crate) fn report_comes_first(self) -> bool {
+        self >= Self(2)
+    }
+
+    /// Whether the request after a reply that was of no use differs from every one before it.
+    pub(crate) fn varies_requests(self) -> bool {
+        self >= Self(2)
+    }
+
     /// Whether texts are taken for what was measured for their models' vocabularies and what providers count, and not for
     /// what they are at most.
     pub(crate) fn measures_tokens(self) -> bool {

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Answer, DecisionMade, RejectReason};
 pub use attempt::{AttemptFailed, Reserve};
 pub use call::{Call, CallReviewed, Member, Refusal, RefusalCode, SkipReason, Tag};
-pub use context::{Blocked, ContextCompacted, ContextGuarded, Counters, GuardPoint};
+pub use context::{
+    Blocked, ContextCompacted, ContextGuarded, ContextSummarised, Counters, GuardPoint,
+};
 pub use digest::Digest;
 pub use end::RunEnded;
 pub use output::{Dropped, Outcome, Spent, ToolFinished};
@@ -53,6 +55,9 @@ pub enum Event {
         /// What the context guard expects the request to hold, where it guards.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<Counters>,
+        /// The request asks for a summary of what stands before this message, and for nothing else.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<u32>,
     },
     AttemptFailed(Box<AttemptFailed>),
     /// What the failure before said of a request taught how its target is spoken to from now on.
@@ -83,6 +88,7 @@ pub enum Event {
     /// The next request would not have fitted; the run goes to its last turn.
     ContextGuarded(Box<ContextGuarded>),
     ContextCompacted(Box<ContextCompacted>),
+    ContextSummarised(Box<ContextSummarised>),
     /// The attempts of a turn were used up without a decision.
     TurnFailed {
         attempts: u32,
@@ -141,6 +147,7 @@ impl Event {
             Self::CallRepaired { .. } => "call_repaired",
             Self::ContextGuarded(_) => "context_guarded",
             Self::ContextCompacted(_) => "context_compacted",
+            Self::ContextSummarised(_) => "context_summarised",
             Self::TurnFailed { .. } => "turn_failed",
             Self::ToolInvoked { .. } => "tool_invoked",
             Self::ToolFinished(_) => "tool_finished",
@@ -159,6 +166,7 @@ impl Event {
             Self::RunStarted(started) => started.texts_mut().collect(),
             Self::AttemptFailed(failed) => vec![&mut failed.message],
             Self::ReplyRejected { answer, calls, .. } => reply_texts(answer, calls),
+            Self::ContextSummarised(made) => reply_texts(&mut made.answer, &mut []),
             Self::DecisionMade(decision) => reply_texts(&mut decision.answer, &mut decision.calls),
             Self::CallRepaired {
                 original, result, ..

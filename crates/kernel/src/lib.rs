@@ -76,10 +76,10 @@ pub use decode::xml::{
 pub use edition::Edition;
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
-    Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextCompacted, ContextGuarded, Counters,
-    DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Member, Origin, Outcome, Refusal,
-    RefusalCode, RejectReason, Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag,
-    ToolFinished,
+    Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextCompacted, ContextGuarded,
+    ContextSummarised, Counters, DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Member,
+    Origin, Outcome, Refusal, RefusalCode, RejectReason, Reserve, RunEnded, RunStarted, SeedTokens,
+    SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};

@@ -58,6 +58,12 @@ pub(crate) const IGNORED_TEXT: &str = "System notice: plain text responses witho
 const UNREADABLE_CALLS: &str = "System notice: none of your tool calls could be read, so none was executed. Call again, with arguments that are one JSON object:";
 const WITHHELD: &str = "System notice: your last reply was withheld by the provider. Go on in another way, or give your final report.";
 const CUT_REPORT: &str = "System notice: your final report was cut by the output limit. Write it again, shorter, and close its tag.";
+pub(crate) const THOUGHT: &str = "System notice: your last reply held reasoning alone. Go on: call a tool, or give your final report.";
+pub(crate) const SUM_UP: &str = "System notice: the context is almost full, and what stands above will be taken out of it. \
+     Sum it up now, in plain text and without calling a tool: what was found (names, paths, figures, decisions), what was \
+     done, and what is left to do. Your summary takes its place; what it leaves out is lost.";
+pub(crate) const SUMMED_UP: &str = "System notice: what was said between the goal and the messages below was taken out to make room. \
+     Your own summary of it:\n\n";
 const REPORT_NOW: &str = "System notice: this is the last turn. Tools are no longer available. Give your final report now, from what you have.";
 const REPORT_NOW_FULL: &str = "System notice: the context is full, so tools are no longer available. Give your final report now, from what you have.";
 
@@ -89,6 +95,15 @@ impl Conversation {
 
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// Takes out what follows the first messages.
+    pub(crate) fn truncate(&mut self, length: usize) -> Vec<Message> {
+        let mut messages = std::mem::take(&mut self.messages);
+        let out = messages.split_off(length.min(messages.len()));
+        self.digest = Hash::ZERO;
+        messages.into_iter().for_each(|message| self.push(message));
+        out
     }
 
     /// Puts others in the places of messages.
@@ -179,6 +194,21 @@ pub(crate) fn brief(run: &Run, turn: u32) -> Brief {
     Brief { notices, offer }
 }
 
+/// What goes with the request for a summary.
+pub(crate) fn summary_brief() -> Brief {
+    Brief {
+        notices: vec![SUM_UP.into()],
+        offer: Offer::None,
+    }
+}
+
+/// The message that stands for what was summed up.
+pub(crate) fn summed_up(summary: &str) -> Message {
+    Message::User {
+        text: format!("{SUMMED_UP}{}", summary.trim()).into(),
+    }
+}
+
 fn tag_instructions(run: &Run, agent: &AgentConfig, turn: u32, last: bool) -> String {
     let own = run.config().own_tools;
     let tools: Vec<&ToolSpec> = match agent.encoding {
@@ -224,6 +254,12 @@ pub(crate) fn rejection(agent: bool, reason: RejectReason, calls: &[Call]) -> Ar
             format!("{UNREADABLE_CALLS}{faults}").into()
         }
     }
+}
+
+/// What a model is told besides that has given so many replies of no use in a row: to ask in the same words gets the same
+/// answer.
+pub(crate) fn again(useless: u32) -> Arc<str> {
+    format!("System notice: that was reply {useless} in a row that could not be used. Answer in another way.").into()
 }
 
 /// The refused calls of one reply that are shown one by one where the context is guarded.
@@ -303,7 +339,7 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
     let config = run.config();
     let target = run.target(target)?;
     let Brief { notices, offer } = brief(run, run.turn);
-    Some(Request {
+    Some(run.sums_up(Request {
         target,
         system: run.system_now(),
         messages: run.messages(),
@@ -315,7 +351,7 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
         turn: run.turn,
         attempt,
         ordinal: run.spend().requests,
-    })
+    }))
 }
 
 /// Identifies the request that a run would send to a target with this much room for the reply.

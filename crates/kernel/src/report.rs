@@ -17,6 +17,7 @@ use crate::text::Text;
 
 pub use format::{ReportFormat, ReportSpec, report_tool_spec};
 pub use read::{from_call, from_text, from_xml};
+pub(crate) use read::{from_prose, slack_from_text, text_of_call};
 pub(crate) use slack::SHAPE as SLACK_SHAPE;
 pub use synthetic::{Shortfall, SyntheticReason, synthetic};
 

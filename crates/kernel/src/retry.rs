@@ -142,15 +142,35 @@ impl Attempts {
     }
 
     pub(crate) fn succeeded(&mut self) {
-        if let Some(pool) = self.targets.get(self.current).map(|target| target.pool) {
-            let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
-            pooled.for_each(|other| other.limited = 0);
-        }
         // The next turn begins with the first target, whatever became of it in this one.
         for target in self.targets.iter_mut().filter(|it| it.failed > 0) {
             (target.failed, target.parked_until) = (0, Millis::default());
         }
+        self.recovered();
         self.turn_over();
+    }
+
+    /// The provider answered: it is not left alone any more.
+    pub(crate) fn recovered(&mut self) {
+        if let Some(pool) = self.targets.get(self.current).map(|target| target.pool) {
+            let pooled = self.targets.iter_mut().filter(|other| other.pool == pool);
+            pooled.for_each(|other| other.limited = 0);
+        }
+        if let Some(target) = self.targets.get_mut(self.current) {
+            target.failed = 0;
+        }
+    }
+
+    /// The provider answered, but the turn goes on with another attempt.
+    pub(crate) fn answered(&mut self) {
+        self.recovered();
+        self.pass_on();
+    }
+
+    /// The request that failed was no attempt.
+    pub(crate) fn uncount(&mut self) {
+        self.counted = self.counted.saturating_sub(1);
+        self.failures = self.failures.saturating_sub(1);
     }
 
     pub(crate) fn turn_over(&mut self) {

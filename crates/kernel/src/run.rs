@@ -4,9 +4,12 @@ mod compaction;
 mod conversation;
 mod fold;
 mod held;
+mod last_turn;
 mod looping;
 mod own;
 mod plain;
+mod said;
+mod summary;
 mod watch;
 mod window;
 
@@ -41,7 +44,10 @@ use crate::tool::{Catalog, is_terminal};
 
 use compaction::Output;
 pub use fold::apply;
+use last_turn::Exchange;
 use plain::Plain;
+use said::Said;
+use summary::Summaries;
 pub(crate) use watch::Stopwatch;
 
 /// The state of a run, derived from its log and never stored.
@@ -56,6 +62,10 @@ pub struct Run {
     pub(crate) phase: Phase,
     pub(crate) conversation: Conversation,
     pub(crate) notices: Vec<Arc<str>>,
+    /// Replies in a row that were of no use.
+    useless: u32,
+    /// What was said in the last turn, where that goes on.
+    exchange: Option<Exchange>,
     pub(crate) attempts: Attempts,
     pub(crate) lessons: Lessons,
     pub(crate) ledger: Ledger,
@@ -89,6 +99,8 @@ pub struct Run {
     /// How the run stands where it works in loops.
     pub(crate) looping: Option<Box<Looping>>,
     plain: Plain,
+    said: Said,
+    summaries: Summaries,
     /// The outputs in the conversation that can be taken out of it.
     outputs: Vec<Output>,
 }
@@ -119,6 +131,10 @@ pub(crate) struct Reporting {
     pub(crate) failed_in: Option<u32>,
     /// A report that stood in the text: the last resort.
     pub(crate) fallback: Option<Box<Report>>,
+    /// The text that it stood in.
+    pub(crate) fallback_text: Text,
+    /// How many texts of the last turn may be the report.
+    pub(crate) prose: u32,
     /// Why the model stopped last.
     pub(crate) last_stop: Option<Arc<str>>,
 }
@@ -307,17 +323,6 @@ impl Run {
         serde_json::from_str(self.delivered.as_ref()?).ok()
     }
 
-    /// The last text that the model wrote, for a run that ended without an answer.
-    pub fn last_text(&self) -> Option<&str> {
-        self.messages()
-            .iter()
-            .rev()
-            .find_map(|message| match message {
-                Message::Assistant { text, .. } if !text.is_empty() => Some(text.as_str()),
-                _ => None,
-            })
-    }
-
     fn begin(entry: &Entry) -> Option<Self> {
         let Event::RunStarted(started) = &entry.event else {
             return None;
@@ -366,7 +371,11 @@ impl Run {
             phase: Phase::Between,
             conversation,
             notices: vec![],
+            useless: 0,
+            exchange: None,
             plain: Plain::default(),
+            said: Said::default(),
+            summaries: Summaries::default(),
             outputs: vec![],
             progress: Progress::new(started.config.edition),
             watch: Stopwatch::new(entry.at),

@@ -12,6 +12,7 @@ mod masked;
 mod own;
 mod report;
 mod review;
+mod summary;
 mod wave;
 
 use crate::entry::{Entry, Head, Header};

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use bonded_kernel::{
     AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FailureClass,
-    GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, Report, ReportFormat,
-    ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT, TerminationKind,
-    ToolPattern, Verdict, Window, replay,
+    GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, RejectReason, Report,
+    ReportFormat, ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT,
+    TerminationKind, ToolPattern, Verdict, Window, replay,
 };
 use bonded_testkit::sim::{
     Faults, History, Manner, PROPERTIES, Plan, Sabotage, Temper, World, same_log, violations,
@@ -87,6 +87,21 @@ fn limit_the_first_request(history: &mut History) {
         overflow: None,
     };
     *first(history, "decision_made") = Event::AttemptFailed(Box::new(failed));
+}
+
+fn ask_in_vain_again(history: &mut History) {
+    *first(history, "decision_made") = Event::ReplyRejected {
+        reason: RejectReason::Empty,
+        answer: Box::default(),
+        calls: vec![],
+    };
+    let mut attempts = events(history, "attempt_started");
+    let (one, rest) = attempts.split_first_mut().expect("an attempt");
+    if let (Event::AttemptStarted { request, .. }, Event::AttemptStarted { request: later, .. }) =
+        (&**one, &mut *rest[0])
+    {
+        *later = request.clone();
+    }
 }
 
 fn refuse_the_first_execution(history: &mut History) {
@@ -258,6 +273,12 @@ const FORGERIES: &[(&str, Forge)] = &[
         h.executions[0].output = Some("other".into());
     }),
     ("every_call_is_answered", show_the_model_a_gap),
+    ("nothing_is_asked_in_vain_twice", ask_in_vain_again),
+    ("summaries_are_few", |h| {
+        if let Event::AttemptStarted { summary, .. } = first(h, "attempt_started") {
+            *summary = Some(3);
+        }
+    }),
     ("each_request_was_logged_and_sent_once", |h| {
         h.requests.push(h.requests[0].clone());
     }),

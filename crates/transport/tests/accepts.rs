@@ -555,8 +555,8 @@ fn a_thought_goes_back_in_the_form_and_to_the_provider_that_it_came_in_and_from(
     assert_eq!(
         fields(ThoughtReturn::Content, "reasoning_content"),
         [
-            content("not sent back"),
-            content("not sent back"),
+            content("only a thought"),
+            content("only a thought"),
             content("")
         ]
     );

@@ -395,3 +395,53 @@ async fn what_is_kept_names_the_provider_and_the_model_that_want_it_back() {
     let signed = reply.map(|reply| reply.signed);
     assert_eq!(signed, Ok(Some(expected.into())));
 }
+
+/// What a model only thought is not lost: it goes back as its provider takes it, and nothing goes back that it refuses.
+#[test]
+fn a_reply_of_reasoning_alone_goes_back_as_its_provider_takes_it() {
+    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    let reply = decoded(
+        Dialect::Messages,
+        &messages::whole(std::slice::from_ref(&thinking)),
+    );
+    let body = encoded(&conversation(Dialect::Messages, &[said(reply)]));
+    let content = &body["messages"][1]["content"];
+    assert_eq!(content[0], thinking, "{body}");
+    assert_eq!(
+        content[1]["type"], "text",
+        "a turn does not end with a thought"
+    );
+    assert!(
+        content[1]["text"]
+            .as_str()
+            .is_some_and(|text| !text.trim().is_empty())
+    );
+
+    let thought = |reasoning: &str| {
+        said(Reply {
+            reasoning: reasoning.into(),
+            ..Reply::default()
+        })
+    };
+    let chat = |reasoning: &str, model: &str| {
+        let mut conversation = conversation(Dialect::Chat, &[thought(reasoning)]);
+        conversation.target.model = model.into();
+        encoded(&conversation)["messages"].clone()
+    };
+    let own = |messages: &Value| -> Vec<Value> {
+        let messages = messages.as_array().cloned().unwrap_or_default();
+        messages
+            .into_iter()
+            .filter(|it| it["role"] == "assistant")
+            .collect()
+    };
+    let said = own(&chat("I should look.", "gpt-4o"));
+    assert_eq!(said[0]["content"], "I should look.");
+    let said = own(&chat("I should look.", "deepseek-reasoner"));
+    assert_eq!(said[0]["reasoning_content"], "I should look.");
+    assert_eq!(
+        own(&chat("", "gpt-4o")),
+        [] as [Value; 0],
+        "no empty message"
+    );
+}

@@ -21,6 +21,10 @@ use crate::render::{result, text, waiting};
 use crate::settings::Prepared;
 use crate::{agents, goal, output, refused, settings, signals};
 
+/// Said of a text on stdout that the model gave for no answer.
+const NOT_FINAL: &str =
+    "what stands on stdout is not a final answer: it is what the model said last";
+
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let said = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
@@ -155,19 +159,29 @@ pub(crate) async fn conclude(
     if result.is_success() {
         return Ok(ExitCode::SUCCESS);
     }
-    let id = text::short_id(&result.run);
-    let kind = result.termination.as_str();
-    output::stderr(&format!(
-        "run {id} ended without success: {kind}: {}",
-        result.reason
-    ));
-    if let Some(said) = &result.last_text {
-        output::stderr(&format!(
-            "the model's last words: {}",
-            text::brief(said, 500)
-        ));
+    if let Some(said) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
+        output::stdout(said);
+        output::stderr(NOT_FINAL);
     }
+    output::stderr(&ending(&result));
     Ok(ExitCode::from(Code::RunFailed.exit_code()))
+}
+
+/// Why a run has no answer. Whatever ended it, what its provider failed with last is named.
+fn ending(result: &RunResult) -> String {
+    let id = text::short_id(&result.run);
+    let (kind, reason) = (result.termination.as_str(), &result.reason);
+    let mut line = format!("run {id} ended without success: {kind}: {reason}");
+    if let Some(failure) = &result.last_failure {
+        let (_, said) = failure.split_once(": ").unwrap_or_default();
+        if !reason.contains(said) {
+            line.push_str(&format!(
+                "; the last failure was {}",
+                text::brief(failure, 300)
+            ));
+        }
+    }
+    line
 }
 
 /// Says what a run waits for.

@@ -143,6 +143,7 @@ fn whole(entry: &Entry) -> String {
                 }
             }
         }
+        Event::ContextSummarised(made) => part("summary", &made.answer.text),
         Event::ToolFinished(finished) => part(
             &format!("{} {:?}", finished.tool, finished.outcome),
             &finished.output,

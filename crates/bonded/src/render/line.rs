@@ -34,6 +34,15 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             )
         }
         Event::RunResumed {} => "resumed".into(),
+        Event::AttemptStarted {
+            summary: Some(until),
+            ..
+        } => {
+            let messages = until.saturating_sub(1);
+            format!(
+                "summary  there is no room left: asking the model to sum up {messages} messages"
+            )
+        }
         Event::AttemptStarted { attempt: 1, .. } => return None,
         Event::AttemptStarted {
             attempt, target, ..
@@ -73,6 +82,11 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             let (before, after) = (compacted.before, compacted.after);
             format!("took out {outputs} to make room: from {before} to about {after} tokens")
         }
+        Event::ContextSummarised(made) => {
+            let messages = made.until.saturating_sub(1);
+            let summary = brief(&made.answer.text, DETAIL_CHARS);
+            format!("summed up {messages} messages to make room: {summary}")
+        }
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,
         Event::ToolFinished(finished) => finished_line(finished),
@@ -81,6 +95,9 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         }
         Event::CallSkipped { tool, reason, .. } => match reason {
             SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
+            SkipReason::BesideTheReport => {
+                format!("skipped  {tool}: the report of the same reply ended the run")
+            }
             SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
             SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
             SkipReason::SecretNotKept => {

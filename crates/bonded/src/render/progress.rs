@@ -10,7 +10,7 @@ use bonded_kernel::{Entry, Event, Money, RunId, Usage};
 use bonded_state::{Store, StoreError};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::line;
+use super::failures::{Failures, Telling};
 use super::spoken::JsonLines;
 use super::tail::Tail;
 use super::text::{brief, cost, tokens};
@@ -23,7 +23,7 @@ pub(crate) enum Sink {
     /// One live line on a terminal, and one of what is being said.
     Live(Box<Live>),
     /// Plain lines on stderr.
-    Lines,
+    Lines(Failures),
     /// One JSON object a line on stdout.
     Json(JsonLines),
 }
@@ -34,8 +34,12 @@ impl Sink {
         match (quiet, output::stderr_is_terminal()) {
             (true, _) => Self::Quiet,
             (false, true) => Self::Live(Box::new(Live::new(run))),
-            (false, false) => Self::Lines,
+            (false, false) => Self::lines(),
         }
+    }
+
+    fn lines() -> Self {
+        Self::Lines(Failures::new(Telling::AtOnce))
     }
 
     /// Entries as JSON, and with `live` also what is being said.
@@ -58,10 +62,9 @@ impl Sink {
         match self {
             Self::Quiet => {}
             Self::Live(live) => live.show(entry),
-            Self::Lines => {
-                if let Some(line) = line::of(entry) {
-                    output::stderr(&line);
-                }
+            Self::Lines(failures) => {
+                let lines = failures.lines(entry);
+                lines.iter().for_each(|line| output::stderr(line));
             }
             Self::Json(lines) => lines.show(entry),
         }
@@ -72,6 +75,7 @@ impl Sink {
 pub(crate) struct Live {
     bar: ProgressBar,
     tail: Arc<Tail>,
+    failures: Failures,
     usage: Usage,
     cost: Money,
     prices: Vec<Option<bonded_kernel::Price>>,
@@ -96,6 +100,7 @@ impl Live {
         Self {
             bar,
             tail,
+            failures: Failures::new(Telling::Once),
             usage: Usage::default(),
             cost: Money::default(),
             prices: vec![],
@@ -104,17 +109,28 @@ impl Live {
     }
 
     fn show(&mut self, entry: &Entry) {
+        let lines = self.failures.lines(entry);
         let doing = match &entry.event {
             Event::RunStarted(started) => {
                 self.prices = started.config.targets.iter().map(|t| t.price).collect();
                 None
             }
-            Event::AttemptStarted { target, .. } => {
+            Event::AttemptStarted {
+                target, summary, ..
+            } => {
                 self.target = *target as usize;
-                Some("asking the model".to_owned())
+                self.tail.ask();
+                Some(match summary {
+                    None => "asking the model".to_owned(),
+                    Some(_) => "asking the model for a summary".to_owned(),
+                })
             }
             Event::DecisionMade(decision) => {
                 self.spent(decision.answer.usage);
+                None
+            }
+            Event::ContextSummarised(made) => {
+                self.spent(made.answer.usage);
                 None
             }
             Event::ReplyRejected { answer, .. } => {
@@ -123,17 +139,17 @@ impl Live {
             }
             Event::ToolInvoked { tool, .. } => Some(format!("running {tool}")),
             Event::ProgressReported { progress, .. } => Some(brief(progress, 60)),
-            Event::AttemptFailed(failed) => Some(format!(
-                "{}: {}",
-                failed.class.as_str(),
-                brief(&failed.message, 60)
-            )),
+            Event::AttemptFailed(_) => {
+                let failed = self.failures.last().unwrap_or_default();
+                self.tail.fail(&failed);
+                Some(failed)
+            }
             _ => None,
         };
         if ends_attempt(&entry.event) {
             self.tail.end_turn(entry.turn);
         }
-        if let Some(line) = line::of(entry) {
+        for line in lines {
             self.bar.println(output::for_terminal(&line));
         }
         if let Some(doing) = doing {
@@ -171,6 +187,7 @@ fn ends_attempt(event: &Event) -> bool {
     matches!(
         event,
         Event::DecisionMade(_)
+            | Event::ContextSummarised(_)
             | Event::ReplyRejected { .. }
             | Event::AttemptFailed(_)
             | Event::RunEnded(_)
@@ -201,7 +218,7 @@ impl Watcher {
     /// Says more of each entry. The live line would be in the way.
     pub(crate) fn tracing(mut self, trace: Trace) -> Self {
         if trace.is_on() && matches!(self.sink, Sink::Live(_)) {
-            self.sink = Sink::Lines;
+            self.sink = Sink::lines();
         }
         self.trace = trace;
         self
@@ -212,7 +229,7 @@ impl Watcher {
         match &self.sink {
             Sink::Live(live) => Some(live.tail.clone()),
             Sink::Json(lines) => Some(lines.spoken()?.clone()),
-            Sink::Quiet | Sink::Lines => None,
+            Sink::Quiet | Sink::Lines(_) => None,
         }
     }
 

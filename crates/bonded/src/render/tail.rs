@@ -1,8 +1,9 @@
-//! The end of what a model is saying just now, as one line of a terminal.
+//! The end of what a model is saying just now, as one line of a terminal; or what is waited for, and how long still.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use bonded_host::{LivePiece, LiveSink};
+use bonded_host::{LivePiece, LiveSink, LiveWait};
 use bonded_kernel::RunId;
 
 use crate::output;
@@ -21,6 +22,9 @@ struct Said {
     turn: u32,
     attempt: u32,
     text: String,
+    /// What failed last.
+    failed: String,
+    waits_until: Option<Instant>,
 }
 
 impl LiveSink for Tail {
@@ -38,6 +42,13 @@ impl LiveSink for Tail {
         if said.text.len() > 2 * KEPT_BYTES {
             let dropped = said.text.len() - end_of(&said.text).len();
             said.text.drain(..dropped);
+        }
+    }
+
+    fn wait(&self, wait: &LiveWait<'_>) {
+        if *wait.run == self.run {
+            let until = Instant::now().checked_add(Duration::from_millis(wait.wait_ms));
+            self.lock().waits_until = until;
         }
     }
 }
@@ -58,15 +69,51 @@ impl Tail {
         }
     }
 
-    /// As much of the end as fits into a line of so many columns; empty if nothing is said.
+    /// Notes what a provider failed with.
+    pub(crate) fn fail(&self, failed: &str) {
+        self.lock().failed = failed.to_owned();
+    }
+
+    /// Nothing is waited for any more.
+    pub(crate) fn ask(&self) {
+        self.lock().waits_until = None;
+    }
+
+    /// As much of the end as fits into a line of so many columns, or what is waited for; empty if nothing is said.
     pub(crate) fn line(&self, columns: usize) -> String {
-        fitted(&output::masked(&self.lock().text), columns)
+        let said = self.lock();
+        let left = said
+            .waits_until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        match left {
+            Some(left) => begun(&output::masked(&waiting(left, &said.failed)), columns),
+            None => fitted(&output::masked(&said.text), columns),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Said> {
         // A panic elsewhere leaves a text that is whole enough to be shown.
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn waiting(left: Duration, failed: &str) -> String {
+    let seconds = left.as_millis().div_ceil(1_000);
+    match failed {
+        "" => format!("asking again in {seconds} s"),
+        failed => format!("asking again in {seconds} s, after {failed}"),
+    }
+}
+
+/// As much of the beginning of a text as fits.
+fn begun(text: &str, columns: usize) -> String {
+    let mut room = columns.saturating_sub(5);
+    let letters = text.chars().map(visible).take_while(|letter| {
+        let left = room.checked_sub(columns_of(*letter));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    format!("    {}", letters.collect::<String>())
 }
 
 fn end_of(text: &str) -> &str {
@@ -174,6 +221,25 @@ mod tests {
             tail.end_turn(ended);
             assert_eq!(tail.line(80), wanted, "{ended}");
         }
+    }
+
+    #[test]
+    fn a_wait_is_shown_with_its_failure_until_somebody_is_asked() {
+        let tail = told(&[]);
+        let run = RunId::new("own").expect("a good id");
+        tail.fail("network: refused x 3");
+        assert_eq!(tail.line(80), "");
+        let wait_ms = 3_600_000;
+        tail.wait(&LiveWait { run: &run, wait_ms });
+        let line = tail.line(80);
+        assert!(
+            line.starts_with("    asking again in 3600 s, after network: refused x 3")
+                || line.contains("3599 s"),
+            "{line}"
+        );
+        assert!(tail.line(20).chars().count() < 20);
+        tail.ask();
+        assert_eq!(tail.line(80), "");
     }
 
     #[test]

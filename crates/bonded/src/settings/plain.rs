@@ -169,6 +169,7 @@ fn plain_config(
         limits,
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
+        context_summary: options.context_summary,
         kept: kept(options),
         policy: policy(options, &[], &Host::draw_nonce()),
         own_tools: OwnTools {

@@ -70,12 +70,14 @@ fn empty_replies_use_the_attempts_of_every_turn_and_leave_no_message() {
 }
 
 #[test]
-fn text_in_every_turn_is_never_a_report_and_never_more_messages_than_turns() {
+fn text_in_every_turn_is_a_report_in_the_last_alone_and_never_more_messages_than_turns() {
     let world = World::new().then_always(text("I think about it."));
     let outcome = world
         .run(&["--max-turns", "5", "--max-retries", "2"], "say")
-        .failed();
-    assert_eq!(outcome.report()["metadata"]["turns_completed"], 5);
+        .good();
+    assert_eq!(outcome.result["turns"], 5);
+    assert_eq!(outcome.requests.len(), 10);
+    assert_eq!(outcome.report()["source"], "text-fallback");
     assert!(outcome.messages("assistant").len() <= 5);
 }
 

@@ -25,7 +25,8 @@ fn a_run_that_went_well_has_the_order_of_messages_that_is_promised() {
 fn every_way_to_end_gives_a_result_and_its_exit_code() {
     let rows = [
         ("a report", report("done"), 0, true, Some("success")),
-        ("no report", text("talk"), 1, false, Some("failure")),
+        ("a text", text("talk"), 0, true, Some("success")),
+        ("no report", text(""), 1, false, Some("failure")),
         ("a refused key", refusal(401, "bad key"), 1, false, None),
         (
             "a broken provider",
@@ -64,9 +65,10 @@ fn a_person_is_given_the_report_alone_on_stdout() {
             "",
         ),
         ("", refusal(401, "bad key"), 1, "", "bad key"),
+        ("maxTurns: 1\nmaxRetries: 1", text("talk"), 0, "talk\n", ""),
         (
             "maxTurns: 1\nmaxRetries: 1",
-            text("talk"),
+            text(""),
             1,
             "",
             "without a final report",

@@ -8,7 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 
-use crate::reply::{Reply, report, report_tag, streamed_text, text};
+use crate::reply::{Reply, refusal, report, report_tag, streamed_text, text};
 use crate::world::{Outcome, World, start};
 
 const LIVE: [&str; 2] = ["--stream-json", "--live"];
@@ -189,6 +189,12 @@ fn live_text_goes_with_the_entries_as_json_and_needs_a_stream() {
 
 /// Runs the agent with its stderr on a terminal of so many columns, and gives all that it wrote there.
 fn on_terminal(world: &World, columns: u16) -> String {
+    let (outcome, shown) = shown_on_terminal(world, columns, &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    shown
+}
+
+fn shown_on_terminal(world: &World, columns: u16, flags: &[&str]) -> (Outcome, String) {
     world.write();
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
     grantpt(&own).expect("it is ours");
@@ -204,7 +210,8 @@ fn on_terminal(world: &World, columns: u16) -> String {
         ws_ypixel: 0,
     };
     tcsetwinsize(&other, size).expect("a terminal has a size");
-    let mut command = world.command(&["run", "--agent", "agent.ai", "--stream", "do it"]);
+    let fixed = ["run", "--agent", "agent.ai", "--stream"];
+    let mut command = world.command(&[&fixed[..], flags, &["do it"]].concat());
     command.env("TERM", "xterm").stderr(other);
     let child = start(&mut command);
     // The terminal ends when nobody else has it open.
@@ -218,8 +225,55 @@ fn on_terminal(world: &World, columns: u16) -> String {
         String::from_utf8_lossy(&shown).into_owned()
     });
     let outcome = world.finish(child);
-    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
-    reading.join().expect("reading does not panic")
+    (outcome, reading.join().expect("reading does not panic"))
+}
+
+#[test]
+fn a_terminal_shows_what_is_waited_for_and_a_failure_once_with_its_count() {
+    let world = World::new().then_always(refusal(503, "loading the model"));
+    let flags = ["--max-retries", "2"];
+    let (outcome, shown) = shown_on_terminal(&world, 100, &flags);
+    assert_eq!(outcome.code, Some(1));
+    assert_eq!(outcome.requests.len(), 2);
+    assert!(
+        shown.contains("asking again in 1 s, after model: "),
+        "{shown}"
+    );
+    assert!(shown.contains("loading the model x 2"), "{shown}");
+    let told = shown.matches("failed   model: ").count();
+    assert_eq!(told, 1, "{shown}");
+}
+
+#[test]
+fn elsewhere_a_failure_is_told_at_once_and_then_with_its_count() {
+    let world = World::new()
+        .front("models: first/a, second/b")
+        .then_always(refusal(503, "loading the model"));
+    let outcome = run(&world, &["--max-retries", "4"]);
+    assert_eq!((outcome.code, outcome.requests.len()), (Some(1), 4));
+    let failed: Vec<&str> = outcome
+        .stderr
+        .lines()
+        .filter(|it| it.contains("failed   "))
+        .collect();
+    assert_eq!(failed.len(), 4, "{failed:#?}");
+    for (nth, (target, count)) in [
+        ("first/a", ""),
+        ("second/b", ""),
+        ("first/a", " x 2"),
+        ("second/b", " x 2"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let line = failed[nth];
+        assert!(
+            line.contains(target) && line.ends_with(&format!("loading the model{count}")),
+            "{line}"
+        );
+    }
+    let last = outcome.stderr.trim_end().lines().last().unwrap_or_default();
+    assert!(last.contains("loading the model"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod empty;
 mod endings;
 mod failures;
 mod hostile;
+mod last_turn;
 mod layers;
 mod ledger;
 mod live;

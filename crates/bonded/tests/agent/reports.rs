@@ -35,7 +35,7 @@ fn a_report_has_status_format_time_and_content_whichever_way_it_came() {
 fn a_run_without_a_report_of_the_model_gets_a_synthetic_one_that_is_a_failure() {
     let world = World::new()
         .front("maxTurns: 2\nmaxRetries: 1")
-        .then_always(text("No report from me."));
+        .then_always(text(""));
     let outcome = world.run(&[], "do it").failed();
     let report = outcome.report();
     assert_eq!(report["status"], "failure");
@@ -198,11 +198,16 @@ fn a_report_in_an_earlier_text_waits_for_a_better_one() {
 }
 
 #[test]
-fn text_that_is_no_report_is_never_taken_for_one() {
-    for said in ["All done!", r#"{"answer": 42}"#, r#"{"format": "pipe"}"#] {
+fn text_that_is_no_report_is_not_taken_for_one_before_the_last_turn() {
+    let rows = [
+        ("All done!", 2),
+        (r#"{"answer": 42}"#, 2),
+        (r#"{"format": "pipe"}"#, 1),
+    ];
+    for (said, turns) in rows {
         let world = World::new()
-            .front("maxTurns: 1\nmaxRetries: 1")
-            .says([text(said)]);
+            .front(&format!("maxTurns: {turns}\nmaxRetries: 1"))
+            .says([text(said), text("")]);
         let outcome = world.run(&NATIVE, "do it").failed();
         assert_eq!(outcome.report()["source"], "synthetic", "{said}");
     }

@@ -133,7 +133,7 @@ fn an_agent_with_a_json_report_answers_with_its_json() {
 fn an_agent_that_fails_is_a_failed_call_and_its_caller_goes_on() {
     let world = with_child("maxTurns: 1\nmaxRetries: 1\n").says([
         ask_child("find it"),
-        text("I do not know."),
+        text(""),
         report("done without it"),
     ]);
     let outcome = world.run(&[], "do it").good();

@@ -102,6 +102,122 @@ fn json_is_one_object_with_the_documented_fields() {
     assert!(result["elapsedMs"].is_u64(), "{result}");
 }
 
+/// What the model said before something ends its run.
+const SO_FAR: &str = "So far: three of four tests pass.";
+
+#[test]
+fn whatever_ends_a_run_its_last_text_is_printed_and_told_to_be_no_answer() {
+    let list = || call("list", json!({}));
+    let said = || json!({ "text": SO_FAR });
+    let fatal = json!({ "fail": "auth", "message": "the key is wrong" });
+    let used = |line| crate::place::with(line, "usage", json!({ "input": 9_000, "output": 900 }));
+    let rows: [(&str, &[&str], Vec<Value>); 4] = [
+        (
+            "turns_exhausted",
+            &["--max-turns", "2"],
+            vec![said(), list()],
+        ),
+        (
+            "no_progress",
+            &[],
+            vec![said(), list(), list(), list(), list()],
+        ),
+        ("fatal", &[], vec![said(), fatal]),
+        (
+            "budget_exhausted",
+            &["--max-tokens", "12000"],
+            vec![used(said()), used(list())],
+        ),
+    ];
+    for (kind, flags, lines) in rows {
+        let place = Place::new();
+        let script = place.script(&lines);
+        let words = [
+            &["run", "--id", "run", "--model", &script],
+            flags,
+            &["the goal"],
+        ]
+        .concat();
+        let run = place.bonded(&words);
+        assert_eq!(run.code, Some(1), "{kind}: {run:?}");
+        assert_eq!(run.stdout, format!("{SO_FAR}\n"), "{kind}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("is not a final answer"),
+            "{kind}: {}",
+            run.stderr
+        );
+        let last = run.stderr.trim_end().lines().last().unwrap_or_default();
+        assert!(
+            last.contains(&format!("ended without success: {kind}")),
+            "{last}"
+        );
+        let again = place.bonded(&["resume", "run"]);
+        assert_eq!((again.code, again.stdout), (Some(1), run.stdout), "{kind}");
+    }
+}
+
+#[test]
+fn a_cancelled_run_prints_what_was_said_so_far() {
+    let place = Place::new();
+    let script = place.script(&[json!({ "text": SO_FAR }), crate::watch::never()]);
+    let child = start(&mut place.command(&["run", "--id", "run", "--model", &script, "the goal"]));
+    place.wait_for_entry("run", 2, "attempt_started");
+    place.bonded(&["cancel", "run"]).succeeds();
+    let run = finish(child);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (Some(1), "So far: three of four tests pass.\n")
+    );
+    assert!(
+        run.stderr.contains("is not a final answer"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn words_before_a_call_do_not_take_the_place_of_a_text_unless_they_are_long() {
+    let beside = |text: &str, path: &str| {
+        let arguments = json!({ "path": path });
+        crate::place::with(call("list", arguments), "text", text.to_owned())
+    };
+    let long = "x".repeat(200);
+    for (later, wanted) in [("Let me look.", SO_FAR), (long.as_str(), long.as_str())] {
+        let place = Place::new();
+        let lines = [
+            json!({ "text": SO_FAR }),
+            beside(later, "."),
+            beside("And here.", ".."),
+        ];
+        let result = place.result(&["--max-turns", "3"], &lines);
+        assert_eq!(result["lastText"], wanted);
+    }
+}
+
+#[test]
+fn a_run_that_is_out_of_time_names_what_its_provider_failed_with() {
+    let place = Place::new();
+    let failure = json!({ "fail": "network", "message": "connection refused", "repeat": 20 });
+    let script = place.script(&[failure]);
+    let run = place.bonded(&[
+        "run",
+        "--id",
+        "run",
+        "--max-time",
+        "2",
+        "--model",
+        &script,
+        "the goal",
+    ]);
+    assert_eq!(run.code, Some(1));
+    let last = run.stderr.trim_end().lines().last().unwrap_or_default();
+    assert!(
+        last.contains("timed_out") && last.contains("connection refused"),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn json_of_a_failure_has_no_answer_but_the_last_words() {
     let place = Place::new();

@@ -13,7 +13,8 @@ use crate::model::Finish;
 use crate::report::FINAL_REPORT;
 
 pub use stream::StreamFilter;
-use tag::{Opening, TAG};
+use tag::Opening;
+pub(crate) use tag::TAG;
 
 /// The tool behind the PROGRESS slot.
 pub const PROGRESS_REPORT: &str = "agent__progress_report";

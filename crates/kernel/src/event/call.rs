@@ -131,6 +131,8 @@ pub enum SkipReason {
     /// Its arguments held a secret, and the process that knew them as they were written is gone, or would be
     /// before a person had spoken.
     SecretNotKept,
+    /// It stood before the report that ended the run.
+    BesideTheReport,
 }
 
 impl SkipReason {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answer::Answer;
+
 /// What the context guard counts before a request, in tokens: `expected` is their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Form", into = "Form")]
@@ -85,6 +87,15 @@ pub struct ContextCompacted {
     pub before: u64,
     pub after: u64,
     pub limit: i64,
+}
+
+/// The model summed up what was said; its summary stands in the place of the older messages. What they said is in the log
+/// still.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextSummarised {
+    pub answer: Answer,
+    /// The first message that stays as it is. The goal stays, too.
+    pub until: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::{
     schema, slack,
 };
 use crate::decode::repair::{self, Parsed};
+use crate::decode::xml::TAG;
 
 /// A report, and what was put right in it.
 type Read = Result<(Report, Vec<ReportWarning>), ReportFault>;
@@ -56,16 +57,61 @@ pub fn from_text(spec: &ReportSpec, text: &str) -> Option<(Report, Vec<ReportWar
         return None;
     }
     let object = parsed.value.as_object()?;
-    let names_a_format = first(object, &["report_format", "format"])
-        .and_then(Value::as_str)
-        .is_some_and(|name| ReportFormat::parse(name).is_some());
-    let read = match names_a_format {
+    let read = match names_a_format(object) {
         true => from_call(spec, &parsed.value).ok(),
         false => None,
     };
     let (mut report, warnings) = read.or_else(|| bare(spec, &parsed))?;
     report.source = ReportSource::Text;
     Some((report, warnings))
+}
+
+fn names_a_format(members: &Map<String, Value>) -> bool {
+    first(members, &["report_format", "format"])
+        .and_then(Value::as_str)
+        .is_some_and(|name| ReportFormat::parse(name).is_some())
+}
+
+/// Reads a report from whatever text the last turn left: JSON and Slack messages must be there, anything else is what it says.
+/// A text with tags in it is no report, but a call that went wrong.
+pub(crate) fn from_prose(spec: &ReportSpec, text: &str) -> Option<Report> {
+    let text = text.trim();
+    if text.is_empty() || text.contains(TAG) {
+        return None;
+    }
+    // A report call that was written out as text and has no content says nothing.
+    let written = serde_json::from_str::<Map<String, Value>>(text);
+    if written.is_ok_and(|members| names_a_format(&members)) {
+        return None;
+    }
+    let payload = match spec.format {
+        ReportFormat::Json => {
+            let parsed = repair::parse_document(text).or_else(|_| repair::parse_arguments(text));
+            parsed.ok().filter(|it| !it.is_cut())?.value
+        }
+        _ => Value::String(text.to_owned()),
+    };
+    let read = read_payload(spec, payload, &mut vec![]).ok();
+    let is_slack = spec.format == ReportFormat::SlackBlockKit;
+    let mut report = read.or_else(|| slack_from_text(text).filter(|_| is_slack))?;
+    report.source = ReportSource::Text;
+    Some(report)
+}
+
+/// Reads Slack messages from a text that is no JSON and does not look like it.
+pub(crate) fn slack_from_text(text: &str) -> Option<Report> {
+    let text = text.trim();
+    let is_json = text.starts_with(['{', '[']);
+    if text.is_empty() || is_json {
+        return None;
+    }
+    slack::of_text(text).ok().map(slack_report)
+}
+
+/// The text that a call gives for its report.
+pub(crate) fn text_of_call(arguments: &Value) -> Option<&str> {
+    let fields = ["messages", "report_content", "content", "text"];
+    first(arguments.as_object()?, &fields)?.as_str()
 }
 
 /// An object that is the report itself, without anything around it.

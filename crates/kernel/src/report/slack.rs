@@ -29,6 +29,34 @@ pub(super) fn messages(given: &Value) -> Result<Value, ReportFault> {
     Ok(Value::Array(found))
 }
 
+/// Messages that say a text which is no JSON, in as many sections as it needs.
+pub(super) fn of_text(text: &str) -> Result<Value, ReportFault> {
+    let mut sections = vec![];
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (section, later) = split(rest, SECTION_CHARS_MAX);
+        sections.push(Value::String(section.to_owned()));
+        rest = later.trim_start();
+    }
+    let mut made = vec![];
+    for blocks in sections.chunks(BLOCKS_MAX) {
+        made.push(message(blocks, made.len() + 1)?);
+    }
+    limit("messages", "messages", made.len(), MESSAGES_MAX)?;
+    Ok(Value::Array(made))
+}
+
+/// The beginning of a text that has so many characters at most, up to the end of a paragraph, a line or a word if there is
+/// one, and the rest.
+fn split(text: &str, chars_max: usize) -> (&str, &str) {
+    let Some((end, _)) = text.char_indices().nth(chars_max) else {
+        return (text, "");
+    };
+    let head = text.get(..end).unwrap_or(text);
+    let found = ["\n\n", "\n", " "].iter().find_map(|gap| head.rfind(gap));
+    text.split_at(found.filter(|at| *at > 0).unwrap_or(end))
+}
+
 /// Adds the messages in a value. Blocks that stand side by side are one message.
 fn collect(given: &Value, found: &mut Vec<Value>, depth: u32) -> Result<(), ReportFault> {
     let place = format!("message {}", found.len() + 1);

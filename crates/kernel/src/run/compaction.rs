@@ -120,6 +120,23 @@ impl Run {
         (spared >= tokens && !messages.is_empty()).then_some((messages, spared))
     }
 
+    /// The outputs that stand before a message are summed up, and those behind it move up. They can still be read.
+    pub(super) fn outputs_summed_up(&mut self, until: usize, shift: usize) {
+        let all = std::mem::take(&mut self.outputs);
+        let (older, mut later): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|it| it.message < until);
+        for output in &older {
+            if let Some(bytes_max) = self.config().own_tools.output_kept_bytes_max {
+                self.kept
+                    .keep_if_new(&output.handle, &output.text, bytes_max);
+            }
+        }
+        for output in &mut later {
+            (output.message, output.is_counted) = (output.message - shift, false);
+        }
+        self.outputs = later;
+    }
+
     pub(super) fn compacted(&mut self, compacted: &ContextCompacted) {
         let is_meant = |it: &Output| compacted.messages.contains(&(it.message as u32));
         let (out, kept): (Vec<Output>, Vec<Output>) = std::mem::take(&mut self.outputs)

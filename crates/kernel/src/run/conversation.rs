@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Phase, Run};
+use crate::budget;
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
 use crate::event::{Call, DecisionMade, Outcome};
@@ -28,6 +29,14 @@ impl Run {
         self.conversation.push(message);
     }
 
+    /// Counts a message no more. What a provider counted with it is taken for what it was.
+    pub(super) fn unsay(&mut self, message: &Message) {
+        self.ledger.unsaid(budget::message_bytes(message));
+        if self.is_guarded() {
+            self.context.uncounted(self.message_tokens(message), 0);
+        }
+    }
+
     /// Puts what the model said into the conversation.
     pub(super) fn say(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
@@ -35,7 +44,7 @@ impl Run {
         let calls = decision.calls.iter().enumerate();
         let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
         let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
-        self.notice(&decision.calls);
+        self.notice(decision);
         if !answer.reasoning.is_empty() || answer.signed.is_some() {
             self.context.thought();
         }
@@ -58,11 +67,17 @@ impl Run {
     }
 
     /// What the next request says of a decision.
-    fn notice(&mut self, calls: &[Call]) {
+    fn notice(&mut self, decision: &DecisionMade) {
+        let calls = &decision.calls;
         let is_agent = self.config().agent.is_some();
+        let is_thought = calls.is_empty() && decision.answer.text.trim().is_empty();
+        let varies = self.config().edition.varies_requests();
         let shown = (0..).zip(calls).filter(|(at, call)| self.shows(*at, call));
         let not_shown = calls.len() - shown.count();
-        // An agent that only thought goes on by itself.
+        // An agent that only thought goes on by itself; not every provider takes its thought back.
+        if is_agent && is_thought && varies {
+            self.notices.push(prompt::THOUGHT.into());
+        }
         if calls.is_empty() && !is_agent {
             let takes_text = self.config().edition.takes_text();
             let notice = if takes_text {
@@ -74,6 +89,10 @@ impl Run {
         }
         if not_shown > 0 {
             self.notices.push(prompt::not_shown(not_shown));
+        }
+        match is_thought || self.exchange.is_some() {
+            true => self.notice_again(),
+            false => self.useless = 0,
         }
     }
 

@@ -7,8 +7,8 @@ use super::{Phase, Run, UnderWay};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
-    Answer, AttemptFailed, Call, ContextGuarded, DecisionMade, Event, GuardPoint, Outcome,
-    RejectReason, SkipReason, ToolFinished,
+    Answer, AttemptFailed, Call, ContextGuarded, ContextSummarised, DecisionMade, Event,
+    GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
 };
 use crate::lesson::Lesson;
 use crate::looping;
@@ -17,11 +17,15 @@ use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
 use crate::policy::Review;
 use crate::prompt;
-use crate::report::{self, FINAL_REPORT};
+use crate::report::FINAL_REPORT;
 use crate::retry::{Bearing, RETRY_AFTER_MS_MIN};
 
 /// What the model is shown for a progress report.
 const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;
+
+/// What stands in the conversation for a call before the report that ended the run.
+const BESIDE_THE_REPORT: &str =
+    "(tool failed: not executed: the report of the same reply ended the run)";
 
 /// Takes one more entry into the run. Total: an event that does not fit changes nothing but the head.
 pub fn apply(run: &mut Run, entry: &Entry) {
@@ -38,6 +42,9 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             SkipReason::ContextBudget => run.pass_with(&DROPPED.into(), Outcome::Failed),
             SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
             SkipReason::SecretNotKept => run.denied(NOT_KEPT.into()),
+            SkipReason::BesideTheReport => {
+                run.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed)
+            }
             SkipReason::AfterTheEnd => {}
         },
         Event::ReviewAsked { why, .. } => run.review_asked(why),
@@ -56,9 +63,11 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             target,
             reserved,
             context,
+            summary,
             ..
         } => {
             run.attempts.started(*attempt, *target);
+            run.summary_asked(*summary);
             let estimated = context.and_then(|it| it.estimated);
             run.asked = estimated.map(|estimated| (*target, estimated));
             run.phase = Phase::Asking {
@@ -80,9 +89,11 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         }
         Event::ContextGuarded(guarded) => run.guarded(guarded),
         Event::ContextCompacted(compacted) => run.compacted(compacted),
+        Event::ContextSummarised(made) => run.summary_heard(made),
         Event::TurnFailed { .. } => {
             run.progress.turn_failed();
             run.attempts.turn_over();
+            run.exchange = None;
             run.phase = Phase::Between;
         }
         Event::ToolFinished(finished) => run.finished(finished),
@@ -91,6 +102,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::RunEnded(ended) => {
             run.ended_in_loop(entry.at);
             run.delivered = ended.report.clone();
+            run.say_fallback();
             run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
         }
     }
@@ -99,13 +111,26 @@ pub fn apply(run: &mut Run, entry: &Entry) {
 impl Run {
     fn decided(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
-        self.attempts.succeeded();
+        self.hear(answer, &decision.calls);
+        self.summary_over();
+        self.take_back();
+        let stays = self.stays_in_last_turn();
+        match stays {
+            true => self.attempts.answered(),
+            false => self.attempts.succeeded(),
+        }
         self.compare_counts(answer);
         self.notices.clear();
+        if stays {
+            self.begin_exchange();
+        }
         self.heard(decision);
         self.unkept.clear();
         match self.is_looping() {
-            true => self.decided_in_loop(answer, &decision.calls),
+            true => {
+                self.useless = 0;
+                self.decided_in_loop(answer, &decision.calls);
+            }
             false => self.say(decision),
         }
         self.settle(answer, &decision.calls);
@@ -116,7 +141,8 @@ impl Run {
         self.count_reports(&decision.calls);
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
-        if !self.may_be_the_answer(decision) {
+        // The attempts of the last turn are its limit.
+        if !self.may_be_the_answer(decision) && !stays {
             self.progress.decided(&decision.calls, acts);
         }
         self.phase = Phase::Acting {
@@ -263,12 +289,32 @@ impl Run {
         self.pass_refused();
     }
 
+    /// The model gave the summary that it was asked for; the turn that it was asked for in goes on.
+    fn summary_heard(&mut self, made: &ContextSummarised) {
+        self.settle(&made.answer, &[]);
+        self.ledger.answered(true);
+        self.attempts.recovered();
+        self.summarised(made);
+        self.phase = Phase::Retrying;
+    }
+
     fn rejected(&mut self, reason: RejectReason, answer: &Answer, calls: &[Call]) {
         self.settle(answer, calls);
+        if self.summary_lost(false) {
+            self.ledger.answered(true);
+            self.attempts.recovered();
+            self.phase = Phase::Retrying;
+            return;
+        }
+        // What a provider withheld is shown to nobody.
+        if reason != RejectReason::Filtered {
+            self.hear(answer, calls);
+        }
         self.compare_counts(answer);
         self.ledger.answered(true);
         self.attempts.rejected();
         let agent = self.config().agent.clone();
+        self.take_back();
         self.count_reports(calls);
         self.notices = vec![match &mut self.looping {
             Some(looping) => {
@@ -277,17 +323,18 @@ impl Run {
             }
             None => prompt::rejection(agent.is_some(), reason, calls),
         }];
+        self.notice_again();
         // What a provider withheld is withheld as a whole.
         if let Some(agent) = agent
             && reason != RejectReason::Filtered
-            && let Some((found, _)) = report::from_text(&agent.report, &answer.text)
         {
-            self.reporting.fallback = Some(Box::new(found));
+            self.look_for_report(&agent.report, reason, answer);
         }
         self.phase = Phase::Retrying;
     }
 
     fn failed(&mut self, failed: &AttemptFailed, entry: &Entry) {
+        self.hear_failure(failed);
         if failed.billable {
             self.settle_as(None, None);
         }
@@ -301,12 +348,22 @@ impl Run {
         };
         let failures_before = self.attempts.failures();
         self.attempts.failed(failed, entry.at, bearing);
+        let interrupted = failed.class == FailureClass::Interrupted;
+        if self.summary_lost(interrupted) {
+            if !interrupted {
+                self.attempts.uncount();
+            }
+            self.phase = Phase::Retrying;
+            return;
+        }
         if self.is_looping() && failed.class != FailureClass::Interrupted {
             let wait_ms = looping::retry_ms(failures_before);
             self.attempts.hold_until(entry.at.plus(wait_ms));
         }
-        if failed.class == FailureClass::Malformed && !self.is_looping() {
+        let varies = self.config().edition.varies_requests();
+        if failed.class == FailureClass::Malformed && (varies || !self.is_looping()) {
             self.notices = vec![prompt::UNREADABLE.into()];
+            self.notice_again();
         }
         self.phase = Phase::Retrying;
     }

@@ -6,7 +6,7 @@ use crate::budget::Exhausted;
 use crate::config::{Target, Window, WindowSource};
 use crate::decode::looped::{self, RecordedReply};
 use crate::decode::{self, Decoded, Decoding, Rejected};
-use crate::event::{AttemptFailed, Event};
+use crate::event::{Answer, AttemptFailed, Event};
 use crate::lesson::Lesson;
 use crate::model::{Failure, FailureClass, Overflow, Reply};
 use crate::money::Money;
@@ -26,7 +26,9 @@ impl Stepper<'_> {
         if let Some(answer) = self.run.text_answer() {
             return self.end_with_text(answer);
         }
-        if self.run.turn >= self.run.last_turn {
+        if self.run.goes_on_in_last_turn() {
+            self.begin_attempt(self.run.turn);
+        } else if self.run.turn >= self.run.last_turn {
             self.end_without_report(None);
         } else {
             self.begin_attempt(self.run.turn + 1);
@@ -36,6 +38,9 @@ impl Stepper<'_> {
     pub(super) fn retry(&mut self) {
         if self.gives_up() {
             return;
+        }
+        if self.run.said_prose_again() {
+            return self.end_without_report(None);
         }
         let counted = self.run.attempts.counted();
         if counted < self.run.config().limits.attempts_per_turn_max {
@@ -62,6 +67,9 @@ impl Stepper<'_> {
 
     /// Starts an attempt if a target is free now; else the run waits for one.
     fn begin_attempt(&mut self, turn: u32) {
+        if self.asks_for_summary(turn) {
+            return;
+        }
         let guard = self.preflight(turn);
         if self.run.is_looping() && !(0..self.run.config().targets.len()).any(|it| guard.fits(it)) {
             return self.overflows();
@@ -97,6 +105,7 @@ impl Stepper<'_> {
                         reserved,
                         request,
                         context: guard.counters(target),
+                        summary: None,
                     },
                 );
             }
@@ -157,28 +166,45 @@ impl Stepper<'_> {
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {
+        if let Some(until) = self.run.is_summing_up() {
+            let answer = self.answer_of(reply);
+            return self.summary_came(answer, until);
+        }
         let decoded = self.decode(reply);
         self.decoded(decoded);
     }
 
-    pub(super) fn decode(&self, reply: Reply) -> Result<Decoded, Rejected> {
-        let config = self.run.config();
-        let model = match self.run.phase {
-            Phase::Asking { target, .. } => config.targets.get(target as usize),
+    /// What is kept of a reply besides its calls.
+    pub(super) fn answer_of(&self, reply: Reply) -> Answer {
+        decode::answer_of(reply, self.asked_model())
+    }
+
+    /// The model of the request under way.
+    fn asked_model(&self) -> &str {
+        let target = match self.run.phase {
+            Phase::Asking { target, .. } => self.run.config().targets.get(target as usize),
             _ => None,
         };
+        target.map_or("", |target| &target.model)
+    }
+
+    pub(super) fn decode(&self, reply: Reply) -> Result<Decoded, Rejected> {
+        let config = self.run.config();
         let how = Decoding {
             config,
             catalog: &self.run.catalog,
             turn: self.run.turn,
             last: self.run.is_last(self.run.turn),
-            model: model.map_or("", |target| &target.model),
+            model: self.asked_model(),
         };
         decode::decode(reply, &how)
     }
 
     /// What a log has of a reply that it does not keep.
     pub(super) fn replied_as(&mut self, recorded: RecordedReply) {
+        if let Some(until) = self.run.is_summing_up() {
+            return self.summary_came(recorded.answer, until);
+        }
         if recorded.answer.masked {
             return self.replied_with_names(recorded);
         }

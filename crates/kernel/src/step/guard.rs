@@ -193,13 +193,22 @@ pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
     tightest(View::with(run, &brief, turn, false, tokens).blocked(0))
 }
 
+/// The tightest window that the next request of a turn exceeds.
+pub(super) fn next_excess(run: &Run, turn: u32) -> Option<Blocked> {
+    if !context::is_guarded(run.config()) || run.is_looping() {
+        return None;
+    }
+    let brief = prompt::brief(run, turn);
+    tightest(View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0))
+}
+
 /// The targets that do not hold the next request of a run that waits.
 pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
     if !run.is_guarded() {
         return vec![];
     }
     let turn = match run.phase {
-        Phase::Between => run.turn.saturating_add(1),
+        Phase::Between if !run.goes_on_in_last_turn() => run.turn.saturating_add(1),
         _ => run.turn,
     };
     let brief = prompt::brief(run, turn);
@@ -251,6 +260,14 @@ impl Stepper<'_> {
         Guarded { brief, view }
     }
 
+    /// Takes old outputs out before the request of a turn.
+    pub(super) fn takes_outputs_out(&mut self, turn: u32) {
+        let brief = prompt::brief(self.run, turn);
+        let last = keeps_nothing_free(self.run, turn);
+        let view = View::new(self.run, &brief, turn, last);
+        self.makes_room(turn, &view, last);
+    }
+
     /// Takes old outputs out of the conversation where the request does not fit. Says whether it did.
     fn makes_room(&mut self, turn: u32, view: &View, last: bool) -> bool {
         let Some((over, before, limit)) = view.excess() else {
@@ -295,6 +312,10 @@ impl Stepper<'_> {
         let mut blocked = exceeded(self.run, needed)?;
         if self.makes_room_for(needed) || self.makes_room_for_a_part(&blocked) {
             blocked = exceeded(self.run, needed)?;
+        }
+        // The next turn begins with a summary of what is older.
+        if self.run.summary_makes_room(&blocked) {
+            return None;
         }
         let (gauge, target) = (&self.run.gauge, blocked.target as usize);
         Some(Box::new(Dropped {

@@ -184,6 +184,9 @@ impl Stepper<'_> {
         if own == Some(OwnTool::Progress) {
             return self.report_progress(at, call);
         }
+        if !is_terminal(&call.tool) && self.passes_to_report(&calls, at) {
+            return;
+        }
         // A batch is answered with what its members left.
         let is_free = is_terminal(&call.tool) || own == Some(OwnTool::Batch);
         if self.run.is_forced() && !is_free {

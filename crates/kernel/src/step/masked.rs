@@ -15,6 +15,11 @@ use crate::tool::is_terminal;
 
 impl Stepper<'_> {
     pub(super) fn replied_with_secrets(&mut self, reply: Reply, mask: &Mask) {
+        if let Some(until) = self.run.is_summing_up() {
+            let mut answer = self.answer_of(reply);
+            mask_answer(&mut answer, mask);
+            return self.summary_came(answer, until);
+        }
         let mut decoded = self.decode(reply);
         let mut unkept = BTreeMap::new();
         match &mut decoded {

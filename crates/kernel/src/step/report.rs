@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 use super::Stepper;
 use crate::agent::AgentConfig;
 use crate::decode::xml::Slot;
-use crate::event::{Call, Outcome};
+use crate::edition::Edition;
+use crate::event::{Call, Event, Outcome, SkipReason};
 use crate::report::{
-    self, Report, ReportFault, ReportSource, ReportWarning, Shortfall, SyntheticReason,
+    self, FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportWarning, Shortfall,
+    SyntheticReason,
 };
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
@@ -21,7 +23,7 @@ impl Stepper<'_> {
         let Some(agent) = self.run.config().agent.clone() else {
             return;
         };
-        match read(&agent, call) {
+        match read(&agent, self.run.config().edition, call) {
             Ok((report, warnings)) => {
                 self.answered(at, call, Outcome::Ok, accepted(&warnings));
                 self.skip_later(calls, at);
@@ -34,6 +36,29 @@ impl Stepper<'_> {
                 self.advance();
             }
         }
+    }
+
+    /// Passes the calls over that stand before a good report: it was written without what they return. Says whether it did.
+    pub(super) fn passes_to_report(&mut self, calls: &[Call], at: usize) -> bool {
+        let edition = self.run.config().edition;
+        let Some(agent) = &self.run.config().agent else {
+            return false;
+        };
+        let is_good = |call: &&Call| {
+            let is_report = &*call.tool == FINAL_REPORT && call.refused.is_none();
+            is_report && read(agent, edition, call).is_ok()
+        };
+        let later = calls.get(at + 1..).unwrap_or_default();
+        if !edition.report_comes_first() || !later.iter().any(|call| is_good(&call)) {
+            return false;
+        }
+        self.emit(Event::CallSkipped {
+            call: at as u32,
+            tool: calls[at].tool.clone(),
+            reason: SkipReason::BesideTheReport,
+        });
+        self.advance();
+        true
     }
 
     /// The turns are used up. What stood in a text is better than nothing; else the run says itself that
@@ -120,18 +145,34 @@ fn is_limit(kind: TerminationKind) -> bool {
     )
 }
 
-fn read(agent: &AgentConfig, call: &Call) -> Result<(Report, Vec<ReportWarning>), ReportFault> {
+type Read = Result<(Report, Vec<ReportWarning>), ReportFault>;
+
+fn read(agent: &AgentConfig, edition: Edition, call: &Call) -> Read {
+    let spec = &agent.report;
+    let of_text = |text: &str| {
+        let takes = edition.takes_text_for_slack() && spec.format == ReportFormat::SlackBlockKit;
+        let report = report::slack_from_text(text).filter(|_| takes);
+        report.map(|report| (report, vec![]))
+    };
     if let Some(tag) = &call.tag
         && Slot::of_id(&call.id) == Slot::Final
     {
-        return report::from_xml(&agent.report, tag.format.as_deref(), &call.arguments);
+        let read = report::from_xml(spec, tag.format.as_deref(), &call.arguments);
+        return read.or_else(|fault| of_text(&call.arguments).map(from_tag).ok_or(fault));
     }
     let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
-    let (mut report, warnings) = report::from_call(&agent.report, &arguments)?;
-    if call.tag.is_some() {
-        report.source = ReportSource::Xml;
-    }
-    Ok((report, warnings))
+    let said = report::text_of_call(&arguments);
+    let read = report::from_call(spec, &arguments);
+    let read = read.or_else(|fault| said.and_then(of_text).ok_or(fault))?;
+    Ok(match call.tag {
+        Some(_) => from_tag(read),
+        None => read,
+    })
+}
+
+fn from_tag((mut report, warnings): (Report, Vec<ReportWarning>)) -> (Report, Vec<ReportWarning>) {
+    report.source = ReportSource::Xml;
+    (report, warnings)
 }
 
 fn accepted(warnings: &[ReportWarning]) -> String {

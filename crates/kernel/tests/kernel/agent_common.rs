@@ -35,6 +35,13 @@ pub(crate) fn agent(encoding: Encoding) -> Setup {
 pub(crate) const ENCODINGS: [Encoding; 3] = [Encoding::Native, Encoding::XmlFinal, Encoding::Xml];
 
 impl Setup {
+    /// Decides as runs did that began with this edition.
+    pub(crate) fn edition(mut self, edition: u16) -> Self {
+        let written = edition.to_string();
+        self.config.edition = serde_json::from_str(&written).expect("an edition is a number");
+        self
+    }
+
     pub(crate) fn reports(mut self, format: ReportFormat, schema: Option<Value>) -> Self {
         if let Some(agent) = &mut self.config.agent {
             agent.report = ReportSpec { format, schema };

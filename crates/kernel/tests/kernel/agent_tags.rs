@@ -225,8 +225,8 @@ fn why_the_model_stopped_decides_about_an_unclosed_report() {
 }
 
 #[test]
-fn in_xml_final_calls_come_first_and_the_report_of_the_same_reply_last() {
-    let mut world = agent(Encoding::XmlFinal).begin();
+fn in_xml_final_calls_of_an_older_run_come_first_and_the_report_of_the_same_reply_last() {
+    let mut world = agent(Encoding::XmlFinal).edition(1).begin();
     world.reply(bonded_kernel::Reply {
         text: final_tag("tidy"),
         ..reply([look("a")])

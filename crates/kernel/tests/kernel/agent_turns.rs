@@ -25,7 +25,7 @@ fn an_agent_works_and_reports_in_every_encoding() {
 #[test]
 fn turns_are_never_exceeded_and_the_last_one_offers_only_the_report() {
     for encoding in ENCODINGS {
-        let mut world = agent(encoding).turns(2).calls(3).begin();
+        let mut world = agent(encoding).turns(2).calls(3).attempts(1).begin();
         assert_ne!(world.offered_tools(), [REPORT], "{encoding:?}");
         world.reply(look_in(encoding, 1, 3));
         world.ok("a spade");
@@ -191,13 +191,13 @@ fn attempts_used_up_by_rejected_replies_lead_to_the_next_turn() {
     let mut world = agent(Encoding::Native).turns(5).attempts(2).begin();
     for _ in 0..10 {
         assert_eq!(world.ended(), None);
-        world.reply(text("I never report."));
+        world.reply(reply([call("look", "no object")]));
     }
     assert_eq!(world.synthetic_reason(), "max_turns_exhausted");
     let metadata = world.report().metadata.unwrap_or_default();
     assert_eq!(metadata["turns_completed"], json!(5));
     assert_eq!(metadata["final_report_attempts"], json!(0));
-    assert_eq!(metadata["last_stop_reason"], json!("stop"));
+    assert_eq!(metadata["last_stop_reason"], json!("tool_calls"));
     assert_eq!(world.count("turn_failed"), 5);
 }
 
@@ -339,9 +339,9 @@ fn a_plain_run_asks_the_other_target_of_a_limited_key_at_once_as_it_always_did()
 #[test]
 fn calls_beyond_the_cap_are_refused_and_the_report_is_not_counted() {
     let mut world = agent(Encoding::Native).calls(1).begin();
-    world.reply(reply([push("a"), push("b"), markdown("tidy")]));
+    let wrong = crate::agent_common::report_call(&json!({ "report_format": "markdown" }));
+    world.reply(reply([push("a"), push("b"), wrong]));
     world.ok("pushed");
-    assert_eq!(world.ended(), Some(TerminationKind::Done));
     assert_eq!(
         world.invoked(),
         [(0, "push".to_owned()), (2, REPORT.to_owned())]

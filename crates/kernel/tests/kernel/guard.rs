@@ -165,8 +165,9 @@ fn an_output_that_does_not_fit_is_replaced_by_the_stub_and_only_the_report_is_le
 }
 
 #[test]
-fn after_a_drop_no_tool_starts_and_the_report_of_the_same_reply_is_taken() {
-    let mut world = agent(Encoding::Native).windows(&[WINDOW]).begin();
+fn after_a_drop_of_an_older_run_no_tool_starts_and_the_report_of_the_same_reply_is_taken() {
+    let setup = agent(Encoding::Native).edition(1);
+    let mut world = setup.windows(&[WINDOW]).begin();
     world.reply(reply([look("a"), look("b"), push("c"), markdown("tidy")]));
     world.ok("a spade");
     world.ok(&huge());
@@ -230,7 +231,8 @@ fn a_provider_that_counts_more_than_was_estimated_fires_the_guard_before_the_nex
 
 #[test]
 fn the_tools_alone_can_fill_a_window() {
-    let mut world = agent(Encoding::Native).windows(&[1_150]).begin();
+    let setup = agent(Encoding::Native).attempts(1);
+    let mut world = setup.windows(&[1_150]).begin();
     let fired = guarded(&world);
     assert_eq!(fired[0].at, GuardPoint::TurnPreflight);
     assert!(!fired[0].blocked.is_empty());

@@ -104,6 +104,7 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             Some("tagged")
         }
         Event::RunEnded(ended) if ended.report.is_some() => Some("reported"),
+        Event::ContextSummarised(_) => Some("summed up"),
         Event::ReviewAsked { .. } => Some("asked"),
         Event::CallReviewed(reviewed) => Some(match reviewed.verdict {
             Verdict::Approved => "approved",

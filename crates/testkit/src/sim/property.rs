@@ -174,6 +174,11 @@ pub const PROPERTIES: &[(&str, Property)] = &[
         lessons::a_lesson_changes_no_limit,
     ),
     ("what_can_be_met_is_met", lessons::what_can_be_met_is_met),
+    ("summaries_are_few", limits::summaries_are_few),
+    (
+        "nothing_is_asked_in_vain_twice",
+        conversation::nothing_is_asked_in_vain_twice,
+    ),
     (
         "each_request_was_logged_and_sent_once",
         conversation::each_request_was_logged_and_sent_once,

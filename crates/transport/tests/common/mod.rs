@@ -99,7 +99,7 @@ pub(crate) fn user(text: &str) -> Message {
 pub(crate) fn assistant(text: &str, calls: &[(&str, &str, &str)]) -> Message {
     Message::Assistant {
         text: text.into(),
-        reasoning: "not sent back".into(),
+        reasoning: "only a thought".into(),
         signed: None,
         calls: calls
             .iter()

@@ -188,6 +188,15 @@ pub(super) fn of_requests() -> Vec<Probe> {
             (json!(["tool_output"]), json!([])),
             offered,
         ),
+        probe(
+            "contextSummary",
+            ("true", "false"),
+            (json!(true), none.clone()),
+            |seen| {
+                let log = seen.world.log(seen.outcome.run_id());
+                log[0]["data"]["config"]["context_summary"].clone()
+            },
+        ),
         Probe {
             stage: || routed().front("tools: read"),
             ..probe(

@@ -262,6 +262,11 @@ pub const TABLE: &[OptionRow] = &[
         Some("false"),
         "keep outputs that were cut, and let the model read on in them",
     ),
+    agent("contextSummary", "--context-summary", Kind::Flag).with(
+        &["defaults.contextSummary"],
+        Some("false"),
+        "let the model sum up what was said where nothing else makes room",
+    ),
     agent("progressReports", "--progress-reports", Kind::Flag).with(
         &["defaults.progressReports"],
         Some("false"),

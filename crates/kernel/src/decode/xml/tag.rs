@@ -3,7 +3,7 @@
 use super::IgnoreReason;
 
 /// How every tag of ours begins; the nonce and the slot follow.
-pub(super) const TAG: &str = "<ai-agent-";
+pub(crate) const TAG: &str = "<ai-agent-";
 
 /// An opening tag that is longer does not end, as far as we look.
 pub(super) const OPENING_BYTES_MAX: usize = 1024;

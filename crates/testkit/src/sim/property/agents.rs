@@ -191,6 +191,7 @@ pub(super) fn what_was_booked_is_what_providers_reported(history: &History) -> R
                 continue;
             }
             Event::DecisionMade(decision) => &decision.answer,
+            Event::ContextSummarised(made) => &made.answer,
             Event::ReplyRejected { answer, .. } => answer,
             _ => continue,
         };

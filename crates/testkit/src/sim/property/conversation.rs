@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_kernel::Event;
+use bonded_kernel::{Event, FailureClass};
 
 use crate::sim::conversation::{before_last_reply, unanswered_call};
 use crate::sim::history::History;
@@ -35,6 +35,34 @@ pub(super) fn each_request_was_logged_and_sent_once(history: &History) -> Result
             return Err(format!(
                 "attempt {number} of turn {turn} was sent before it was logged"
             ));
+        }
+    }
+    Ok(())
+}
+
+/// A request that was answered with something of no use is not made again in the same words.
+pub(super) fn nothing_is_asked_in_vain_twice(history: &History) -> Result<(), String> {
+    let (mut asked, mut in_vain) = (None, BTreeSet::new());
+    let mut turn = 0;
+    for entry in &history.entries {
+        // A loop begins each turn with its memory alone, which may be the same.
+        if history.config.looping.is_some() && entry.turn != turn {
+            in_vain.clear();
+        }
+        turn = entry.turn;
+        match &entry.event {
+            Event::AttemptStarted { request, .. } => {
+                let request = format!("{request:?}");
+                if in_vain.contains(&request) {
+                    return Err(format!("entry {} asks in vain again", entry.seq));
+                }
+                asked = Some(request);
+            }
+            Event::ReplyRejected { .. } => in_vain.extend(asked.take()),
+            Event::AttemptFailed(failed) if failed.class == FailureClass::Malformed => {
+                in_vain.extend(asked.take());
+            }
+            _ => {}
         }
     }
     Ok(())

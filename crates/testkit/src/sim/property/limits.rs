@@ -29,7 +29,12 @@ fn within(what: &str, counts: &BTreeMap<u32, u32>, max: u32) -> Result<(), Strin
 
 pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String> {
     let max = history.config.limits.turns_max;
-    let decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
+    let mut decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
+    // The last turn goes on while attempts are left.
+    let last = history.entries.last().map_or(0, |entry| entry.turn);
+    let of_last = decisions.remove(&last).unwrap_or(0);
+    let attempts_max = history.config.limits.attempts_per_turn_max;
+    within("decisions", &[(last, of_last)].into(), attempts_max)?;
     within("decisions", &decisions, 1)?;
     match history.entries.iter().find(|entry| entry.turn > max) {
         Some(entry) => Err(format!("turn {} of {max}", entry.turn)),
@@ -62,13 +67,16 @@ pub(super) fn calls_stay_within_the_cap(history: &History) -> Result<(), String>
 pub(super) fn attempts_stay_within_the_cap(history: &History) -> Result<(), String> {
     let max = history.config.limits.attempts_per_turn_max;
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
-    let mut interrupted = 0;
+    let (mut interrupted, mut sums_up) = (0, false);
     for entry in &history.entries {
         let count = counts.entry(entry.turn).or_default();
         match &entry.event {
-            Event::AttemptStarted { .. } => *count += 1,
+            Event::AttemptStarted { summary, .. } => {
+                sums_up = summary.is_some();
+                *count += u32::from(!sums_up);
+            }
             Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
-                *count = count.saturating_sub(1);
+                *count = count.saturating_sub(u32::from(!sums_up));
                 interrupted += 1;
             }
             // How many there are of these is a property of its own.
@@ -116,6 +124,7 @@ impl Account {
             }
             Event::ReplyRejected { answer, .. } => self.book(answer.usage),
             Event::DecisionMade(decision) => self.book(decision.answer.usage),
+            Event::ContextSummarised(made) => self.book(made.answer.usage),
             _ => {}
         }
     }
@@ -256,6 +265,34 @@ pub(super) fn rate_limits_are_honoured(history: &History) -> Result<(), String> 
                     free_at.insert(target, entry.at.plus(wait_ms));
                 }
             }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A run asks for a summary three times at most, and never for two without a decision between them.
+pub(super) fn summaries_are_few(history: &History) -> Result<(), String> {
+    let (mut asked, mut is_due, mut sums_up) = (0, true, false);
+    for entry in &history.entries {
+        match &entry.event {
+            Event::AttemptStarted { summary, .. } => {
+                sums_up = summary.is_some();
+                if !sums_up {
+                    continue;
+                }
+                asked += 1;
+                if asked > 3 || !is_due || !history.config.context_summary {
+                    return Err(format!("entry {} asks for one more", entry.seq));
+                }
+                is_due = false;
+            }
+            Event::AttemptFailed(failed)
+                if sums_up && failed.class == FailureClass::Interrupted =>
+            {
+                (asked, is_due) = (asked - 1, true);
+            }
+            Event::DecisionMade(_) => is_due = true,
             _ => {}
         }
     }

@@ -18,6 +18,16 @@ fn decided(history: &History, turn: u32, call: u32) -> Option<&Call> {
     decision(history, turn)?.get(call as usize)
 }
 
+/// The call that an entry means: one of the last decision before it.
+fn decided_before(history: &History, seq: u64, call: u32) -> Option<&Call> {
+    let earlier = history.entries.iter().rev().filter(|entry| entry.seq < seq);
+    let mut decisions = earlier.filter_map(|entry| match &entry.event {
+        Event::DecisionMade(decision) => Some(&decision.calls),
+        _ => None,
+    });
+    decisions.next()?.get(call as usize)
+}
+
 pub(super) fn is_terminal(tool: &str) -> bool {
     tool == DONE || tool == FINAL_REPORT
 }
@@ -100,7 +110,7 @@ pub(super) fn refused_calls_are_never_executed(history: &History) -> Result<(), 
         let Event::ToolInvoked { call, .. } = entry.event else {
             return None;
         };
-        let is_refused = decided(history, entry.turn, call)?.refused.is_some();
+        let is_refused = decided_before(history, entry.seq, call)?.refused.is_some();
         is_refused.then_some(entry.seq)
     });
     match refused.into_iter().next() {

@@ -40,9 +40,15 @@ pub(super) fn messages<'a>(
                 calls,
             } => {
                 let (content, details) = list.thought(reasoning, signed.as_ref());
-                let silent = text.is_empty() && !calls.is_empty();
+                let is_returned = content.is_some_and(|it| !it.is_empty()) || !details.is_empty();
+                let said = match text.trim().is_empty() && calls.is_empty() && !is_returned {
+                    // A reply of reasoning alone would be lost with it.
+                    true => reasoning.as_str(),
+                    false => text.as_str(),
+                };
+                let silent = said.is_empty() && !calls.is_empty();
                 list.assistant(Said {
-                    content: (!silent).then_some(Cow::Borrowed(text)),
+                    content: (!silent).then_some(Cow::Borrowed(said)),
                     tool_calls: calls.iter().map(|call| CallOut::of(call, ids)).collect(),
                     reasoning_content: content,
                     reasoning_details: details,
@@ -109,8 +115,9 @@ impl<'a> List<'a> {
     }
 
     fn assistant(&mut self, said: Said<'a>) {
+        let thinks = said.reasoning_content.is_some_and(|it| !it.is_empty());
         let is_empty = said.is_silent() && said.tool_calls.is_empty();
-        if self.accepts.alternates && is_empty {
+        if is_empty && !thinks && said.reasoning_details.is_empty() {
             return;
         }
         self.release();

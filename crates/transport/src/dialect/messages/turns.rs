@@ -102,7 +102,10 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids
     turns
 }
 
-/// The blocks of a reply. A thought that nothing follows is refused.
+/// What follows a thought that nothing followed: the provider refuses a turn that ends with one, and an empty text.
+const THOUGHT_ONLY: &str = "(reasoning only)";
+
+/// The blocks of a reply. A thought that nothing follows is refused, so that something does.
 fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool, ids: &'a Ids) -> Vec<Block<'a>> {
     let blocks = blocks.into_iter().filter_map(|block| match block {
         signed::Block::Raw(item) => with_thoughts.then_some(Block::Kept(item)),
@@ -110,8 +113,8 @@ fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool, ids: &'a Ids) 
         signed::Block::Call { call, .. } => Some(call_block(call, ids)),
     });
     let mut blocks: Vec<Block<'a>> = blocks.collect();
-    while let Some(Block::Kept(_)) = blocks.last() {
-        blocks.pop();
+    if let Some(Block::Kept(_)) = blocks.last() {
+        blocks.extend(said(THOUGHT_ONLY.into()));
     }
     blocks
 }

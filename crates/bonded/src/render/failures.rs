@@ -1,0 +1,150 @@
+//! Failures of providers as lines for people: what fails in the same way again and again is told once, with its count.
+
+use bonded_kernel::{AttemptFailed, Entry, Event, FailureClass};
+
+use super::line;
+use super::text::brief;
+
+const DETAIL_CHARS: usize = 100;
+
+/// When a failure is told that may come again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// At once, and with its count when something else happens.
+    AtOnce,
+    /// With its count when something else happens. A live line shows it meanwhile.
+    Once,
+}
+
+/// The lines of a run's entries, with its failures told together.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    telling: Telling,
+    /// The targets by name.
+    targets: Vec<String>,
+    target: u32,
+    /// What failed since a provider answered last.
+    row: Vec<Failure>,
+    /// The place of the last of them.
+    last: usize,
+    /// The line of an attempt of which nobody knows yet what comes of it.
+    asking: Option<String>,
+}
+
+#[derive(Debug)]
+struct Failure {
+    target: u32,
+    said: String,
+    turn: u32,
+    count: u32,
+    /// How many of these were told.
+    told: u32,
+}
+
+impl Failure {
+    fn text(&self) -> String {
+        let times = match self.count {
+            1 => String::new(),
+            count => format!(" x {count}"),
+        };
+        format!("{}{times}", self.said)
+    }
+
+    fn line(&mut self) -> String {
+        self.told = self.count;
+        format!("{:>3}  failed   {}", self.turn, self.text())
+    }
+}
+
+impl Failures {
+    pub(crate) fn new(telling: Telling) -> Self {
+        Self {
+            telling,
+            targets: vec![],
+            target: 0,
+            row: vec![],
+            last: 0,
+            asking: None,
+        }
+    }
+
+    /// What failed last, with its count, as long as no provider has answered.
+    pub(crate) fn last(&self) -> Option<String> {
+        self.row.get(self.last).map(Failure::text)
+    }
+
+    /// The lines to show now that this entry is there.
+    pub(crate) fn lines(&mut self, entry: &Entry) -> Vec<String> {
+        match &entry.event {
+            Event::RunStarted(started) => {
+                let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
+                self.targets = started.config.targets.iter().map(name).collect();
+            }
+            Event::AttemptStarted {
+                target, summary, ..
+            } => {
+                self.target = *target;
+                if summary.is_none() && !self.row.is_empty() {
+                    self.asking = line::of(entry);
+                    return vec![];
+                }
+            }
+            Event::AttemptFailed(failed) if failed.class != FailureClass::Interrupted => {
+                return self.failed(failed, entry.turn);
+            }
+            _ => {}
+        }
+        let Some(line) = line::of(entry) else {
+            return vec![];
+        };
+        let mut lines = self.settle();
+        lines.push(line);
+        lines
+    }
+
+    fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<String> {
+        self.asking = None;
+        let (target, said) = (self.target, self.said(failed));
+        let is_same = |it: &Failure| it.target == target && it.said == said;
+        if let Some(at) = self.row.iter().position(is_same) {
+            self.last = at;
+            let failure = &mut self.row[at];
+            (failure.count, failure.turn) = (failure.count + 1, turn);
+            return vec![];
+        }
+        let mut failure = Failure {
+            target,
+            said,
+            turn,
+            count: 1,
+            told: 0,
+        };
+        let lines = match self.telling {
+            Telling::AtOnce => vec![failure.line()],
+            Telling::Once => vec![],
+        };
+        self.last = self.row.len();
+        self.row.push(failure);
+        lines
+    }
+
+    fn said(&self, failed: &AttemptFailed) -> String {
+        let said = format!(
+            "{}: {}",
+            failed.class.as_str(),
+            brief(&failed.message, DETAIL_CHARS)
+        );
+        match self.targets.get(self.target as usize) {
+            Some(name) if self.targets.len() > 1 => format!("{name}: {said}"),
+            _ => said,
+        }
+    }
+
+    /// Ends the row: tells what was not told yet, and what was asked then.
+    fn settle(&mut self) -> Vec<String> {
+        let mut row = std::mem::take(&mut self.row);
+        let untold = row.iter_mut().filter(|it| it.told < it.count);
+        let lines = untold.map(Failure::line);
+        lines.chain(self.asking.take()).collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! The one request that asks for no step but for a summary: sent where the next one has no room, and nothing else makes it.
+
+use super::Stepper;
+use super::guard::next_excess;
+use crate::event::{Answer, Blocked, ContextSummarised, Counters, Event, RejectReason};
+use crate::model::Finish;
+use crate::prompt;
+use crate::retry::Pick;
+use crate::run::Run;
+
+impl Run {
+    /// Whether a summary would make the room that a window lacks.
+    pub(super) fn summary_makes_room(&self, blocked: &Blocked) -> bool {
+        let projected = i64::try_from(blocked.projected).unwrap_or(i64::MAX);
+        let over = projected.saturating_sub(blocked.limit).unsigned_abs();
+        let until = self.summary_until();
+        until.is_some_and(|until| self.spared_by_summary(until) >= over)
+    }
+}
+
+impl Stepper<'_> {
+    /// Asks for a summary where the next request has no room. Says whether the turn waits for one.
+    pub(super) fn asks_for_summary(&mut self, turn: u32) -> bool {
+        let Some(until) = self.run.summary_until().filter(|_| !self.run.is_last(turn)) else {
+            return false;
+        };
+        if self.run.over || !self.lacks_room(turn) {
+            return false;
+        }
+        let target = match self.run.attempts.pick(self.now, |_| true) {
+            Pick::Now(target) => target,
+            Pick::After(_) => return true,
+            Pick::Never => return false,
+        };
+        let brief = prompt::summary_brief();
+        let notices_bytes = brief.notices.iter().map(|it| it.len() as u64).sum();
+        let output_max = self.run.summary_tokens_max();
+        let config = self.run.config();
+        let reserve = self
+            .run
+            .ledger
+            .reserve(config, target, notices_bytes, output_max);
+        // Where there is too little left for it, the run goes on without.
+        let Ok(reserved) = reserve else {
+            return false;
+        };
+        let estimated = self.run.summary_request_tokens(until);
+        let counters = Counters {
+            current: 0,
+            pending: self.run.gauge.room(target as usize, estimated),
+            schema: 0,
+            estimated: None,
+        };
+        let request = prompt::digest(self.run, target, reserved.output, &brief);
+        let attempt = self.run.attempts.next_number();
+        self.emit_in(
+            turn,
+            Event::AttemptStarted {
+                attempt,
+                target,
+                reserved,
+                request,
+                context: Some(counters),
+                summary: Some(until as u32),
+            },
+        );
+        true
+    }
+
+    /// Whether the next request has no room though old outputs were taken out, and a summary would make it.
+    fn lacks_room(&mut self, turn: u32) -> bool {
+        let Some(blocked) = next_excess(self.run, turn) else {
+            return false;
+        };
+        if !self.run.summary_makes_room(&blocked) {
+            return false;
+        }
+        self.takes_outputs_out(turn);
+        next_excess(self.run, turn).is_some()
+    }
+
+    /// A reply came to the request for a summary.
+    pub(super) fn summary_came(&mut self, mut answer: Answer, until: usize) {
+        answer.signed = None;
+        let is_withheld = answer.finish == Some(Finish::ContentFilter);
+        if is_withheld || answer.text.trim().is_empty() {
+            let reason = match is_withheld {
+                true => RejectReason::Filtered,
+                false => RejectReason::Empty,
+            };
+            self.emit(Event::ReplyRejected {
+                reason,
+                answer: Box::new(answer),
+                calls: vec![],
+            });
+        } else {
+            self.emit(Event::ContextSummarised(Box::new(ContextSummarised {
+                answer,
+                until: until as u32,
+            })));
+        }
+        self.advance();
+    }
+}
