@@ -275,6 +275,7 @@ const FORGERIES: &[(&str, Forge)] = &[
     ("every_call_is_answered", show_the_model_a_gap),
     ("nothing_is_asked_in_vain_twice", ask_in_vain_again),
     ("summaries_are_few", |h| {
+        h.config.context_summary = false;
         if let Event::AttemptStarted { summary, .. } = first(h, "attempt_started") {
             *summary = Some(3);
         }

@@ -225,3 +225,34 @@ fn a_run_whose_services_take_what_is_left_ends_as_its_model_says() {
     }
     assert!(lessons > 100, "only {lessons} lessons");
 }
+
+/// Agents whose windows are full of what is too short to be taken out, with and without a process that dies.
+#[test]
+fn worlds_that_sum_up_what_was_said_keep_every_property() {
+    let mut total = Tally::default();
+    for seed in 1..=200 {
+        let mut plan = Plan::of(seed);
+        plan.temper = Temper::Endless;
+        plan.config.context_summary = true;
+        plan.config.output_tokens_max = 128;
+        let limits = &mut plan.config.limits;
+        (limits.turns_max, limits.tool_output_bytes_max) = (60, 900);
+        (limits.repeats_max, limits.tokens_max, limits.cost_max) = (0, None, None);
+        limits.elapsed_ms_max = None;
+        let Some(_) = &plan.config.agent else {
+            continue;
+        };
+        for target in &mut plan.config.targets {
+            target.window = Some(bonded_kernel::Window {
+                tokens: 6_000,
+                buffer: 0,
+                vocabulary: Default::default(),
+            });
+        }
+        let history = World::planned(seed, plan).play();
+        check(&history).unwrap_or_else(|violation| panic!("{violation}"));
+        total.add(&history.tally);
+    }
+    report(&total);
+    assert!(total.feats.contains_key("summed up"), "{:?}", total.feats);
+}

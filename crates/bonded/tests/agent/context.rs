@@ -280,36 +280,3 @@ fn a_run_whose_window_is_full_and_that_never_reports_fails_with_that_reason() {
     assert_eq!(outcome.report()["metadata"]["reason"], "context_overflow");
     assert_eq!(outcome.requests.len(), 3);
 }
-
-#[test]
-fn a_run_that_may_sums_up_what_was_said_and_goes_on_with_its_tools() {
-    let said = |nth: usize| format!("{nth} {}", "word and number 4711, ".repeat(40));
-    let mut replies: Vec<_> = (1..4).map(|nth| echo(&said(nth)).usage(900, 40)).collect();
-    replies.push(echo(&said(4)).usage(3_600, 40));
-    replies.push(crate::reply::text("Four words were echoed.").usage(2_000, 10));
-    replies.extend([
-        echo("more").usage(500, 40),
-        crate::reply::report_call("done"),
-    ]);
-    let world = World::with_tools().config(&window(4_000)).says(replies);
-    let flags = ["--max-output-tokens", "64", "--context-summary"];
-    let outcome = world.run(&[&NATIVE[..], &flags].concat(), "echo").good();
-    assert_eq!(
-        entries(&world, &outcome, "context_guarded"),
-        [] as [Value; 0]
-    );
-    let made = entries(&world, &outcome, "context_summarised");
-    assert_eq!(made.len(), 1, "{}", outcome.stderr);
-    assert!(
-        outcome.requests[4].tools().is_empty(),
-        "it is asked for without tools"
-    );
-    let shown = outcome.requests[5]["messages"].to_string();
-    assert!(
-        shown.contains("Four words were echoed.") && !shown.contains("\"1 word"),
-        "{shown}"
-    );
-    assert!(outcome.stderr.contains("summed up"), "{}", outcome.stderr);
-    assert_eq!(outcome.accounts("llm").len(), outcome.requests.len());
-    assert_eq!(outcome.tool_texts().last(), Some(&"more"));
-}

@@ -160,11 +160,17 @@ pub(super) fn every_accepted_call_has_an_outcome(history: &History) -> Result<()
         let Event::DecisionMade(decision) = &entry.event else {
             continue;
         };
+        let is_decision = |it: &&Entry| matches!(it.event, Event::DecisionMade(_));
+        let mut later = history.entries.iter().filter(|it| it.seq > entry.seq);
+        let until = later.find(is_decision).map_or(u64::MAX, |it| it.seq);
         for (at, call) in decision.calls.iter().enumerate() {
             let (turn, at) = (entry.turn, at as u32);
-            let count = outcomes(history, turn, at).count();
+            // The last turn may have several decisions.
+            let is_own = |it: &&Entry| (entry.seq..until).contains(&it.seq);
+            let count = outcomes(history, turn, at).filter(is_own).count();
             // The end of a run leaves calls that had not begun where they are.
-            let was_reached = turn < last_turn || invoked(history, turn, at).is_some();
+            let was_invoked = invoked(history, turn, at).filter(is_own).is_some();
+            let was_reached = turn < last_turn || was_invoked;
             let least = usize::from(call.refused.is_none() && was_reached);
             let most = usize::from(call.refused.is_none());
             if !(least..=most).contains(&count) {
