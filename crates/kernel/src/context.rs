@@ -2,7 +2,7 @@
 
 use crate::config::{RunConfig, Target, WindowSource};
 use crate::model::{Message, Usage};
-use crate::tokens::{CALL_TOKENS, MESSAGE_TOKENS, estimate};
+use crate::tokens::{CALL_TOKENS, Gauge, MESSAGE_TOKENS};
 
 /// What the model is shown for a result that no window has room for.
 pub(crate) const DROPPED: &str = "(tool failed: context window budget exceeded)";
@@ -14,12 +14,24 @@ pub(crate) const REFUSED: &str = "(tool failed: not executed)";
 const REPLY_TOKENS_MIN: u64 = 64;
 
 /// The counters of a run's context, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Context {
     /// Committed by the last reply, as its provider counted.
     current: u64,
-    /// Said since then.
+    /// Said since then, as it is estimated.
     pending: u64,
+    /// The whole conversation, as it is estimated; not known where a reply is in it whose thoughts may or may not be sent
+    /// again.
+    whole: Option<u64>,
+}
+
+/// What comes to the conversation in one request, as it is estimated.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) gauge: &'a Gauge,
+    /// Notices, and what is about to be said.
+    pub(crate) more: u64,
+    pub(crate) schema: u64,
 }
 
 /// What one request holds.
@@ -38,9 +50,25 @@ impl Projection {
     }
 }
 
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            current: 0,
+            pending: 0,
+            whole: Some(0),
+        }
+    }
+}
+
 impl Context {
     pub(crate) fn said(&mut self, tokens: u64) {
         self.pending = self.pending.saturating_add(tokens);
+        self.whole = self.whole.map(|it| it.saturating_add(tokens));
+    }
+
+    /// A reply was said that has thoughts.
+    pub(crate) fn thought(&mut self) {
+        self.whole = None;
     }
 
     /// A reply came: what the provider counted replaces every estimate.
@@ -55,19 +83,39 @@ impl Context {
         self.pending = 0;
     }
 
-    /// So much less is said.
+    /// Something is not said any more that no provider had counted.
     pub(crate) fn unsaid(&mut self, tokens: u64) {
+        self.pending = self.pending.saturating_sub(tokens);
+        self.whole = self.whole.map(|it| it.saturating_sub(tokens));
+    }
+
+    /// Something is not said any more that was counted: estimated at so many tokens, and so many at least.
+    pub(crate) fn uncounted(&mut self, estimated: u64, at_least: u64) {
+        self.current = self.current.saturating_sub(at_least);
+        self.whole = self.whole.map(|it| it.saturating_sub(estimated));
+    }
+
+    /// Something is not said any more, as runs counted it before estimates were measured.
+    pub(crate) fn unsaid_first(&mut self, tokens: u64) {
         let of_pending = tokens.min(self.pending);
         self.pending -= of_pending;
         self.current = self.current.saturating_sub(tokens - of_pending);
     }
 
-    pub(crate) fn project(&self, more: u64, schema: u64) -> Projection {
+    /// What a request holds with so much more, at a target.
+    pub(crate) fn project(&self, asked: Asked<'_>, target: usize) -> Projection {
+        let pending = self.pending.saturating_add(asked.more);
         Projection {
             current: self.current,
-            pending: self.pending.saturating_add(more),
-            schema,
+            pending: asked.gauge.room(target, pending),
+            schema: asked.gauge.room(target, asked.schema),
         }
+    }
+
+    /// What a request is estimated at, from its first word to its last.
+    pub(crate) fn whole(&self, asked: Asked<'_>) -> Option<u64> {
+        let more = asked.more.saturating_add(asked.schema);
+        Some(self.whole?.saturating_add(more))
     }
 }
 
@@ -112,7 +160,8 @@ pub(crate) fn least_reply(config: &RunConfig) -> u64 {
 }
 
 /// What a message adds to the next request.
-pub(crate) fn message_tokens(message: &Message) -> u64 {
+pub(crate) fn message_tokens(gauge: &Gauge, message: &Message) -> u64 {
+    let estimate = |text: &str| gauge.estimate(text);
     MESSAGE_TOKENS
         + match message {
             Message::User { text } | Message::Tool { text, .. } => estimate(text),
@@ -132,6 +181,6 @@ pub(crate) fn message_tokens(message: &Message) -> u64 {
 }
 
 /// What a text adds to the next request as a message of its own.
-pub(crate) fn text_tokens(text: &str) -> u64 {
-    MESSAGE_TOKENS + estimate(text)
+pub(crate) fn text_tokens(gauge: &Gauge, text: &str) -> u64 {
+    MESSAGE_TOKENS + gauge.estimate(text)
 }

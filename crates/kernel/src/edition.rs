@@ -58,4 +58,10 @@ impl Edition {
     pub(crate) fn fills_windows(self) -> bool {
         self >= Self(1)
     }
+
+    /// Whether texts are taken for what was measured for their models' vocabularies and what providers count, and not for
+    /// what they are at most.
+    pub(crate) fn measures_tokens(self) -> bool {
+        self >= Self(2)
+    }
 }

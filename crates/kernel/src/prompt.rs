@@ -14,7 +14,7 @@ use crate::decode::xml::Slot;
 use crate::event::{Call, Digest, RejectReason};
 use crate::hash::Hash;
 use crate::model::{Message, Offer, Request};
-use crate::own_tools::{OwnTool, OwnTools};
+use crate::own_tools::OwnTool;
 use crate::run::{Phase, Run};
 use crate::tokens::CALL_TOKENS;
 use crate::tool::{ToolSpec, is_terminal};
@@ -246,7 +246,7 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
     let (offer, tags) = match &config.agent {
         Some(agent) if agent.encoding != Encoding::Native => {
             let instructions = tag_instructions(run, agent, turn, true);
-            (Offer::None, text_tokens(&instructions))
+            (Offer::None, text_tokens(&run.gauge, &instructions))
         }
         _ => (Offer::TerminalOnly, 0),
     };
@@ -254,8 +254,8 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
     let calls_max = u64::from(config.output_tokens_max) / CALL_TOKENS + 1;
     let uncounted = 1 + u64::from(config.own_tools.progress);
     let answers = (refused_shown_max(&config.limits) as u64 + uncounted).min(calls_max);
-    let stubs = answers.saturating_mul(stub_tokens(config.agent.as_deref(), config.own_tools));
-    let instruction = text_tokens(REPORT_NOW_FULL);
+    let stubs = answers.saturating_mul(stub_tokens(run));
+    let instruction = text_tokens(&run.gauge, REPORT_NOW_FULL);
     [tags, run.schema.of(offer), RETRY_TOKENS, instruction]
         .into_iter()
         .fold(stubs, u64::saturating_add)
@@ -263,21 +263,22 @@ pub(crate) fn last_turn_tokens(run: &Run, turn: u32) -> u64 {
 
 /// What the answers to the calls that come after the one that is up add at least.
 pub(crate) fn stubs_tokens(run: &Run) -> u64 {
-    let config = run.config();
-    let stub = stub_tokens(config.agent.as_deref(), config.own_tools);
+    let stub = stub_tokens(run);
     stub.saturating_mul(run.calls_after() as u64)
 }
 
 /// What a stub takes at most: where calls are tags it names the tool, which has 64 letters at most.
-fn stub_tokens(agent: Option<&AgentConfig>, own: OwnTools) -> u64 {
-    let stub = match own.batch {
+fn stub_tokens(run: &Run) -> u64 {
+    let (config, gauge) = (run.config(), &run.gauge);
+    let stub = match config.own_tools.batch {
         true => batch::longest_stub(),
         false => DROPPED.into(),
     };
+    let agent = config.agent.as_deref();
     let Some(agent) = agent.filter(|agent| agent.encoding == Encoding::Xml) else {
-        return text_tokens(&stub);
+        return text_tokens(gauge, &stub);
     };
-    text_tokens(&xml::tool_response(&xml::ToolResponse {
+    let response = xml::tool_response(&xml::ToolResponse {
         nonce: &agent.nonce,
         slot: Slot::Numbered(u32::MAX),
         tool: &"_".repeat(64),
@@ -285,7 +286,8 @@ fn stub_tokens(agent: Option<&AgentConfig>, own: OwnTools) -> u64 {
         duration_ms: u64::from(u32::MAX),
         request: "",
         response: &stub,
-    }))
+    });
+    text_tokens(gauge, &response)
 }
 
 /// The request of the attempt under way, or `None` when the run is not asking.

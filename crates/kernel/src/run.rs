@@ -36,7 +36,7 @@ use crate::retry::Attempts;
 use crate::termination::Termination;
 use crate::text::Text;
 use crate::time::Millis;
-use crate::tokens::estimate;
+use crate::tokens::Gauge;
 use crate::tool::{Catalog, is_terminal};
 
 use compaction::Output;
@@ -62,6 +62,9 @@ pub struct Run {
     pub(crate) progress: Progress,
     pub(crate) watch: Stopwatch,
     pub(crate) context: Context,
+    pub(crate) gauge: Gauge,
+    /// The target of the request under way, and what it was estimated at.
+    asked: Option<(u32, u64)>,
     pub(crate) schema: SchemaTokens,
     /// The turn that must end the run: the limit, or sooner if the context is full or a report failed.
     pub(crate) last_turn: u32,
@@ -326,8 +329,9 @@ impl Run {
         });
         let fixed_bytes = started.system.len() + catalog.text().len();
         let guarded = context::is_guarded(&started.config);
+        let gauge = Gauge::of(&started.config, started.counted.is_some());
         let (context, schema) = match guarded {
-            true => seed(started, &catalog),
+            true => seed(started, &catalog, &gauge),
             false => (Context::default(), SchemaTokens::default()),
         };
         let looping = started.config.looping.as_deref().map(|config| {
@@ -337,6 +341,8 @@ impl Run {
         let mut run = Self {
             looping,
             context,
+            gauge,
+            asked: None,
             schema,
             last_turn: started.config.limits.turns_max,
             forced: false,
@@ -397,10 +403,11 @@ fn begins_marked(config: &RunConfig) -> bool {
 }
 
 /// What the first request holds, as the host counted or as it is estimated.
-fn seed(started: &RunStarted, catalog: &Catalog) -> (Context, SchemaTokens) {
+fn seed(started: &RunStarted, catalog: &Catalog, gauge: &Gauge) -> (Context, SchemaTokens) {
+    let estimate = |text: &str| gauge.estimate(text);
     let mut context = Context::default();
-    let conversation =
-        || context::text_tokens(&started.system) + context::text_tokens(&started.goal);
+    let message = |text: &str| context::text_tokens(gauge, text);
+    let conversation = || message(&started.system) + message(&started.goal);
     let counted = started.counted;
     context.said(counted.map_or_else(conversation, |it| it.conversation));
     let terminal = catalog.specs().find(|spec| is_terminal(&spec.name));

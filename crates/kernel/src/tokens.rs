@@ -4,11 +4,13 @@ mod bytewise;
 mod calibration;
 mod count;
 mod cuts;
+mod gauge;
 mod measured;
 
 pub use bytewise::bytewise as estimate;
 pub use calibration::Calibration;
 pub use count::estimate_for;
+pub(crate) use gauge::Gauge;
 
 /// What a message costs besides its text: role and separators.
 pub(crate) const MESSAGE_TOKENS: u64 = 4;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the context guard counts before a request, in tokens: `expected` is their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "[u64; 3]", into = "[u64; 3]")]
+#[serde(from = "Form", into = "Form")]
 pub struct Counters {
     /// Committed by the last reply.
     pub current: u64,
@@ -12,6 +12,17 @@ pub struct Counters {
     pub pending: u64,
     /// The tools that are offered.
     pub schema: u64,
+    /// What the whole request is estimated at, before any count of its provider: beside the count that comes with the reply
+    /// it tells how far estimates are off. Not known where a reply was kept whose thoughts may or may not be sent again.
+    pub estimated: Option<u64>,
+}
+
+/// As it stands in the log.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Form {
+    Counted([u64; 3]),
+    Estimated([u64; 4]),
 }
 
 impl Counters {
@@ -22,19 +33,35 @@ impl Counters {
     }
 }
 
-impl From<[u64; 3]> for Counters {
-    fn from([current, pending, schema]: [u64; 3]) -> Self {
+impl From<Form> for Counters {
+    fn from(form: Form) -> Self {
+        let ([current, pending, schema], estimated) = match form {
+            Form::Counted(counted) => (counted, None),
+            Form::Estimated([current, pending, schema, estimated]) => {
+                ([current, pending, schema], Some(estimated))
+            }
+        };
         Self {
             current,
             pending,
             schema,
+            estimated,
         }
     }
 }
 
-impl From<Counters> for [u64; 3] {
+impl From<Counters> for Form {
     fn from(counters: Counters) -> Self {
-        [counters.current, counters.pending, counters.schema]
+        let Counters {
+            current,
+            pending,
+            schema,
+            estimated,
+        } = counters;
+        match estimated {
+            None => Self::Counted([current, pending, schema]),
+            Some(estimated) => Self::Estimated([current, pending, schema, estimated]),
+        }
     }
 }
 

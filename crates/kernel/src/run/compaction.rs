@@ -7,7 +7,7 @@ use crate::event::{Call, ContextCompacted, Outcome};
 use crate::model::Message;
 use crate::paging;
 use crate::text::Text;
-use crate::tokens::estimate;
+use crate::tokens::Gauge;
 
 /// Shorter outputs are not worth it.
 const BYTES_MIN: usize = 1_024;
@@ -25,8 +25,10 @@ pub(crate) struct Output {
     turn: u32,
     handle: String,
     text: Text,
-    /// What it was taken for, as long as no provider has counted it.
-    charged: Option<u64>,
+    /// What it is estimated at.
+    charged: u64,
+    /// Whether a provider has counted it since.
+    is_counted: bool,
     /// What stands in its place then.
     stub: Message,
 }
@@ -40,10 +42,18 @@ impl Output {
         self.text.len().saturating_sub(stub_bytes) as u64
     }
 
-    fn saved_tokens(&self) -> u64 {
-        match self.charged {
-            Some(charged) => charged.saturating_sub(context::message_tokens(&self.stub)),
-            None => self.saved_bytes() / BYTES_PER_TOKEN_MAX,
+    /// What it is estimated at beyond its stub.
+    fn estimated(&self, gauge: &Gauge) -> u64 {
+        let stub = context::message_tokens(gauge, &self.stub);
+        self.charged.saturating_sub(stub)
+    }
+
+    /// What is spared at least where it is taken out.
+    fn saved_tokens(&self, gauge: &Gauge) -> u64 {
+        match (self.is_counted, gauge) {
+            (false, _) => self.estimated(gauge),
+            (true, Gauge::Bytewise) => self.saved_bytes() / BYTES_PER_TOKEN_MAX,
+            (true, _) => gauge.at_least(self.estimated(gauge)),
         }
     }
 }
@@ -74,24 +84,15 @@ impl Run {
             turn: self.turn,
             handle,
             text: text.clone(),
-            charged: Some(charged),
+            charged,
+            is_counted: false,
             stub: self.answer(call, &stub.into(), outcome, latency_ms),
         });
     }
 
-    /// A provider has counted a request that was estimated at so much. What its outputs are taken for is not overrated.
-    pub(super) fn outputs_measured(&mut self, sent: u64, projected: u64) {
-        let sent = u128::from(sent.min(projected));
-        for output in &mut self.outputs {
-            let estimated = u128::from(estimate(&output.text));
-            let measured = estimated * sent / u128::from(projected.max(1)) * 3 / 4;
-            output.charged = Some(u64::try_from(measured).unwrap_or(u64::MAX));
-        }
-    }
-
     /// A provider has counted what the conversation holds.
     pub(super) fn outputs_counted(&mut self) {
-        self.outputs.iter_mut().for_each(|it| it.charged = None);
+        self.outputs.iter_mut().for_each(|it| it.is_counted = true);
     }
 
     fn pages(&self) -> bool {
@@ -104,14 +105,15 @@ impl Run {
         let kept = if spares_latest { TURNS_KEPT } else { 0 };
         let is_old = |it: &&Output| it.turn.saturating_add(kept) <= self.turn;
         let mut old: Vec<&Output> = self.outputs.iter().filter(is_old).collect();
+        let saved = |it: &Output| it.saved_tokens(&self.gauge);
         let age = |it: &Output| u64::from(self.turn - it.turn) + 1;
-        old.sort_by_key(|it| std::cmp::Reverse(it.saved_tokens().saturating_mul(age(it))));
+        old.sort_by_key(|it| std::cmp::Reverse(saved(it).saturating_mul(age(it))));
         let (mut messages, mut spared) = (vec![], 0);
         for output in old {
             if spared >= tokens {
                 break;
             }
-            spared += output.saved_tokens();
+            spared += saved(output);
             messages.push(output.message as u32);
         }
         messages.sort_unstable();
@@ -125,7 +127,15 @@ impl Run {
             .partition(is_meant);
         self.outputs = kept;
         for output in &out {
-            self.context.unsaid(output.saved_tokens());
+            let (estimated, saved) = (
+                output.estimated(&self.gauge),
+                output.saved_tokens(&self.gauge),
+            );
+            match (&self.gauge, output.is_counted) {
+                (Gauge::Bytewise, _) => self.context.unsaid_first(saved),
+                (_, true) => self.context.uncounted(estimated, saved),
+                (_, false) => self.context.unsaid(estimated),
+            }
             self.ledger.unsaid(output.saved_bytes());
             if let Some(bytes_max) = self.config().own_tools.output_kept_bytes_max {
                 self.kept

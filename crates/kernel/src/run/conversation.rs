@@ -12,13 +12,17 @@ use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
 use crate::step::{ToolOutput, exceeded};
 use crate::text::Text;
-use crate::tokens::{MESSAGE_TOKENS, estimate};
+use crate::tokens::MESSAGE_TOKENS;
 
 impl Run {
+    pub(super) fn message_tokens(&self, message: &Message) -> u64 {
+        context::message_tokens(&self.gauge, message)
+    }
+
     fn push(&mut self, message: Message, tokens: Option<u64>) {
         self.ledger.said(&message);
         if self.is_guarded() {
-            let tokens = tokens.unwrap_or_else(|| context::message_tokens(&message));
+            let tokens = tokens.unwrap_or_else(|| self.message_tokens(&message));
             self.context.said(tokens);
         }
         self.conversation.push(message);
@@ -32,6 +36,9 @@ impl Run {
         let native = calls.filter(|(at, call)| call.is_native() && self.shows(*at, call));
         let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
         self.notice(&decision.calls);
+        if !answer.reasoning.is_empty() || answer.signed.is_some() {
+            self.context.thought();
+        }
         self.push(
             Message::Assistant {
                 text: answer.text.clone(),
@@ -98,12 +105,14 @@ impl Run {
         let counted = tokens.filter(|_| call.tag.is_none());
         let charged = match counted {
             Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
-            None => context::message_tokens(&message),
+            None => self.message_tokens(&message),
         };
         self.note_output(call, text, outcome, latency_ms, charged);
         let gathered = std::mem::take(&mut self.gathered);
         if !gathered.is_empty() {
-            let rest = context::message_tokens(&message).saturating_sub(gathered.tokens);
+            let rest = self
+                .message_tokens(&message)
+                .saturating_sub(gathered.tokens);
             return self.push(message, Some(rest));
         }
         self.push(message, Some(charged));
@@ -159,7 +168,7 @@ impl Run {
         let around = tagged.map_or(MESSAGE_TOKENS, |call| {
             let text = output.text.as_str().into();
             let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
-            whole.saturating_sub(estimate(&text))
+            whole.saturating_sub(self.gauge.estimate(&text))
         });
         let block = call.map_or(0, |call| self.block_tokens(call, output));
         tokens.saturating_add(around).saturating_add(block)

@@ -55,9 +55,12 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             attempt,
             target,
             reserved,
+            context,
             ..
         } => {
             run.attempts.started(*attempt, *target);
+            let estimated = context.and_then(|it| it.estimated);
+            run.asked = estimated.map(|estimated| (*target, estimated));
             run.phase = Phase::Asking {
                 attempt: *attempt,
                 target: *target,
@@ -97,6 +100,7 @@ impl Run {
     fn decided(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
         self.attempts.succeeded();
+        self.compare_counts(answer);
         self.notices.clear();
         self.heard(decision);
         self.unkept.clear();
@@ -121,6 +125,13 @@ impl Run {
             under_way: UnderWay::default(),
         };
         self.pass_refused();
+    }
+
+    /// Beside what the provider counted for a request, estimates show how far they are off.
+    fn compare_counts(&mut self, answer: &Answer) {
+        if let (Some((target, estimated)), Some(usage)) = (self.asked.take(), &answer.usage) {
+            self.gauge.counted(target, estimated, usage.input);
+        }
     }
 
     /// A report that cannot even be read leaves one more turn.
@@ -165,7 +176,7 @@ impl Run {
             self.lessons.add(index, lesson.clone(), target);
             match lesson {
                 Lesson::Window { tokens, sent } => {
-                    self.window_learned(*tokens, *sent, was_guarded);
+                    self.window_learned(index, *tokens, *sent, was_guarded);
                 }
                 _ => self.attempts.learned(),
             }
@@ -254,6 +265,7 @@ impl Run {
 
     fn rejected(&mut self, reason: RejectReason, answer: &Answer, calls: &[Call]) {
         self.settle(answer, calls);
+        self.compare_counts(answer);
         self.ledger.answered(true);
         self.attempts.rejected();
         let agent = self.config().agent.clone();

@@ -8,7 +8,6 @@ use crate::policy::{Review, Verdict};
 use crate::step::ToolOutput;
 use crate::text::Text;
 use crate::time::Millis;
-use crate::tokens::estimate;
 
 /// What the model is shown for a call that the policy denies in a marked run.
 pub(super) const UNTRUSTED: &str = "(tool failed: denied by policy: this tool changes something, and untrusted data has entered the run)";
@@ -91,7 +90,7 @@ impl Run {
             return (output.clone(), counted);
         }
         let shown = self.enclosed(call, output, finished.marked);
-        let more = estimate(&shown).saturating_sub(estimate(output));
+        let more = self.estimate_beyond(&shown, output);
         let tokens = counted.map(|tokens| tokens.saturating_add(more));
         (shown, tokens)
     }
@@ -103,7 +102,13 @@ impl Run {
         }
         let text = output.text.as_str().into();
         let shown = self.enclosed(call, &text, output.marked);
-        estimate(&shown).saturating_sub(estimate(&text))
+        self.estimate_beyond(&shown, &text)
+    }
+
+    /// How much more a text is estimated at than what it holds.
+    fn estimate_beyond(&self, whole: &str, part: &str) -> u64 {
+        let part = self.gauge.estimate(part);
+        self.gauge.estimate(whole).saturating_sub(part)
     }
 
     /// The output of a call, in a block where nobody vouches for it. The results of a batch hold the blocks

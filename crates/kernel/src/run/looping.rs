@@ -90,7 +90,8 @@ impl Run {
         looping.system = segments::system(looping, &started.system);
         let text = segments::message(looping, &started.goal);
         let message = Message::User { text };
-        let tokens = context::text_tokens(&looping.system) + context::message_tokens(&message);
+        let tokens = context::text_tokens(&self.gauge, &looping.system)
+            + context::message_tokens(&self.gauge, &message);
         let system_bytes = looping.system.len() as u64;
         let mut conversation = Conversation::default();
         conversation.push(message);

@@ -3,11 +3,9 @@
 use super::conversation::sendable_name;
 use super::{Phase, Run};
 use crate::batch;
-use crate::context;
 use crate::event::{Call, Member, Outcome, ToolFinished};
 use crate::paging;
 use crate::text::Text;
-use crate::tokens::estimate;
 
 /// What a batch is charged with besides its results.
 const NO_RESULTS: &str = r#"{"results":[]}"#;
@@ -31,14 +29,14 @@ impl Run {
     ) -> u64 {
         match call.member {
             Some(_) => self.member_tokens(call, &member_result(call, text, outcome, latency_ms)),
-            None => context::message_tokens(&self.answer(call, text, outcome, latency_ms)),
+            None => self.message_tokens(&self.answer(call, text, outcome, latency_ms)),
         }
     }
 
     /// What a member adds to the results of its batch; the first one adds the batch's own answer.
     fn member_tokens(&self, call: &Call, result: &str) -> u64 {
         let comma = 1;
-        let tokens = estimate(result).saturating_add(comma);
+        let tokens = self.gauge.estimate(result).saturating_add(comma);
         if !self.gathered.is_empty() {
             return tokens;
         }
@@ -48,7 +46,7 @@ impl Run {
             .and_then(|member| self.batch_of(member));
         let around = batch.map_or(0, |batch| {
             let answer = self.answer(batch, &NO_RESULTS.into(), Outcome::Failed, 0);
-            context::message_tokens(&answer)
+            self.message_tokens(&answer)
         });
         tokens.saturating_add(around)
     }

@@ -16,29 +16,37 @@ impl Run {
         context::is_guarded(self.config()) || self.lessons.has_window()
     }
 
-    /// A provider refused a request because its window takes no more than so many tokens. It counted what it was sent, or
-    /// it was more than the window.
-    pub(super) fn window_learned(&mut self, tokens: u64, sent: Option<u64>, was_guarded: bool) {
+    /// The provider of a target refused a request because its window takes no more than so many tokens. It counted what it
+    /// was sent, or that was more than the window.
+    pub(super) fn window_learned(
+        &mut self,
+        index: u32,
+        tokens: u64,
+        sent: Option<u64>,
+        was_guarded: bool,
+    ) {
         if !was_guarded {
             self.count_anew();
         }
-        let schema = self.schema.of(prompt::brief(self, self.turn).offer);
-        let projected = self.context.project(0, schema).tokens();
-        if let Some(sent) = sent {
-            self.outputs_measured(sent, projected);
+        if let (Some((target, estimated)), Some(sent)) = (self.asked.take(), sent) {
+            self.gauge.counted(target, estimated, sent);
         }
-        let held = sent.unwrap_or_else(|| projected.max(tokens.saturating_add(1)));
+        let schema = self.schema.of(prompt::brief(self, self.turn).offer);
+        let schema = self.gauge.room(index as usize, schema);
+        let held = sent.unwrap_or(tokens.saturating_add(1));
         self.context.corrected(held.saturating_sub(schema));
+        self.outputs_counted();
         self.attempts.learned_window();
     }
 
     /// Counts what a run has said that nobody counted.
     fn count_anew(&mut self) {
-        let (_, schema) = seed(&self.started, &self.catalog);
-        let messages = self.conversation.messages().iter();
-        let said: u64 = messages.map(context::message_tokens).sum();
+        let (_, schema) = seed(&self.started, &self.catalog, &self.gauge);
         let mut context = Context::default();
-        context.said(context::text_tokens(&self.started.system).saturating_add(said));
+        context.said(context::text_tokens(&self.gauge, &self.started.system));
+        for message in self.conversation.messages() {
+            context.said(self.message_tokens(message));
+        }
         (self.context, self.schema) = (context, schema);
     }
 }

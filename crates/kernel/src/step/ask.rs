@@ -96,7 +96,7 @@ impl Stepper<'_> {
                         target,
                         reserved,
                         request,
-                        context: guard.counters(),
+                        context: guard.counters(target),
                     },
                 );
             }

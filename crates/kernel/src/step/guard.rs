@@ -1,7 +1,7 @@
 //! The context guard: no request leaves that a window does not hold, and there is always room for the last.
 
 use super::Stepper;
-use crate::context::{self, DROPPED, Projection};
+use crate::context::{self, Asked, DROPPED, Projection};
 use crate::event::{
     Blocked, ContextCompacted, ContextGuarded, Counters, Dropped, Event, GuardPoint,
 };
@@ -9,7 +9,6 @@ use crate::paging;
 use crate::prompt::{self, Brief};
 use crate::run::{Phase, Run};
 use crate::step::ToolOutput;
-use crate::tokens::estimate;
 
 /// Less than this of an output is not worth showing.
 const FITTED_TOKENS_MIN: u64 = 256;
@@ -23,7 +22,10 @@ pub(super) struct Guarded {
 }
 
 struct View {
-    projection: Projection,
+    /// By target: what the request holds.
+    projections: Vec<Projection>,
+    /// What the whole of it is estimated at.
+    estimated: Option<u64>,
     /// What must stay free besides for the last turn.
     kept_free: u64,
     /// By target: what its window takes, where that is known.
@@ -36,48 +38,61 @@ struct View {
 
 impl View {
     fn new(run: &Run, brief: &Brief, turn: u32, last: bool) -> Self {
-        let notices = brief.notices.iter().map(|it| context::text_tokens(it));
-        let schema = run.schema.of(brief.offer);
+        Self::with(run, brief, turn, last, 0)
+    }
+
+    /// As if so much more were said first, as it is estimated.
+    fn with(run: &Run, brief: &Brief, turn: u32, last: bool, more: u64) -> Self {
+        let notices = brief.notices.iter();
+        let notices = notices.map(|it| context::text_tokens(&run.gauge, it));
         let config = run.config();
+        let asked = Asked {
+            gauge: &run.gauge,
+            more: notices.fold(more, u64::saturating_add),
+            schema: run.schema.of(brief.offer),
+        };
+        let targets = || (0..).zip(run.targets());
         Self {
-            projection: run.context.project(notices.sum(), schema),
+            projections: targets()
+                .map(|(at, _)| run.context.project(asked, at))
+                .collect(),
+            estimated: match config.edition.measures_tokens() {
+                true => run.context.whole(asked),
+                false => None,
+            },
             kept_free: if last || config.edition.fills_windows() {
                 0
             } else {
                 prompt::last_turn_tokens(run, turn.saturating_add(1))
             },
-            limits: run
-                .targets()
-                .map(|target| context::limit(target, config))
+            limits: targets()
+                .map(|(_, target)| context::limit(target, config))
                 .collect(),
             windows: match config.edition.fills_windows() {
-                true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
+                true => targets().map(|(_, it)| Some(it.window?.tokens)).collect(),
                 false => vec![],
             },
-            replies: run
-                .targets()
-                .map(|target| context::reply_max(target, config))
+            replies: targets()
+                .map(|(_, target)| context::reply_max(target, config))
                 .collect(),
         }
     }
 
-    /// By how much the tightest window is exceeded, and its limit.
-    fn excess(&self) -> Option<(u64, i64)> {
-        let over = self.blocked(0).into_iter().min_by_key(|it| it.limit)?;
-        let projected = i64::try_from(over.projected).unwrap_or(i64::MAX);
-        Some((
-            projected.saturating_sub(over.limit).unsigned_abs(),
-            over.limit,
-        ))
+    /// By how much the window is exceeded that is exceeded most, what the request would hold there, and the limit.
+    fn excess(&self) -> Option<(u64, u64, i64)> {
+        let over = tightest(self.blocked(0))?;
+        Some((margin(&over).unsigned_abs(), over.projected, over.limit))
     }
 
-    fn projected(&self) -> u64 {
-        self.projection.tokens().saturating_add(self.kept_free)
+    fn projected(&self, target: usize) -> u64 {
+        let projection = self.projections.get(target);
+        let tokens = projection.map_or(0, Projection::tokens);
+        tokens.saturating_add(self.kept_free)
     }
 
     fn room(&self, target: usize) -> u64 {
         let limit = self.limits.get(target).copied().flatten();
-        limit.map_or(u64::MAX, |limit| room(limit, self.projected()))
+        limit.map_or(u64::MAX, |limit| room(limit, self.projected(target)))
     }
 
     /// The targets whose windows do not hold the request, or leave no room to reply before the last turn.
@@ -86,15 +101,27 @@ impl View {
         limits
             .filter_map(|(target, limit)| {
                 let limit = (*limit)?;
-                let needed = self.projected().saturating_add(least_reply);
+                let projected = self.projected(target);
+                let needed = projected.saturating_add(least_reply);
                 over(limit, needed).then_some(Blocked {
                     target: target as u32,
-                    projected: self.projected(),
+                    projected,
                     limit,
                 })
             })
             .collect()
     }
+}
+
+/// The window that is exceeded most.
+fn tightest(blocked: Vec<Blocked>) -> Option<Blocked> {
+    blocked.into_iter().min_by_key(margin)
+}
+
+/// What a window has left, below 0 where it is exceeded.
+fn margin(blocked: &Blocked) -> i64 {
+    let projected = i64::try_from(blocked.projected).unwrap_or(i64::MAX);
+    blocked.limit.saturating_sub(projected)
 }
 
 fn over(limit: i64, tokens: u64) -> bool {
@@ -123,7 +150,7 @@ impl Guarded {
         };
         if let Some(window) = view.windows.get(target as usize).copied().flatten() {
             // As long as it was asked for, but for a last turn that begins with a full window.
-            let room = window.saturating_sub(view.projected());
+            let room = window.saturating_sub(view.projected(target as usize));
             let most = view.replies.get(target as usize).copied();
             let room = room.max(context::reply_room_min());
             return room.min(most.unwrap_or(u64::MAX));
@@ -137,18 +164,23 @@ impl Guarded {
     /// The target with the largest window and what is to be sent, where that is more than twice too much for every target.
     pub(super) fn hopeless(&self) -> Option<(u32, u64)> {
         let view = self.view.as_ref()?;
-        let projected = view.projection.tokens();
         let windows: Option<Vec<u64>> = view.windows.iter().copied().collect();
-        let largest = windows?.into_iter().zip(0..).max()?;
-        (projected / 2 > largest.0).then_some((largest.1, projected))
+        let windows = windows?;
+        let mut all = windows.iter().enumerate();
+        let is_over = |(at, window): (usize, &u64)| view.projected(at) / 2 > *window;
+        let (_, largest) = windows.iter().zip(0..).max()?;
+        let is_hopeless = all.all(is_over);
+        is_hopeless.then(|| (largest, view.projected(largest as usize)))
     }
 
-    pub(super) fn counters(&self) -> Option<Counters> {
+    pub(super) fn counters(&self, target: u32) -> Option<Counters> {
         let view = self.view.as_ref()?;
+        let projection = view.projections.get(target as usize)?;
         Some(Counters {
-            current: view.projection.current,
-            pending: view.projection.pending,
-            schema: view.projection.schema,
+            current: projection.current,
+            pending: projection.pending,
+            schema: projection.schema,
+            estimated: view.estimated,
         })
     }
 }
@@ -160,9 +192,7 @@ pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
     }
     let turn = run.turn.saturating_add(1);
     let brief = prompt::brief(run, turn);
-    let mut view = View::new(run, &brief, turn, false);
-    view.projection.pending = view.projection.pending.saturating_add(tokens);
-    view.blocked(0).into_iter().min_by_key(|it| it.limit)
+    tightest(View::with(run, &brief, turn, false, tokens).blocked(0))
 }
 
 /// The targets that do not hold the next request of a run that waits.
@@ -225,7 +255,7 @@ impl Stepper<'_> {
 
     /// Takes old outputs out of the conversation where the request does not fit. Says whether it did.
     fn makes_room(&mut self, turn: u32, view: &View, last: bool) -> bool {
-        let Some((over, limit)) = view.excess() else {
+        let Some((over, before, limit)) = view.excess() else {
             return false;
         };
         // Before the last turn more than just enough, so that it need not be done in every turn.
@@ -241,7 +271,6 @@ impl Stepper<'_> {
         else {
             return false;
         };
-        let before = view.projected();
         self.emit_in(
             turn,
             Event::ContextCompacted(Box::new(ContextCompacted {
@@ -269,10 +298,11 @@ impl Stepper<'_> {
         if self.makes_room_for(needed) {
             blocked = exceeded(self.run, needed)?;
         }
+        let (gauge, target) = (&self.run.gauge, blocked.target as usize);
         Some(Box::new(Dropped {
             output: output.text.as_str().into(),
-            tokens,
-            stub_tokens: context::text_tokens(DROPPED),
+            tokens: gauge.room(target, tokens),
+            stub_tokens: gauge.room(target, context::text_tokens(gauge, DROPPED)),
             projected: blocked.projected,
             limit: blocked.limit,
             shown_bytes: self.fitting_bytes(output, tokens, &blocked),
@@ -292,8 +322,7 @@ impl Stepper<'_> {
     fn makes_room_for(&mut self, tokens: u64) -> bool {
         let turn = self.run.turn.saturating_add(1);
         let brief = prompt::brief(self.run, turn);
-        let mut view = View::new(self.run, &brief, turn, false);
-        view.projection.pending = view.projection.pending.saturating_add(tokens);
+        let view = View::with(self.run, &brief, turn, false, tokens);
         self.makes_room(self.run.turn, &view, false)
     }
 
@@ -305,13 +334,14 @@ impl Stepper<'_> {
         if !config.edition.fills_windows() || !pages || is_member || self.run.is_forced() {
             return None;
         }
+        let tokens = self.run.gauge.room(blocked.target as usize, tokens);
         let used = blocked.projected.saturating_sub(tokens);
         let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_MIN / 4);
         let bytes = output.text.len() as u64;
         let mut shown = bytes.saturating_mul(room) / tokens.max(1);
         while room >= FITTED_TOKENS_MIN && shown >= FITTED_BYTES_MIN {
             let text = paging::fitted(&output.text, shown, self.run.turn, self.run.call_up());
-            let tokens = estimate(&text);
+            let tokens = self.run.gauge.estimate(&text);
             let cut = ToolOutput {
                 text,
                 ..ToolOutput::default()

@@ -14,7 +14,6 @@ use crate::report::FINAL_REPORT;
 use crate::run::{Phase, Run};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
-use crate::tokens::estimate;
 use crate::tool::{DONE, ToolEffect, is_terminal};
 
 /// What the model is shown for a call whose outcome nobody knows.
@@ -261,7 +260,9 @@ impl Stepper<'_> {
             Outcome::Interrupted => Outcome::Failed,
             outcome => outcome,
         };
-        let tokens = output.tokens.unwrap_or_else(|| estimate(&output.text));
+        let tokens = output
+            .tokens
+            .unwrap_or_else(|| self.run.gauge.estimate(&output.text));
         let dropped = self.admit(&output, tokens);
         let shown_bytes = dropped.as_ref().and_then(|it| it.shown_bytes);
         let is_dropped = dropped.is_some() && shown_bytes.is_none();

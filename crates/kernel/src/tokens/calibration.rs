@@ -4,7 +4,7 @@ use crate::config::Vocabulary;
 
 /// Learns from the counts that come with replies, and says how much room an estimated text needs.
 ///
-/// What a provider has counted is known; only what was said since then is estimated. How far the estimates of this run
+/// What a provider has counted is known; only what was said since then needs an estimate. How far the estimates of this run
 /// are off tells little about the next text, which may be of another kind: so a small difference counts as none, and a
 /// table that is measured for the vocabulary is corrected upwards only.
 ///
@@ -12,11 +12,19 @@ use crate::config::Vocabulary;
 /// factor of two and the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    vocabulary: Vocabulary,
+    scale: Scale,
     /// The last request that was counted.
     last: Option<Counted>,
     /// What came to the conversation between counted requests. Nothing that a provider adds to every request is in it.
     grown: Counted,
+}
+
+/// What texts are estimated by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Table(Vocabulary),
+    /// They are counted with the vocabulary itself.
+    Counts,
 }
 
 /// The same text, estimated and as its provider counted it.
@@ -49,8 +57,17 @@ const GROWN_MAX: u64 = 32_768;
 impl Calibration {
     /// Nothing is counted yet.
     pub fn of(vocabulary: Vocabulary) -> Self {
+        Self::by(Scale::Table(vocabulary))
+    }
+
+    /// For texts that are counted with the vocabulary itself: nothing is added, unless the provider counts more.
+    pub(crate) fn of_counts() -> Self {
+        Self::by(Scale::Counts)
+    }
+
+    fn by(scale: Scale) -> Self {
         Self {
-            vocabulary,
+            scale,
             last: None,
             grown: Counted::default(),
         }
@@ -73,18 +90,6 @@ impl Calibration {
         self.last = Some(now);
     }
 
-    /// The room that a request needs which is estimated at so many tokens.
-    pub fn request(&self, estimated: u64) -> u64 {
-        match self.last {
-            Some(last) if estimated >= last.estimated => {
-                let new = self.text(estimated - last.estimated);
-                last.reported.saturating_add(new)
-            }
-            // Something of it was taken out.
-            _ => self.text(estimated),
-        }
-    }
-
     /// The room that a text needs which is estimated at so many tokens.
     pub fn text(&self, estimated: u64) -> u64 {
         let room = u128::from(estimated) * u128::from(self.per_million());
@@ -104,18 +109,20 @@ impl Calibration {
             ratio if ratio.abs_diff(1_000) <= CHANCE => 1_000,
             ratio => ratio,
         };
-        let least = match self.vocabulary {
-            Vocabulary::Unknown => RATIO_MIN_UNKNOWN,
-            _ => RATIO_MIN_KNOWN,
+        let (least, margin) = match self.scale {
+            Scale::Table(Vocabulary::Unknown) => (RATIO_MIN_UNKNOWN, MARGIN),
+            Scale::Table(_) => (RATIO_MIN_KNOWN, MARGIN),
+            Scale::Counts => (RATIO_MIN_KNOWN, 1_000),
         };
-        ratio.clamp(least, RATIO_MAX) * MARGIN
+        ratio.clamp(least, RATIO_MAX) * margin
     }
 
     fn before(&self) -> u64 {
-        match self.vocabulary {
-            Vocabulary::Unknown => BEFORE_UNKNOWN,
-            Vocabulary::Claude => BEFORE_CLAUDE,
-            Vocabulary::Cl100k | Vocabulary::O200k | Vocabulary::Qwen => BEFORE_KNOWN,
+        match self.scale {
+            Scale::Counts => 1_000,
+            Scale::Table(Vocabulary::Unknown) => BEFORE_UNKNOWN,
+            Scale::Table(Vocabulary::Claude) => BEFORE_CLAUDE,
+            Scale::Table(_) => BEFORE_KNOWN,
         }
     }
 }
@@ -175,10 +182,6 @@ mod tests {
                     (970..=2_060).contains(&calibration.text(1_000)),
                     "{said:?} {calibration:?}"
                 );
-                assert!(
-                    (4_500..=18_450).contains(&calibration.request(9_000)),
-                    "{said:?} {calibration:?}"
-                );
             }
         }
     }
@@ -193,7 +196,6 @@ mod tests {
             }
             for tokens in LIES {
                 assert!(calibration.text(tokens) >= tokens);
-                assert!(calibration.request(tokens) >= tokens / 2);
             }
         }
     }
@@ -207,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_not_estimated_again() {
-        let mut calibration = known();
+    fn to_what_is_counted_nothing_is_added_unless_the_provider_counts_more() {
+        let mut calibration = Calibration::of_counts();
+        assert_eq!(calibration.text(1_000), 1_000);
         calibration.counted(10_000, 10_321);
-        assert_eq!(calibration.request(10_000), 10_321);
-        assert_eq!(calibration.request(11_000), 10_321 + 1_025);
-        // Of a shorter request nothing is known.
-        assert_eq!(calibration.request(9_000), 9_225);
+        assert_eq!(calibration.text(1_000), 1_000);
+        calibration.counted(20_000, 22_321);
+        assert_eq!(calibration.text(1_000), 1_200);
     }
 
     #[test]
@@ -230,7 +232,6 @@ mod tests {
         assert_eq!(calibration.text(1_000), 1_538);
         calibration.counted(3_000, 3_500);
         assert_eq!(calibration.text(1_000), 1_025);
-        assert_eq!(calibration.request(3_000), 3_500);
     }
 
     #[test]

@@ -106,8 +106,8 @@ fn after_a_reply_what_is_new_is_near_its_true_count_whatever_was_counted_first()
             let mut calibration = Calibration::of(vocabulary);
             let begun = estimate_for(first.text, vocabulary);
             calibration.counted(begun, first.tokens[at]);
-            let room = calibration.request(begun + estimate_for(new.text, vocabulary));
-            let error = error(room - first.tokens[at], new.tokens[at]);
+            let room = calibration.text(estimate_for(new.text, vocabulary));
+            let error = error(room, new.tokens[at]);
             let names = [first.name, new.name];
             assert!(
                 (-30..=150).contains(&error),

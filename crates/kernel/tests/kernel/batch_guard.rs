@@ -1,12 +1,12 @@
 //! Batches under the context guard: members are admitted one by one, the batch itself always is.
 
-use bonded_kernel::{BATCH, Encoding, Reply, TerminationKind, estimate_tokens, request};
+use bonded_kernel::{BATCH, Encoding, Reply, TerminationKind, request};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::agent_common::{ENCODINGS, report_in, tool_tag};
 use crate::batch::{batch, batching, look_at, member, results};
-use crate::common::{World, call, reply, text};
+use crate::common::{World, call, estimated, noise, reply, text};
 
 #[test]
 fn members_that_do_not_fit_are_dropped_and_the_batch_is_answered() {
@@ -15,7 +15,7 @@ fn members_that_do_not_fit_are_dropped_and_the_batch_is_answered() {
     world.reply(reply([batch(json!(calls))]));
     world.ok("small");
     for _ in 0..2 {
-        world.ok(&"#".repeat(20_000));
+        world.ok(&noise(20_000));
     }
     let results = results(&world);
     assert_eq!(results[0]["output"], "small");
@@ -35,7 +35,7 @@ fn what_members_said_counts_before_the_batch_is_answered() {
     world.reply(reply([batch(json!(calls))]));
     for _ in 0..4 {
         if matches!(world.effect, bonded_kernel::Effect::Invoke(_)) {
-            world.ok(&"#".repeat(3_000));
+            world.ok(&noise(3_000));
         }
     }
     let results = results(&world);
@@ -49,12 +49,12 @@ fn request_tokens(world: &World) -> u64 {
     let messages: u64 = world
         .conversation()
         .iter()
-        .map(|(_, text)| estimate_tokens(text))
+        .map(|(_, text)| estimated(text))
         .sum();
-    let notices: u64 = request.notices.iter().map(|it| estimate_tokens(it)).sum();
+    let notices: u64 = request.notices.iter().map(|it| estimated(it)).sum();
     let tools: u64 = request
         .tools()
-        .map(|spec| estimate_tokens(&spec.schema.to_string()))
+        .map(|spec| estimated(&spec.schema.to_string()))
         .sum();
     messages + notices + tools
 }
@@ -69,7 +69,7 @@ proptest! {
         members in prop::collection::vec((0usize..4, "[a-z_#]{1,64}"), 1..60),
         outputs in prop::collection::vec(0usize..9_000, 1..12),
     ) {
-        let window = 26_000;
+        let window = 20_000;
         let mut world = batching(encoding).windows(&[window]).begin();
         let calls: Vec<Value> = members.iter().map(|(kind, id)| match kind {
             0 => member(id, "fly", json!({})),
@@ -86,8 +86,7 @@ proptest! {
         world.reply(Reply { usage: None, ..said });
         let mut outputs = outputs.iter().cycle();
         while matches!(world.effect, bonded_kernel::Effect::Invoke(_)) {
-            let bytes = *outputs.next().expect("a cycle has no end");
-            world.ok(&"#\"".repeat(bytes / 2));
+            world.ok(&noise(*outputs.next().expect("a cycle has no end")));
         }
         prop_assert!(world.is_asking(), "{:?}", world.effect);
         let reply = request(&world.run).map_or(0, |it| u64::from(it.output_tokens_max));

@@ -3,8 +3,8 @@
 use bonded_kernel::{
     Catalog, Effect, Entry, Event, Failure, FailureClass, Finish, Head, Input, Limits, Message,
     Millis, Outcome, Price, Reply, ReplyCall, Run, RunConfig, RunId, RunStarted, Step, Target,
-    TerminationKind, ToolEffect, ToolOutput, ToolSpec, Usage, audit, next, replay, request, start,
-    step,
+    TerminationKind, ToolEffect, ToolOutput, ToolSpec, Usage, Vocabulary, audit,
+    estimate_tokens_for, next, replay, request, start, step,
 };
 use serde_json::json;
 
@@ -88,6 +88,31 @@ fn specs() -> [ToolSpec; 3] {
         spec("put", ToolEffect::Idempotent, "value"),
         spec("push", ToolEffect::Write, "text"),
     ]
+}
+
+/// What a text is estimated at where nobody knows the vocabulary.
+pub(crate) fn estimated(text: &str) -> u64 {
+    estimate_tokens_for(text, Vocabulary::Unknown)
+}
+
+/// A text that is estimated at so many tokens, of which no vocabulary makes much less: no word is in it twice.
+pub(crate) fn noise(tokens: usize) -> String {
+    let mut state: u32 = 0x2545_f491;
+    let mut text = String::new();
+    while estimated(&text) < tokens as u64 {
+        let lacking = tokens as u64 - estimated(&text);
+        for _ in 0..lacking.div_ceil(2) {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            // Nothing that means something in tags or in JSON.
+            text.push(match char::from(b'!' + (state % 93) as u8) {
+                '<' | '>' | '&' | '"' | '\\' => '~',
+                other => other,
+            });
+        }
+    }
+    text
 }
 
 pub(crate) fn run_id() -> RunId {

@@ -46,7 +46,7 @@ const GOLDEN: [Golden; 7] = [
     Golden {
         format: 7,
         lines: include_str!("../golden/format-7.jsonl"),
-        first_hash: "1ffdc62d8f8f722de7394920c5c8e98264844804771be2db662374d18a990da9",
+        first_hash: "a11ee688357598d02c75d4b04414235f931f817e70cfe959db321aed59097697",
     },
 ];
 
@@ -136,6 +136,18 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_seventh_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[6]);
+    assert!(
+        GOLDEN[6].lines.contains(r#""context":[730,26,90,812]"#),
+        "what a request is estimated at"
+    );
+    for word in ["claude"] {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use bonded_kernel::{
     ContextGuarded, Counters, Dropped, Encoding, Event, Failure, FailureClass, GuardPoint, Reply,
-    TerminationKind, Usage, estimate_tokens,
+    TerminationKind, Usage,
 };
 
 use crate::agent_common::{ENCODINGS, REPORT, agent, look_in, markdown, report_in, tool_tag};
-use crate::common::{World, call, failure, look, push, reply, text};
+use crate::common::{World, call, estimated, failure, look, noise, push, reply, text};
 
 const STUB: &str = "(tool failed: context window budget exceeded)";
 
@@ -54,17 +54,23 @@ fn used(input: u64, output: u64, reply: Reply) -> Reply {
     }
 }
 
+/// What is added to an estimate as long as nothing was counted.
+fn uncounted(tokens: u64) -> u64 {
+    (tokens * 1_060).div_ceil(1_000)
+}
+
 fn huge() -> String {
-    "#".repeat(10_000)
+    noise(10_000)
 }
 
 #[test]
 fn the_first_request_has_no_context_and_the_seed_is_pending() {
     let world = agent(Encoding::Native).windows(&[WINDOW]).begin();
     let first = last_counters(&world);
-    let seed = estimate_tokens("Be brief.") + estimate_tokens("tidy the shed");
+    let seed = estimated("Be brief.") + estimated("tidy the shed");
     assert_eq!(first.current, 0);
-    assert_eq!(first.pending, seed + 2 * 4, "two messages");
+    assert_eq!(first.pending, uncounted(seed + 2 * 4), "two messages");
+    assert!(first.estimated > Some(seed));
     assert!(first.schema > 100, "the tools are counted");
     assert_eq!(
         first.expected(),
@@ -77,13 +83,14 @@ fn the_first_request_has_no_context_and_the_seed_is_pending() {
 #[test]
 fn what_the_provider_counted_is_the_context_and_a_result_is_pending_once() {
     let mut world = agent(Encoding::Native).windows(&[WINDOW]).begin();
-    world.reply(used(700, 30, reply([look("a"), look("b")])));
+    let asked = last_counters(&world).estimated.expect("nothing is thought");
+    world.reply(used(asked, 30, reply([look("a"), look("b")])));
     world.ok("a spade");
     world.ok("two spades");
     let second = last_counters(&world);
-    assert_eq!(second.current, 730);
-    let results = estimate_tokens("a spade") + estimate_tokens("two spades");
-    assert_eq!(second.pending, results + 2 * 4);
+    assert_eq!(second.current, asked + 30);
+    let results = estimated("a spade") + estimated("two spades");
+    assert_eq!(second.pending, ((results + 2 * 4) * 1_025).div_ceil(1_000));
     assert!(guarded(&world).is_empty());
 }
 
@@ -100,10 +107,15 @@ fn cached_tokens_are_part_of_the_input_and_count_once() {
 #[test]
 fn a_retry_notice_is_counted_as_pending() {
     let mut world = agent(Encoding::Native).windows(&[WINDOW]).begin();
-    world.reply(text("no call"));
+    world.reply(Reply {
+        usage: None,
+        ..text("no call")
+    });
     let (first, retry) = (counters(&world)[0], last_counters(&world));
-    let notice = estimate_tokens(crate::agent_common::IGNORED) + 4;
-    assert_eq!(retry.pending, first.pending + notice);
+    let seed = estimated("Be brief.") + estimated("tidy the shed") + 2 * 4;
+    assert_eq!(first.pending, uncounted(seed));
+    let notice = estimated(crate::agent_common::IGNORED) + 4;
+    assert_eq!(retry.pending, uncounted(seed + notice));
     assert_eq!(
         retry.current, 0,
         "a rejected reply is not in the conversation"
@@ -114,7 +126,7 @@ fn a_retry_notice_is_counted_as_pending() {
 fn instructions_for_tags_are_counted_as_pending() {
     for encoding in [Encoding::XmlFinal, Encoding::Xml] {
         let world = agent(encoding).windows(&[WINDOW]).begin();
-        let instructions = estimate_tokens(&world.notices_text());
+        let instructions = estimated(&world.notices_text());
         assert!(last_counters(&world).pending > instructions, "{encoding:?}");
     }
 }
@@ -130,14 +142,14 @@ fn an_output_that_does_not_fit_is_replaced_by_the_stub_and_only_the_report_is_le
             .last()
             .map(|(_, text)| text.clone())
             .unwrap_or_default();
-        assert!(last.contains(STUB) && !last.contains("###"), "{last}");
+        assert!(last.contains(STUB) && last.len() < 400, "{last}");
         let dropped = dropped(&world)[0];
-        assert_eq!(dropped.tokens, 10_000);
+        assert!((9_500..=20_500).contains(&dropped.tokens), "{dropped:?}");
         assert!(dropped.stub_tokens < 60, "{dropped:?}");
         assert!(i64::try_from(dropped.projected).unwrap_or(i64::MAX) > dropped.limit);
         assert_eq!(
             dropped.output.len(),
-            10_000,
+            huge().len(),
             "the log keeps what was dropped"
         );
         let fired = guarded(&world);
@@ -174,8 +186,9 @@ fn after_a_drop_no_tool_starts_and_the_report_of_the_same_reply_is_taken() {
 #[test]
 fn an_output_fits_as_long_as_the_projection_does_not_exceed_the_limit() {
     let room = |world: &mut World, tokens: usize| {
-        world.reply(used(100, 10, reply([look("a")])));
-        world.ok(&"#".repeat(tokens));
+        let asked = last_counters(world).estimated.expect("nothing is thought");
+        world.reply(used(asked, 10, reply([look("a")])));
+        world.ok(&noise(tokens));
         dropped(world).len()
     };
     let begin = || agent(Encoding::Native).calls(1).windows(&[WINDOW]).begin();
@@ -191,11 +204,8 @@ fn an_output_fits_as_long_as_the_projection_does_not_exceed_the_limit() {
     let mut world = begin();
     room(&mut world, most + 1);
     let told = dropped(&world)[0];
-    assert_eq!(
-        told.projected as i64,
-        told.limit + 1,
-        "one token more is one too many"
-    );
+    let beyond = told.projected as i64 - told.limit;
+    assert!((1..=2).contains(&beyond), "one token more is one too many");
     assert_eq!(told.limit, WINDOW as i64 - 1_000);
 }
 
@@ -220,7 +230,7 @@ fn a_provider_that_counts_more_than_was_estimated_fires_the_guard_before_the_nex
 
 #[test]
 fn the_tools_alone_can_fill_a_window() {
-    let mut world = agent(Encoding::Native).windows(&[1_700]).begin();
+    let mut world = agent(Encoding::Native).windows(&[1_150]).begin();
     let fired = guarded(&world);
     assert_eq!(fired[0].at, GuardPoint::TurnPreflight);
     assert!(!fired[0].blocked.is_empty());
@@ -255,7 +265,7 @@ fn a_last_turn_that_does_not_fit_is_recorded_once_whatever_made_it_the_last() {
 fn the_smallest_window_decides_and_the_last_request_goes_where_it_fits() {
     let setup = agent(Encoding::Native).windows(&[3_000, 100_000]);
     let mut setup = setup.turns(9);
-    setup.goal = "#".repeat(5_000);
+    setup.goal = noise(5_000);
     let mut world = setup.begin();
     assert_eq!(guarded(&world)[0].blocked.len(), 1);
     assert_eq!(
@@ -306,7 +316,7 @@ fn refused_calls_do_not_flood_the_window() {
     let told: u64 = world
         .results()
         .iter()
-        .map(|(_, text)| estimate_tokens(text) + 4)
+        .map(|(_, text)| estimated(text) + 4)
         .sum();
     assert!(told + 1_200 + 1_000 <= WINDOW, "{told} tokens of refusals");
     let shown = world.results().len();
@@ -325,7 +335,7 @@ fn a_tag_that_is_answered_by_the_stub_does_not_repeat_its_request() {
     let mut setup = agent(Encoding::Xml).calls(3).windows(&[WINDOW]);
     setup.config.output_tokens_max = 500;
     let mut world = setup.begin();
-    let long = format!(r#"{{"path":"{}"}}"#, "#".repeat(100));
+    let long = serde_json::json!({ "path": noise(100) }).to_string();
     let written: String = (1..=3).map(|slot| tool_tag(slot, "look", &long)).collect();
     world.reply(text(&written));
     for _ in 0..3 {
@@ -334,7 +344,10 @@ fn a_tag_that_is_answered_by_the_stub_does_not_repeat_its_request() {
     let told = world.conversation();
     assert_eq!(told.len(), 5);
     for (_, answer) in &told[2..] {
-        assert!(answer.contains(STUB) && !answer.contains("###"), "{answer}");
+        assert!(
+            answer.contains(STUB) && !answer.contains(&noise(100)),
+            "{answer}"
+        );
     }
 }
 
@@ -353,7 +366,7 @@ fn a_refusal_that_has_no_room_is_shown_without_its_reason() {
 fn fullest(encoding: Encoding) -> World {
     let begin = |bytes: usize| {
         let mut setup = agent(encoding).calls(10).windows(&[WINDOW]);
-        setup.goal = "#".repeat(bytes);
+        setup.goal = noise(bytes);
         // What is left for refusals and what a last turn is told.
         for window in setup
             .config

@@ -3,6 +3,7 @@
 use bonded_kernel::{Effect, Input, TerminationKind, Window, request};
 use serde_json::json;
 
+use crate::common::noise;
 use crate::looping_common::{looped, ram, search, state};
 
 #[test]
@@ -210,7 +211,7 @@ fn every_request_is_within_what_was_reserved_and_within_a_window() {
         };
         assert!(reserved.input >= bytes, "no token is shorter than a byte");
         assert!(context.is_some_and(|it| it.expected() <= 8_000));
-        world.loops(&ram(&format!("key{turn}"), &"no words here ".repeat(60)));
+        world.loops(&ram(&format!("key{turn}"), &noise(400)));
         if world.ended().is_some() {
             break;
         }

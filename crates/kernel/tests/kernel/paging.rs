@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent_common::agent;
 use crate::batch::{batch, look_at, member, results};
-use crate::common::{Setup, World, call, look, output, reply, setup};
+use crate::common::{Setup, World, call, look, noise, output, reply, setup};
 
 fn paging() -> Setup {
     let mut setup = setup().limit(|limits| limits.tool_output_bytes_max = 100);
@@ -112,7 +112,7 @@ fn of_a_page_that_no_window_has_room_for_the_beginning_is_shown_like_of_any_outp
     setup.config.own_tools.output_kept_bytes_max = Some(100_000);
     let mut world = setup.begin();
     world.reply(reply([look("a")]));
-    let whole = "#".repeat(30_000);
+    let whole = noise(30_000);
     world.returned(ToolOutput {
         cut_from_bytes: Some(30_000),
         original: Some(whole),

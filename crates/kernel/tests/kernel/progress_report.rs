@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::agent_common::{ENCODINGS, agent, markdown, report_in, tag, tool_tag};
 use crate::batch::{batch, look_at, member, results};
-use crate::common::{Setup, World, call, look, reply, text};
+use crate::common::{Setup, World, call, look, noise, reply, text};
 
 fn telling(encoding: Encoding) -> Setup {
     let mut setup = agent(encoding);
@@ -160,7 +160,7 @@ fn a_progress_report_goes_through_though_the_context_is_full() {
     setup.config.own_tools.batch = true;
     let mut world = setup.begin();
     world.reply(reply([look("a"), progress("reading"), look("b")]));
-    world.ok(&"#".repeat(60_000));
+    world.ok(&noise(60_000));
     assert_eq!(told(&world), ["reading"]);
     assert_eq!(world.count("call_skipped"), 1);
     assert!(world.is_asking());

@@ -65,7 +65,7 @@ fn a_window_that_is_named_is_learned_and_room_is_made_in_the_same_turn() {
     for setup in [setup(), agent(Encoding::Native).windows(&[100_000])] {
         let mut world = played(setup.limit(|limits| limits.turns_max = 20), 6);
         let turn = world.run.turn();
-        let fresh = world.fail(too_large(Some(4_000), Some(6_000)));
+        let fresh = world.fail(too_large(Some(4_000), Some(4_500)));
         assert_eq!(
             kinds(&fresh),
             [
