@@ -72,9 +72,8 @@ impl View {
                 true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
                 false => vec![],
             },
-            replies: run
-                .targets()
-                .map(|target| context::reply_max(target, config))
+            replies: targets()
+                .map(|(_, target)| context::reply_max(target, config))
                 .collect(),
         }
     }

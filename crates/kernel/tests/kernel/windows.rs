@@ -65,7 +65,7 @@ fn a_window_that_is_named_is_learned_and_room_is_made_in_the_same_turn() {
     for setup in [setup(), agent(Encoding::Native).windows(&[100_000])] {
         let mut world = played(setup.limit(|limits| limits.turns_max = 20), 6);
         let turn = world.run.turn();
-        let fresh = world.fail(too_large(Some(4_000), Some(6_000)));
+        let fresh = world.fail(too_large(Some(4_000), Some(4_500)));
         assert_eq!(
             kinds(&fresh),
             [
@@ -91,7 +91,7 @@ fn a_window_that_is_named_is_learned_and_room_is_made_in_the_same_turn() {
 #[test]
 fn a_window_only_shrinks_and_is_learned_twice_at_most() {
     let mut world = played(agent(Encoding::Native).windows(&[100_000]).turns(30), 6);
-    world.fail(too_large(Some(4_000), Some(6_000)));
+    world.fail(too_large(Some(4_000), Some(4_500)));
     world.reply(reply([look("another")]));
     world.ok("short");
     world.fail(too_large(Some(3_000), Some(3_500)));
