@@ -42,7 +42,6 @@ impl Run {
         self.outputs_counted();
         let schema = projection.schema;
         self.context.corrected(held.saturating_sub(schema));
-        self.outputs_counted();
         self.attempts.learned_window();
     }
 
