@@ -1,14 +1,13 @@
 //! A clock that is set between two processes of one run.
 
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::done::kill;
 use crate::place::{Done, Place, call, done, finish, start};
+use crate::shim;
 use crate::watch::of_kind;
 
 const DAY_S: i64 = 24 * 60 * 60;
@@ -28,28 +27,11 @@ int clock_gettime(clockid_t which, struct timespec *at) {
 }
 "#;
 
-/// The library with the shim, built once.
-fn shim() -> PathBuf {
-    static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, library) = BUILT.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a directory can be made");
-        let (source, library) = (dir.path().join("shim.c"), dir.path().join("shim.so"));
-        std::fs::write(&source, SHIM).expect("the source can be written");
-        let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-o"])
-            .arg(&library)
-            .arg(&source);
-        assert!(cc.status().expect("there is a compiler").success());
-        (dir, library)
-    });
-    library.clone()
-}
-
 /// The program with its wall clock set ahead or back.
 fn bonded_at(place: &Place, offset_s: i64, words: &[&str]) -> Command {
     let mut command = place.command(words);
     command
-        .env("LD_PRELOAD", shim())
+        .env("LD_PRELOAD", shim::built(SHIM))
         .env("WALL_CLOCK_OFFSET", offset_s.to_string());
     command
 }
