@@ -26,6 +26,7 @@ mod retry_after;
 mod script;
 mod scripted;
 mod secret;
+mod tls;
 pub mod tokens;
 
 use std::pin::Pin;
