@@ -93,15 +93,28 @@ pub(crate) fn signals(words: &[String]) -> Result<(), Fault> {
     let rounds = options.number("--rounds")?;
     let rounds: u64 = rounds.unwrap_or(SIGNAL_ROUNDS_DEFAULT);
     let seed: Option<u64> = options.number("--seed")?;
-    let mut command = release_test("bonded", "signals");
-    command.env("BONDED_SIGNAL_ROUNDS", rounds.to_string());
-    if let Some(seed) = seed {
-        command.env("BONDED_SIGNAL_SEED", seed.to_string());
+    // Plans and the workspace's server have worlds of their own in the tests that kill them.
+    let suites = [
+        ("signals", "", "BONDED_SIGNAL_SEED"),
+        ("work_crash", "any_signal", "BONDED_WORK_CRASH_SEED"),
+        (
+            "workspace_crash",
+            "any_signal",
+            "BONDED_WORKSPACE_CRASH_SEED",
+        ),
+    ];
+    for (suite, only, seeded) in suites {
+        let mut command = release_test("bonded", suite);
+        command
+            .arg(only)
+            .env("BONDED_SIGNAL_ROUNDS", rounds.to_string());
+        if let Some(seed) = seed {
+            command.env(seeded, seed.to_string());
+        }
+        let title = format!("every signal at {rounds} moments: {suite}");
+        stage(&title, || run(command))?;
     }
-    stage(
-        &format!("every signal to every command and server, {rounds} rounds"),
-        || run(command),
-    )
+    Ok(())
 }
 
 /// Every attack in release, the long ones in their full length.
