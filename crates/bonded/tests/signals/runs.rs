@@ -94,8 +94,11 @@ impl Scene {
             Signal::HUP => {
                 matches!(known.0, Some(129) | None) && is_left(known.1) || known == by_itself
             }
-            // It ends only what has not yet said that it does not want it.
-            Signal::PIPE => known == by_itself || known == (None, None),
+            // It ends only what has not begun yet, and so has said nothing.
+            Signal::PIPE => {
+                let is_early = known.0.is_none() && ended.stderr.is_empty();
+                is_early && is_left(known.1) || known == by_itself
+            }
             _ => known.0.is_none() && is_left(known.1) || known == by_itself,
         };
         assert!(is_due, "{status:?}: {ended:?}");
