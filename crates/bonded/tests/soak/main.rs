@@ -76,10 +76,10 @@ fn servers_under_load_and_faults_answer_rightly_and_do_not_grow() {
         drop(over);
         figures
     });
-    let mut findings = world.close();
-    let told = figures.report();
-    tell(&told);
+    // First of all, so that nothing that goes wrong later takes it away.
+    tell(&figures.report());
     tell(&world.tally.report());
+    let mut findings = world.close();
     findings.extend(world.tally.wrong());
     findings.extend(figures.grown());
     assert!(
