@@ -34,6 +34,7 @@ pub(crate) struct Look {
     pub(crate) threads: f64,
     /// Everything that lies in its directories.
     pub(crate) files: f64,
+    /// Of the largest one.
     pub(crate) wal_kb: f64,
     pub(crate) bytes_kb: f64,
 }
@@ -190,7 +191,7 @@ fn count(directory: &Path, look: &mut Look) {
         let kb = about.len() as f64 / 1024.0;
         look.bytes_kb += kb;
         if entry.file_name().to_string_lossy().ends_with("-wal") {
-            look.wal_kb += kb;
+            look.wal_kb = look.wal_kb.max(kb);
         }
     }
 }

@@ -35,7 +35,7 @@ impl Scratch {
         loop {
             match Self::make_in(&above) {
                 Err(error) if tries < TRIES && error.kind() == io::ErrorKind::NotFound => {
-                    tries += 1
+                    tries += 1;
                 }
                 made => return made,
             }

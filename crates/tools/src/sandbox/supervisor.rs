@@ -193,7 +193,7 @@ impl Remains {
     fn remove(&self) {
         // What something is mounted on cannot be removed; a home that is not kept is in the scratch directory.
         let _ = unmount(&self.home, UnmountFlags::DETACH);
-        let _ = unmount(&tmp(&self.scratch), UnmountFlags::DETACH);
+        let _ = unmount(tmp(&self.scratch), UnmountFlags::DETACH);
         // By descriptors: the path may be one that is hidden here.
         for name in scratch::ENTRIES {
             scratch::remove_beneath(&self.inside, OsStr::new(name));
