@@ -50,6 +50,12 @@ cargo xtask COMMAND
                                 kill plans of work items at every boundary and at random, in release
   workspace-crash [--kills N] [--seed S]
                                 kill a workspace server under load and start it again, in release
+  signals [--rounds N] [--seed S]
+                                every signal to every command and server at random moments, then gone on
+                                with, in release
+  soak [--seconds N] [--seed S] [--program FILE]
+                                all servers under load and faults for an hour, in release: wrong answers, and
+                                what grows of memory, descriptors, threads and files
   attack [--rounds N]           what strangers try at every door, against the real program, in release,
                                 each with a witness outside it
   published                     start ten published MCP servers from npm and PyPI in the sandbox
@@ -103,6 +109,8 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),
         "workspace-crash" => soak::workspace_crash(rest),
+        "signals" => soak::signals(rest),
+        "soak" => soak::soak(rest),
         "attack" => soak::attack(rest),
         "published" => options::none(rest).and_then(|()| published::start()),
         "schemathesis" => soak::schemathesis(rest),

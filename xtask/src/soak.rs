@@ -12,6 +12,8 @@ const WORKSPACE_KILLS_DEFAULT: u64 = 200;
 const TREES_DEFAULT: u64 = 100;
 const ROUNDS_DEFAULT: u64 = 1_000;
 const EXAMPLES_DEFAULT: u64 = 200;
+const SOAK_SECONDS_DEFAULT: u64 = 3_600;
+const SIGNAL_ROUNDS_DEFAULT: u64 = 50;
 
 pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
     let options = Options::parse(words, &["--seeds", "--from"])?;
@@ -65,6 +67,54 @@ pub(crate) fn workspace_crash(words: &[String]) -> Result<(), Fault> {
     stage(&format!("a workspace server killed {kills} times"), || {
         run(command)
     })
+}
+
+/// The build that is tested may be another one than the test's own, so that it is not built anew meanwhile.
+pub(crate) fn soak(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--seconds", "--seed", "--program"])?;
+    let seconds = options.number("--seconds")?;
+    let seconds: u64 = seconds.unwrap_or(SOAK_SECONDS_DEFAULT);
+    let seed: Option<u64> = options.number("--seed")?;
+    let mut command = release_test("bonded", "soak");
+    command.env("BONDED_SOAK_SECONDS", seconds.to_string());
+    if let Some(seed) = seed {
+        command.env("BONDED_SOAK_SEED", seed.to_string());
+    }
+    if let Some(program) = options.text("--program") {
+        command.env("BONDED_SOAK_PROGRAM", program);
+    }
+    stage(&format!("all servers under load for {seconds} s"), || {
+        run(command)
+    })
+}
+
+pub(crate) fn signals(words: &[String]) -> Result<(), Fault> {
+    let options = Options::parse(words, &["--rounds", "--seed"])?;
+    let rounds = options.number("--rounds")?;
+    let rounds: u64 = rounds.unwrap_or(SIGNAL_ROUNDS_DEFAULT);
+    let seed: Option<u64> = options.number("--seed")?;
+    // Plans and the workspace's server have worlds of their own in the tests that kill them.
+    let suites = [
+        ("signals", "", "BONDED_SIGNAL_SEED"),
+        ("work_crash", "any_signal", "BONDED_WORK_CRASH_SEED"),
+        (
+            "workspace_crash",
+            "any_signal",
+            "BONDED_WORKSPACE_CRASH_SEED",
+        ),
+    ];
+    for (suite, only, seeded) in suites {
+        let mut command = release_test("bonded", suite);
+        command
+            .arg(only)
+            .env("BONDED_SIGNAL_ROUNDS", rounds.to_string());
+        if let Some(seed) = seed {
+            command.env(seeded, seed.to_string());
+        }
+        let title = format!("every signal at {rounds} moments: {suite}");
+        stage(&title, || run(command))?;
+    }
+    Ok(())
 }
 
 /// Every attack in release, the long ones in their full length.

@@ -25,9 +25,6 @@ const NOTHING_TO_READ: &str =
 /// Added to the number of a signal, this is how a process ends that one has ended.
 const BY_SIGNAL: u8 = 128;
 
-/// SIGXFSZ, which has no name here.
-const FILE_TOO_LARGE: i32 = 25;
-
 /// Cancelled where this process is about to end and lets go of its runs.
 static INTERRUPT: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
@@ -53,12 +50,6 @@ fn number(kind: SignalKind) -> u8 {
 
 /// The signal that a file is as large as it may be; the same number on every system that this program runs on.
 const SIGXFSZ: i32 = 25;
-
-/// Whoever limits the size of files, or has a full quota, is to see writes fail, not a server die.
-pub(crate) fn outlive_file_limits() {
-    // Once it is listened for, it ends nothing; nobody has to hear it.
-    let _heard = signal(SignalKind::from_raw(SIGXFSZ));
-}
 
 struct Signals {
     interrupt: Signal,
@@ -106,8 +97,8 @@ fn is_ignored(kind: SignalKind) -> bool {
 
 /// A file that may not grow any more is an error of whoever writes it, and not the end of the process.
 pub(crate) fn outlive_size_limits() {
-    // Without the handler the process ends as it always did.
-    let _none = signal(SignalKind::from_raw(FILE_TOO_LARGE)).map(drop);
+    // Once it is listened for, it ends nothing; nobody has to hear it.
+    let _heard = signal(SignalKind::from_raw(SIGXFSZ));
 }
 
 /// For a process that drives runs until they end: gives a token that Ctrl-C cancels.

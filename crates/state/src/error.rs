@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::{BadEntry, RunId};
 use rusqlite::{Error, ErrorCode};
 
+use crate::sqlite::unreadable::unreadable;
+
 /// Why a store did not do what it was asked.
 ///
 /// It is `Clone` because the appends of one commit share its failure.
@@ -91,8 +93,16 @@ impl StoreError {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 Self::Locked { file, waited_ms }
             }
-            Some(ErrorCode::DatabaseCorrupt) => Self::Corrupt { file, why },
-            Some(ErrorCode::NotADatabase) => Self::NotAStore { file, why },
+            Some(
+                code @ (ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::SystemIoFailure),
+            ) => match (unreadable(&file), code) {
+                (Some(why), _) => Self::Io { file, why },
+                (None, ErrorCode::DatabaseCorrupt) => Self::Corrupt { file, why },
+                (None, ErrorCode::NotADatabase) => Self::NotAStore { file, why },
+                (None, _) => Self::Io { file, why },
+            },
             _ => Self::Io { file, why },
         }
     }

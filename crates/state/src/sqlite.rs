@@ -9,6 +9,7 @@ mod keys;
 pub(crate) mod poll;
 pub(crate) mod pool;
 mod reader;
+pub(crate) mod unreadable;
 mod worker;
 mod writer;
 

@@ -1,8 +1,11 @@
 //! What the HTTP clients of tools have in common.
 
+use std::error::Error;
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Url, redirect, retry};
+
+use crate::tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,4 +50,21 @@ pub(crate) fn without_certificates(client: ClientBuilder) -> Result<ClientBuilde
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
     Ok(client.tls_backend_preconfigured(no_roots))
+}
+
+/// An error with its causes, each once: the outermost one alone says little. What TLS refused is said in our own words.
+pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
+    if let Some(refused) = tls::refused(error) {
+        return refused;
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = cause.source();
+    }
+    text
 }

@@ -34,6 +34,7 @@ pub mod sandbox;
 mod search;
 pub mod shell;
 mod task;
+mod tls;
 mod tool;
 mod walk;
 mod workdir;

@@ -8,6 +8,7 @@ use bonded_kernel::{Failure, FailureClass, Overflow};
 use serde_json::Value;
 
 use crate::retry_after::{bounded, retry_after_in};
+use crate::tls;
 
 /// A server's own message is cut to so many characters.
 const MESSAGE_CHARS_MAX: usize = 500;
@@ -216,7 +217,10 @@ pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
 }
 
 /// An error with its sources on one line, none said twice.
-pub(crate) fn causes(error: &dyn Error) -> String {
+pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
+    if let Some(refused) = tls::refused(error) {
+        return one_line(&refused, MESSAGE_CHARS_MAX);
+    }
     let mut said = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

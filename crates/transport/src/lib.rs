@@ -26,6 +26,7 @@ mod retry_after;
 mod script;
 mod scripted;
 mod secret;
+mod tls;
 pub mod tokens;
 mod window;
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -53,14 +54,19 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a file that is not there: what somebody puts into the directory meanwhile is neither followed nor lost.
+/// Writes a file that is not there: what somebody puts into the directory meanwhile is neither followed nor lost. A file
+/// that is there is whole, whatever ends this process: it has another name until it is written.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes()).inspect_err(|_| {
-        // A file that is there is whole.
-        let _stays = fs::remove_file(path);
-    })
+    let dir = path.parent().unwrap_or(Path::new("."));
+    // As any new file has them: less the umask.
+    let usual = fs::Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new()
+        .prefix(".bonded-")
+        .permissions(usual)
+        .tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.persist_noclobber(path)?;
+    Ok(())
 }
 
 /// Files of before would look like notes of now.

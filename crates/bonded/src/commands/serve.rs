@@ -20,7 +20,7 @@ use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::keeping::Keeper;
 use crate::serve::{self, Apart, Settings, Tokens};
-use crate::signals::{Stopping, outlive_file_limits, stop_on_signal};
+use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace;
 use crate::workspace::config_file::LISTEN;
 use crate::workspace::logging;
@@ -35,7 +35,6 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    outlive_file_limits();
     let Some(data) = &args.data else {
         let said = args.listen.as_deref().unwrap_or(LISTEN);
         return serve_agents(args, store, said, |_| Ok(Router::default())).await;

@@ -213,6 +213,10 @@ impl<'a> Witnesses<'a> {
             if let Some(dir) = &kept.snapshots {
                 match claims::of_snapshot(Path::new(dir), id) {
                     Ok(claim) => claims.extend(claim),
+                    // What the system keeps back may be whole.
+                    Err(error) if error.raw_os_error().is_some() => {
+                        faults.push(format!("the snapshot in {dir} cannot be read: {error}"));
+                    }
                     Err(error) => faults.push(format!("the snapshot in {dir} is damaged: {error}")),
                 }
             }

@@ -1,5 +1,8 @@
 //! Providers that fail: what ends a run, what is tried again, where, and after how long.
 
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
@@ -136,6 +139,26 @@ fn a_provider_that_nobody_answers_at_fails_the_run_in_words() {
     let outcome = world.run(&["--max-retries", "2"], "try").failed();
     assert_eq!(outcome.accounts("llm").len(), 2);
     assert!(outcome.account_fields("llm", "error")[0].starts_with("network"));
+}
+
+#[test]
+fn a_server_that_speaks_no_tls_is_told_with_its_address_and_what_to_do() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let url = format!("https://{}/v1", listener.local_addr().expect("it is bound"));
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // Whoever asked may have heard enough.
+            let _closed =
+                stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let world = World::new().config(&json!({ "providers": { "first": { "baseUrl": url } } }));
+    let outcome = world.run(&["--max-retries", "1"], "try").failed();
+    let error = outcome.account_fields("llm", "error")[0];
+    let origin = url.trim_end_matches("/v1");
+    for part in [origin, "does not speak TLS", "http://"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod answers;
 mod approvals;
 mod audit;
+mod bad_disk;
 mod bad_goal;
 mod bad_reply;
 mod bad_store;
@@ -19,6 +20,7 @@ mod reference;
 mod replay_differs;
 mod request;
 mod sandbox;
+mod shim;
 mod stops;
 mod streams;
 mod tools;

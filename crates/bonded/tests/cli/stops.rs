@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::done::{kill, text};
 use crate::place::{Place, call, done, finish, start};
-use crate::watch::{is_running, never, of_kind, read, signal, wait_until};
+use crate::watch::{is_running, never, of_kind, read, signal, wait_until, write};
 
 /// Generous for a busy machine, and far below the ten minutes that the hanging things would take.
 const SOON: Duration = Duration::from_secs(10);
@@ -57,6 +57,28 @@ fn a_command_and_its_children_die_with_a_program_that_is_killed() {
     assert!(is_running(&begun(&place)));
     kill(driver);
     expect_no_processes_left(&place);
+}
+
+#[test]
+fn nothing_is_left_of_commands_whose_program_is_killed() {
+    let place = Place::new();
+    // In the home, which commands do not see.
+    let scratch = place.path("scratch");
+    let left = scratch.join("bonded-left");
+    std::fs::create_dir_all(left.join("tmp/deep")).expect("directories can be made");
+    for file in ["held", "tmp/deep/file"] {
+        write(&left.join(file), "");
+    }
+    let script = place.script(&[hang_in_a_tool(&place), done("ok")]);
+    let words = ["run", "--id", "run", "--model", &script, "goal"];
+    let driver = start(place.command(&words).env("TMPDIR", &scratch));
+    let begun = place.work().join("begun");
+    wait_until("the command has begun", || read(&begun).ends_with('\n'));
+    assert!(!left.exists(), "it was left by another that was killed");
+    let names = || std::fs::read_dir(&scratch).expect("it can be read").count();
+    assert_eq!(names(), 1);
+    kill(driver);
+    wait_until("nothing is left", || names() == 0);
 }
 
 #[test]

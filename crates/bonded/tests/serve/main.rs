@@ -5,6 +5,7 @@
 mod place;
 
 mod answers;
+mod bounds;
 mod failures;
 mod formats;
 mod http;

@@ -2,12 +2,13 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use serde_json::{Value, json};
 
 use crate::http::{self, Reply};
@@ -72,6 +73,11 @@ impl Served {
     }
 
     pub(crate) fn start_in(place: Place, names: &[&str], flags: &[&str]) -> Self {
+        Self::start_under(place, names, flags, ":")
+    }
+
+    /// The same in a shell that has said this before, such as a limit.
+    pub(crate) fn start_under(place: Place, names: &[&str], flags: &[&str], said: &str) -> Self {
         let mut words = vec!["serve".to_owned()];
         for name in names {
             words.push("--agent".into());
@@ -91,7 +97,11 @@ impl Served {
         }
         let usual = ["--tooling-transport", "native"];
         words.extend(usual.iter().chain(flags).map(|word| (*word).to_owned()));
-        let mut child = start(&mut place.command(&words));
+        let shell = format!("{said}; exec \"$@\"");
+        let program = env!("CARGO_BIN_EXE_bonded");
+        let before = ["-c", &shell, "sh", program].map(str::to_owned);
+        let words = [&before[..], &words].concat();
+        let mut child = start(&mut place.command_of(Path::new("sh"), &words));
         let lines = lines_of(&mut child);
         let address = loop {
             let line = lines.recv_timeout(PATIENCE).expect("the server starts");
@@ -163,13 +173,27 @@ impl Served {
 
     /// As full as a disk can be: no file may grow any more.
     pub(crate) fn fill_disk(&self) {
+        self.limit(Resource::Fsize, 0);
+    }
+
+    /// Lets the running server have no more of something; gives what it might have before.
+    pub(crate) fn limit(&self, resource: Resource, most: u64) -> Rlimit {
         let child = self.child.as_ref().expect("the server runs");
+        let pid = Some(Pid::from_child(child));
+        // The hard limit is that of this process, from which the server has it.
         let limit = Rlimit {
-            current: Some(0),
-            maximum: None,
+            current: Some(most),
+            ..getrlimit(resource)
         };
-        prlimit(Some(Pid::from_child(child)), Resource::Fsize, limit)
-            .expect("a person may limit their own processes");
+        let before = prlimit(pid, resource, limit);
+        before.expect("a person may limit their own processes")
+    }
+
+    /// A file of the system about the server.
+    pub(crate) fn about(&self, name: &str) -> String {
+        let child = self.child.as_ref().expect("the server runs");
+        let path = format!("/proc/{}/{name}", child.id());
+        std::fs::read_to_string(path).expect("it runs")
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -2,7 +2,7 @@
 //! moments, and resumed. The tree and what git keeps are those from before or those from after, never between.
 //!
 //! `BONDED_WORK_CRASH_KILLS` says how often to kill at random, `BONDED_WORK_CRASH_SEED` which moments to choose,
-//! `BONDED_WORK_CRASH_TREES` how many random trees to work on; with `BONDED_WORK_CRASH_PLANS=2` a second, larger plan
+//! `BONDED_SIGNAL_ROUNDS` how many moments each signal has, `BONDED_WORK_CRASH_TREES` how many random trees to work on; with `BONDED_WORK_CRASH_PLANS=2` a second, larger plan
 //! is killed at every boundary too.
 
 mod boundary;
@@ -17,9 +17,13 @@ mod random_tree;
 mod remains;
 mod rng;
 mod runs;
+mod signals;
 mod single;
 mod snapshot;
 mod world;
+
+/// How many moments there are for each signal; without it two in all.
+const SIGNAL_ROUNDS: &str = "BONDED_SIGNAL_ROUNDS";
 
 /// Which random moments and trees are chosen.
 const SEED: &str = "BONDED_WORK_CRASH_SEED";

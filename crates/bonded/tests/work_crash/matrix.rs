@@ -25,11 +25,11 @@ const WORKERS: u64 = 2;
 pub(crate) struct Undisturbed {
     template: TempDir,
     plan: Value,
-    before: Snapshot,
-    repository: Snapshot,
-    end: End,
+    pub(crate) before: Snapshot,
+    pub(crate) repository: Snapshot,
+    pub(crate) end: End,
     boundaries: Vec<Boundary>,
-    took: Duration,
+    pub(crate) took: Duration,
 }
 
 impl Undisturbed {
@@ -213,7 +213,7 @@ fn in_parallel(work: impl Fn(u64) + Sync) {
 }
 
 /// Says where it was when something did not hold.
-fn with_context(context: &str, check: impl FnOnce()) {
+pub(crate) fn with_context(context: &str, check: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(check)) {
         tell(&format!("at {context}"));
         resume_unwind(panic);

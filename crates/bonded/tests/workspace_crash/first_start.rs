@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::SEED;
 use crate::place::{Place, finish, start};
 use crate::rng::{Rng, number, seed};
@@ -50,7 +52,7 @@ fn check(made: &str, delay: Duration) {
     if !delay.is_zero() {
         thread::sleep(delay);
     }
-    server.restart(&place);
+    server.restart(&place, Signal::KILL);
     let came = server.wait_or_end();
     assert!(came.is_ok(), "killed at {made}: {came:?}");
     let listed = shared.get("/api/workspaces");

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bonded_kernel::Millis;
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::client::Request;
@@ -27,8 +28,8 @@ const REST_MIN: Duration = Duration::from_secs(120);
 /// How long a server is let alone at most once it listens.
 const CALM_MS: u64 = 1500;
 
-/// Lets writers write, kills the server so often, and waits until all runs have ended.
-pub(crate) fn storm(kills: u64, seed: u64) -> Remains {
+/// Lets writers write, sends the server one of these signals so often, and waits until all runs have ended.
+pub(crate) fn storm(kills: u64, seed: u64, signals: &[Signal]) -> Remains {
     let place = Place::new();
     let shared = Arc::new(Shared::default());
     let model = model::serve(shared.clone());
@@ -49,7 +50,8 @@ pub(crate) fn storm(kills: u64, seed: u64) -> Remains {
         let over = Over(&shared);
         for _ in 0..kills {
             wait_for_moment(&mut rng, took, &server, &shared);
-            check_lines(&server.restart(&place));
+            let signal = *rng.one_of(signals);
+            check_lines(&server.restart(&place, signal));
         }
         drop(over);
         told = writers.into_iter().map(joined).collect();

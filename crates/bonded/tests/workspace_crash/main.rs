@@ -9,7 +9,6 @@
 #[expect(dead_code, reason = "scripts and logs are for runs")]
 mod place;
 #[path = "../work_crash/rng.rs"]
-#[expect(dead_code, reason = "only numbers are drawn here")]
 mod rng;
 
 mod checks;
@@ -26,6 +25,7 @@ mod writer;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use rng::{number, seed};
+use rustix::process::Signal;
 
 const KILLS_DEFAULT: u64 = 12;
 
@@ -43,14 +43,39 @@ fn tell(line: &str) {
 #[test]
 fn a_server_that_is_killed_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
     let kills = number("BONDED_WORKSPACE_CRASH_KILLS").unwrap_or(KILLS_DEFAULT);
+    weather(kills, &[Signal::KILL]);
+}
+
+/// Of all signals the server is sent these; HUP and PIPE change nothing.
+const SIGNALS: [Signal; 7] = [
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::KILL,
+    Signal::USR1,
+    Signal::PIPE,
+];
+
+/// Where nobody says how many moments each signal has, there are so many in all.
+const SIGNALS_DEFAULT: u64 = 3;
+
+#[test]
+fn a_server_that_is_sent_any_signal_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
+    let rounds = number("BONDED_SIGNAL_ROUNDS");
+    let sent = rounds.map_or(SIGNALS_DEFAULT, |rounds| rounds * SIGNALS.len() as u64);
+    weather(sent, &SIGNALS);
+}
+
+fn weather(kills: u64, signals: &[Signal]) {
     let seed = seed(SEED);
     tell(&format!("{SEED}={seed}"));
     let storm = AssertUnwindSafe(|| {
-        let remains = killer::storm(kills, seed);
+        let remains = killer::storm(kills, seed, signals);
         checks::all(&remains)
     });
     match catch_unwind(storm) {
-        Ok(told) => tell(&format!("{kills} kills: {told}")),
+        Ok(told) => tell(&format!("{kills} signals of {signals:?}: {told}")),
         Err(panic) => {
             tell(&format!("{SEED}={seed}"));
             resume_unwind(panic);

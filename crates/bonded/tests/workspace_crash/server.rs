@@ -1,12 +1,13 @@
 //! The server that is killed, and what the others know of it.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::client::{Answer, Request, ask};
@@ -160,11 +161,38 @@ impl Server {
         Ok(())
     }
 
-    /// Kills it and starts another; gives what the first had told.
-    pub(crate) fn restart(&mut self, place: &Place) -> Vec<String> {
-        let told = self.end();
+    /// Sends it a signal and starts another where that ends it; gives what the first had told.
+    pub(crate) fn restart(&mut self, place: &Place, signal: Signal) -> Vec<String> {
+        let stays = matches!(signal, Signal::PIPE | Signal::HUP);
+        if stays {
+            // Before it listens to signals, they end it.
+            self.wait();
+        }
+        kill_process(Pid::from_child(&self.child), signal).expect("a child can be signalled");
+        if stays {
+            return vec![];
+        }
+        let status = self.wait_for_end();
+        let is_due = match signal {
+            Signal::INT | Signal::TERM => matches!(status.code(), Some(0) | None),
+            _ => status.code().is_none(),
+        };
+        assert!(is_due, "{signal:?}: {status}");
+        let told = self.collect();
         *self = Self::begin(place, &self.shared);
         told
+    }
+
+    fn wait_for_end(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            let ended = self.child.try_wait();
+            if let Some(status) = ended.expect("a child can be looked at") {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "it did not end");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Kills it and gives what it had told.
@@ -175,6 +203,11 @@ impl Server {
     fn end(&mut self) -> Vec<String> {
         let killed = self.child.kill().and_then(|()| self.child.wait());
         killed.expect("the server can be killed");
+        self.collect()
+    }
+
+    /// What one that has ended had told.
+    fn collect(&mut self) -> Vec<String> {
         let told = match self.listener.take() {
             Some(listener) => listener.join().expect("a listener only listens"),
             None => vec![],

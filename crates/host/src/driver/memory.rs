@@ -112,8 +112,27 @@ fn changes_nothing(memory: &Memory, edit: &MemoryEdit) -> bool {
 /// Files are small, but disks are slow.
 async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
-    match done {
+    match done.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(done) => done,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // It never began, because the process is about to end; and so is this one.
+        Err(Err(_ended)) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_has_not_begun_when_the_process_ends_is_not_waited_for_with_a_panic() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime can be made");
+        let handle = runtime.handle().clone();
+        runtime.shutdown_background();
+        let _inside = handle.enter();
+        assert_eq!(on_disk(|| 1).now_or_never(), None);
     }
 }

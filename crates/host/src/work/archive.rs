@@ -123,9 +123,20 @@ impl Archive {
 /// work writes the receipt first.
 fn missing(workshop: &Workshop, history: &str, line: &Remembered) -> Option<String> {
     let file = workshop.item_dir(&line.plan, &line.item).join(RECEIPT);
-    let text = fs::read_to_string(&file).ok();
-    let found = text.and_then(|text| open_receipt(&text).ok());
-    let (hash, file) = (line.link.receipt_hash, file.display());
+    let (hash, text) = (line.link.receipt_hash, fs::read_to_string(&file));
+    let file = file.display();
+    let is_kept_back = |error: &io::Error| {
+        ![io::ErrorKind::NotFound, io::ErrorKind::InvalidData].contains(&error.kind())
+    };
+    let found = match text {
+        Ok(text) => open_receipt(&text).ok(),
+        Err(error) if is_kept_back(&error) => {
+            return Some(format!(
+                "{file}, which {history} names, cannot be read: {error}"
+            ));
+        }
+        Err(_) => None,
+    };
     match found {
         Some((receipt, _)) if receipt.receipt_hash == hash => None,
         Some(_) => Some(format!(

@@ -3,8 +3,9 @@
 use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 
-use super::error::{UNREACHABLE, causes};
+use super::error::UNREACHABLE;
 use crate::fault::ToolFault;
+use crate::http_client::causes;
 
 /// No more of an answer is read.
 pub(super) const BYTES_MAX: u64 = 10 * 1024 * 1024;

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use reqwest::{Client, Url, redirect};
 
-use super::error::{RestError, causes};
+use super::error::RestError;
 use super::openapi::{OpenapiDocument, OpenapiTools};
 use super::policy::is_same_origin;
 use super::resolver::{JudgingResolver, NameLookup};
 use super::settings::{Reach, Redirects, RestTool};
 use super::tool::{RequestTool, Shape};
-use crate::http_client::{common, for_scheme};
+use crate::http_client::{causes, common, for_scheme};
 use crate::queue::{Queue, Queues};
 use crate::tool::Tool;
 

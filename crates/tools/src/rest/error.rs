@@ -1,7 +1,5 @@
 //! Why a REST tool cannot be offered, in words that a person can act upon; and the codes of failed calls.
 
-use std::error::Error;
-
 use crate::queue::QueueError;
 
 /// The server answered with a status of 400 or more.
@@ -40,19 +38,4 @@ impl RestError {
             Self::Queue { .. } => "queue",
         }
     }
-}
-
-/// An error with all its causes, each once.
-pub(super) fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.ends_with(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -11,13 +11,14 @@ use serde_json::Value;
 use super::answer::{Answer, BYTES_MAX};
 use super::body::BODY_BYTES_MAX;
 use super::endpoint::Endpoint;
-use super::error::{ADDRESS_REFUSED, REDIRECT, UNREACHABLE, causes};
+use super::error::{ADDRESS_REFUSED, REDIRECT, UNREACHABLE};
 use super::resolver::AddressRefused;
 use super::shown::shown;
 use super::tool::Shape;
 use super::{header, stream};
 use crate::bounds::chars_within;
 use crate::fault::{self, ToolFault};
+use crate::http_client::causes;
 use crate::tool::ToolValue;
 
 /// The same for every execution of a call, so that a server can tell a repetition.

@@ -1,19 +1,50 @@
 //! The directory that a command has to itself for as long as it runs, and what its launcher tells us there.
 
+mod left;
+
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use tempfile::TempDir;
 
+pub(super) use left::remove_beneath;
+
 /// Removed when it is dropped, which must be after the command has ended.
 #[derive(Debug)]
-pub(super) struct Scratch(TempDir);
+pub(super) struct Scratch {
+    dir: TempDir,
+    /// Says that somebody uses it, for as long as this process lives.
+    _held: fs::File,
+}
+
+/// What scratch directories are called, before the letters that tell them apart.
+const PREFIX: &str = "bonded-";
+
+/// A directory may be taken for one that was left in the moment between its making and its lock.
+const TRIES: u32 = 10;
 
 impl Scratch {
     pub(super) fn make() -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("bonded-").tempdir()?;
+        static SWEPT: Once = Once::new();
+        let above = std::env::temp_dir();
+        SWEPT.call_once(|| left::sweep(&above));
+        let mut tries = 1;
+        loop {
+            match Self::make_in(&above) {
+                Err(error) if tries < TRIES && error.kind() == io::ErrorKind::NotFound => {
+                    tries += 1;
+                }
+                made => return made,
+            }
+        }
+    }
+
+    fn make_in(above: &Path) -> io::Result<Self> {
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
+        let held = left::hold(dir.path())?;
         let mut private = fs::DirBuilder::new();
         private.mode(0o700);
         private.create(tmp(dir.path()))?;
@@ -22,16 +53,23 @@ impl Scratch {
         let mut nothing = fs::OpenOptions::new();
         nothing.write(true).create_new(true).mode(0o000);
         nothing.open(nothing_at(dir.path()))?;
-        Ok(Self(dir))
+        Ok(Self { dir, _held: held })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.0.path()
+        self.dir.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A command may have left directories that nobody may write; what is left here is gone for the next one too.
+        left::remove(self.dir.path());
     }
 }
 
 /// All that is in it.
-pub(super) const ENTRIES: [&str; 4] = ["tmp", "void", "nothing", "fault"];
+pub(super) const ENTRIES: [&str; 5] = ["tmp", "void", "nothing", "fault", left::HELD];
 
 /// The part that the command may write.
 pub(super) fn tmp(scratch: &Path) -> PathBuf {

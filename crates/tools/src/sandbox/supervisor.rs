@@ -1,6 +1,6 @@
 //! The first stage: makes the namespaces, starts the second stage, and ends as the command ended.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -193,12 +193,10 @@ impl Remains {
     fn remove(&self) {
         // What something is mounted on cannot be removed; a home that is not kept is in the scratch directory.
         let _ = unmount(&self.home, UnmountFlags::DETACH);
-        let tmp = tmp(&self.scratch);
-        let _ = std::fs::remove_dir_all(&tmp);
-        let _ = unmount(&tmp, UnmountFlags::DETACH);
+        let _ = unmount(tmp(&self.scratch), UnmountFlags::DETACH);
+        // By descriptors: the path may be one that is hidden here.
         for name in scratch::ENTRIES {
-            let _ = unlinkat(&self.inside, name, AtFlags::empty())
-                .or_else(|_| unlinkat(&self.inside, name, AtFlags::REMOVEDIR));
+            scratch::remove_beneath(&self.inside, OsStr::new(name));
         }
         let name = self.scratch.file_name().unwrap_or_default();
         let _ = unlinkat(&self.above, name, AtFlags::REMOVEDIR);

@@ -1,5 +1,7 @@
 //! What can go wrong in one exchange over HTTP, as the end of a sentence about the server.
 
+use crate::http_client::causes;
+
 /// Why an exchange gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::mcp) enum HttpFault {
@@ -101,18 +103,4 @@ impl From<reqwest::Error> for HttpFault {
             Self::Broken { why }
         }
     }
-}
-
-/// An error with its causes; the outermost one alone says little.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

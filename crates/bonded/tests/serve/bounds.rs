@@ -1,0 +1,103 @@
+//! What a server may have of the machine, and what it does when there is no more.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Resource;
+
+use crate::http;
+use crate::place::Place;
+use crate::served::{Served, question, report, write_agent};
+
+const BODY_BYTES: usize = 9_500_000;
+
+/// So many bodies are together less than a server holds, and one more is too much.
+const BODIES: usize = 7;
+
+fn served(limit: &str) -> Served {
+    let place = Place::new();
+    write_agent(&place, "agent", &[report("Because.")], "");
+    Served::start_under(place, &["agent"], &[], limit)
+}
+
+#[test]
+fn the_soft_limit_of_descriptors_is_raised_and_a_hard_one_is_told() {
+    let raised = served("ulimit -Sn 64");
+    assert_eq!(raised.chat(&question("agent")).status, 200);
+    let limits = raised.about("limits");
+    let line = limits.lines().find(|it| it.starts_with("Max open files"));
+    let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words[3], words[4], "{limits}");
+    assert_ne!(words[3], "64", "{limits}");
+
+    let few = served("ulimit -n 100");
+    few.wait_until_told("warning: the process may have 100 descriptors only");
+    // More than there are places: whoever says nothing makes room.
+    let _silent: Vec<TcpStream> = (0..150).map(|_| http::connect(&few.address)).collect();
+    assert_eq!(few.chat(&question("agent")).status, 200);
+}
+
+/// How much of the processor a server has used, in ticks.
+fn ticks(served: &Served) -> u64 {
+    let stat = served.about("stat");
+    // The name of the program, which is in brackets, may hold anything.
+    let fields = stat
+        .rsplit_once(") ")
+        .map(|(_, fields)| fields)
+        .unwrap_or_default();
+    let fields: Vec<u64> = fields
+        .split(' ')
+        .map(|it| it.parse().unwrap_or(0))
+        .collect();
+    fields[11] + fields[12]
+}
+
+#[test]
+fn a_server_without_descriptors_says_so_does_not_spin_and_answers_when_there_are_some() {
+    let served = served(":");
+    assert_eq!(served.chat(&question("agent")).status, 200);
+    let before = served.limit(Resource::Nofile, 3);
+    let waiting = served.begin("/v1/chat/completions", "", &question("agent"));
+    served.wait_until_told("cannot accept a connection");
+    let begun = ticks(&served);
+    thread::sleep(Duration::from_secs(1));
+    let used = ticks(&served) - begun;
+    assert!(used < 50, "{used} ticks in a second");
+    served.limit(Resource::Nofile, before.current.unwrap_or(1024));
+    assert_eq!(http::receive(waiting).status, 200);
+}
+
+/// Sends all of a body but its end.
+fn almost(served: &Served, body: &[u8]) -> TcpStream {
+    let headers = "\r\nContent-Type: application/json";
+    let head = served.head("POST /v1/chat/completions", headers);
+    let mut stream = http::connect(&served.address);
+    let head = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len() + 1);
+    let sent = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(body));
+    sent.expect("the server takes it in");
+    stream
+}
+
+#[test]
+fn bodies_that_are_too_large_together_are_refused_and_leave_room_when_they_are_gone() {
+    let served = served(":");
+    let body = vec![b' '; BODY_BYTES];
+    let held: Vec<TcpStream> = (0..BODIES).map(|_| almost(&served, &body)).collect();
+    let refused = http::receive(almost(&served, &body));
+    assert_eq!((refused.status, refused.code().as_str()), (503, "no_room"));
+    assert!(refused.header("retry-after").is_some(), "{refused:?}");
+    drop(held);
+    let mut status = 0;
+    for _ in 0..100 {
+        status = served.chat(&question("agent")).status;
+        if status == 200 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(status, 200);
+}

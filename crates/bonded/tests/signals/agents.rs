@@ -1,0 +1,63 @@
+//! An agent that has something counted by a server of tools, which leaves a line in a file for each time.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::model;
+use crate::place::Place;
+
+/// Says to this program that it is to be a server of tools.
+const TOOL_SERVER: &str = "BONDED_SIGNALS_TOOL_SERVER";
+
+const COUNTED: &str = "counted.txt";
+
+/// A place with the agent, and the words by which a command is given it.
+pub(crate) fn place() -> (Place, Vec<String>) {
+    let place = Place::new();
+    let program = std::env::current_exe().expect("a test knows its program");
+    let name = "agents::serves_tools_where_it_is_asked_to";
+    let args = [
+        "--exact",
+        name,
+        "--nocapture",
+        "--quiet",
+        "--test-threads=2",
+    ];
+    let counted = place.work().join(COUNTED);
+    let env = json!({ TOOL_SERVER: "1", "COUNT_FILE": counted });
+    let config = json!({
+        "providers": { "local": { "type": "openai-compatible", "baseUrl": model::serve() } },
+        "mcpServers": { "test": { "type": "stdio", "command": program, "args": args, "env": env } },
+    });
+    let (agent, file) = (place.path("counter.ai"), place.path("config.json"));
+    fs::write(&file, config.to_string()).expect("it can be written");
+    let text = "---\nmodels: local/m\ndescription: It counts.\ntools: test\n---\nYou count.\n";
+    fs::write(&agent, text).expect("it can be written");
+    let (agent, file) = (agent.display().to_string(), file.display().to_string());
+    let words = [
+        "--agent",
+        &agent,
+        "--config",
+        &file,
+        "--trust",
+        "--tooling-transport",
+        "native",
+    ];
+    let words = words.map(str::to_owned).to_vec();
+    (place, words)
+}
+
+/// How often something was counted.
+pub(crate) fn counted(place: &Place) -> usize {
+    let lines = fs::read_to_string(place.work().join(COUNTED)).unwrap_or_default();
+    lines.lines().count()
+}
+
+/// The server of tools must be a program. This one is at hand, and everything in it is known to be built.
+#[test]
+fn serves_tools_where_it_is_asked_to() {
+    if std::env::var_os(TOOL_SERVER).is_some() {
+        crate::tool_server::main().expect("a tool server ends with its input");
+    }
+}

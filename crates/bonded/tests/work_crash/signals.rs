@@ -1,0 +1,103 @@
+//! Every signal to a plan at random moments. A plan that a machine has stopped comes to the same end; one that a person
+//! has stopped has ended, and its tree is one of those before and after a publish.
+
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::boundary::resolve;
+use crate::matrix::{Undisturbed, with_context};
+use crate::place::{Done, finish};
+use crate::plans::{one_item, three_items};
+use crate::rng::{Rng, number, seed};
+use crate::runs::Finished;
+use crate::snapshot::Snapshot;
+use crate::world::World;
+use crate::{SEED, SIGNAL_ROUNDS, tell};
+
+const SIGNALS: [Signal; 7] = [
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::KILL,
+    Signal::USR1,
+    Signal::PIPE,
+];
+
+/// How many there are of all signals together where nobody asks for more.
+const FEW: u64 = 2;
+
+#[test]
+fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ended_it() {
+    let seed = seed(SEED);
+    let mut rng = Rng::new(seed, 77);
+    let undisturbed = Undisturbed::new(three_items());
+    let first = Undisturbed::new(one_item()).end.tree;
+    let trees = [&undisturbed.before, &first, &undisturbed.end.tree];
+    let sent: Vec<Signal> = match number(SIGNAL_ROUNDS) {
+        Some(rounds) => (0..rounds).flat_map(|_| SIGNALS).collect(),
+        None => (0..FEW).map(|_| *rng.one_of(&SIGNALS)).collect(),
+    };
+    let within = u64::try_from(undisturbed.took.as_micros()).unwrap_or(u64::MAX);
+    for signal in &sent {
+        let after = Duration::from_micros(rng.below(within));
+        with_context(
+            &format!("{signal:?} after {after:?}, {SEED}={seed}"),
+            || {
+                let world = undisturbed.world();
+                let ended = signalled(world.begin(), *signal, after);
+                check_end(*signal, &ended);
+                world.check_after_kill(&trees, &undisturbed.repository);
+                match *signal {
+                    Signal::INT => check_ended(&world, &trees, &undisturbed.repository),
+                    _ => undisturbed.check(&world, &world.finished_if_begun()),
+                }
+            },
+        );
+    }
+    tell(&format!("{} signals to plans, {SEED}={seed}", sent.len()));
+}
+
+/// Sends a signal after a while and waits for the end.
+fn signalled(child: Child, signal: Signal, after: Duration) -> Done {
+    thread::sleep(after);
+    // One that has ended, and was not waited for yet, takes it as well.
+    kill_process(Pid::from_child(&child), signal).expect("a child can be signalled");
+    finish(child)
+}
+
+/// An item of the plan fails by itself, so that a plan that nobody disturbs ends with 1.
+fn check_end(signal: Signal, ended: &Done) {
+    let is_due = match signal {
+        Signal::TERM => matches!(ended.code, Some(143 | 1) | None),
+        Signal::HUP => matches!(ended.code, Some(129 | 1) | None),
+        Signal::INT => matches!(ended.code, Some(1 | 130) | None),
+        // It ends only what has not begun yet, and so has said nothing.
+        Signal::PIPE => ended.code == Some(1) || (ended.code.is_none() && ended.stderr.is_empty()),
+        _ => matches!(ended.code, Some(1) | None),
+    };
+    assert!(is_due, "{ended:?}");
+}
+
+/// Whatever a person has stopped is whole, and stays so when somebody asks to go on with it.
+fn check_ended(world: &World, trees: &[&Snapshot], repository: &Snapshot) {
+    finish(world.begin_again());
+    world.check_after_kill(trees, repository);
+    if resolve(&world.dir(), "store.db.work/trees/*/history.jsonl").is_some() {
+        world.check_receipts();
+    }
+    world.check_remains(repository);
+}
+
+impl World {
+    /// What was finished by now, where anything was begun.
+    fn finished_if_begun(&self) -> Finished {
+        match resolve(&self.dir(), "store.db") {
+            Some(_) => self.finished(),
+            None => Finished::default(),
+        }
+    }
+}
