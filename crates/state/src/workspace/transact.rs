@@ -17,6 +17,13 @@ use super::views::{self, Loaded};
 use super::words::Waiting;
 use super::{Outcome, Write, Written, blobs, rows};
 
+/// So many writes at once touch more of the file than the writer keeps in memory. Who makes them makes more, so it keeps
+/// more from then on.
+const MANY: usize = 1000;
+
+/// So much then, in KiB.
+const MANY_CACHE_KIB: i64 = 64 << 10;
+
 /// One transaction of the writer.
 #[derive(Debug)]
 pub(super) struct Transaction<'a> {
@@ -79,6 +86,10 @@ impl<'a> Transaction<'a> {
         &mut self,
         writes: &[Write],
     ) -> Result<Vec<Result<Written, Refused>>, Fault> {
+        if writes.len() >= MANY {
+            let cache = -MANY_CACHE_KIB;
+            self.connection.pragma_update(None, "cache_size", cache)?;
+        }
         // The kernel refuses before anything is written, so that no savepoint is needed.
         let one = |write| match self.write(write) {
             Ok(written) => Ok(Ok(written)),
