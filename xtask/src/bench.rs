@@ -15,6 +15,7 @@ mod faults;
 mod figure;
 mod freeze;
 mod help;
+mod import;
 mod long;
 mod memory;
 mod process;
@@ -22,6 +23,7 @@ mod rig;
 mod server;
 mod start;
 mod tools;
+mod wave;
 mod workspace;
 
 use crate::fault::Fault;
@@ -35,7 +37,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 12] = [
+const SECTIONS: [(&str, Section); 14] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -47,6 +49,8 @@ const SECTIONS: [(&str, Section); 12] = [
     ("counting", counting::measure),
     ("tools", tools::measure),
     ("freeze", freeze::measure),
+    ("wave", wave::measure),
+    ("import", import::measure),
     ("workspace", workspace::measure),
 ];
 

@@ -7,8 +7,11 @@
 
 mod cost;
 mod evaluate;
+mod glance;
 mod reference;
 mod weight;
+
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -41,7 +44,10 @@ pub struct Misfit {
 /// A schema that is ready to check.
 pub struct Schema {
     source: Value,
-    validator: jsonschema::Validator,
+    /// Whether it is a schema was seen without the validator.
+    is_plain: bool,
+    /// Where the schema is plain, set up for the first value that is not seen to fit; else from the beginning.
+    validator: OnceLock<jsonschema::Validator>,
     /// How many steps one value takes at most, where that does not depend on the value.
     breadth: Option<u64>,
 }
@@ -61,20 +67,27 @@ impl Schema {
 
     /// Prepares a schema that a log has recorded: it was looked at when it came in.
     pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
-        let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
-        let options = jsonschema::options().with_pattern_options(patterns);
-        // What is plain means the same in every draft, and the schema of schemas of this one is the shortest to
-        // set up.
-        let options = match is_plain(schema) {
-            true => options.with_draft(jsonschema::Draft::Draft7),
-            false => options,
+        let is_plain = is_plain(schema);
+        let validator = match is_plain {
+            true => OnceLock::new(),
+            false => validator(schema, false)?.into(),
         };
-        let validator = options.build(schema).map_err(|error| error.to_string())?;
         Ok(Self {
             source: schema.clone(),
+            is_plain,
             validator,
             breadth: Weight::of(schema).breadth(),
         })
+    }
+
+    fn validator(&self) -> &jsonschema::Validator {
+        let set_up = || validator(&self.source, true).expect("what is plain is a schema");
+        self.validator.get_or_init(set_up)
+    }
+
+    /// Whether a value is seen to fit without the validator.
+    fn surely_fits(&self, value: &Value) -> bool {
+        self.is_plain && glance::fits(&self.source, value)
     }
 
     /// Checks a value.
@@ -96,13 +109,16 @@ impl Schema {
 
     /// Checks a value that takes no more than so many steps.
     fn check_within(&self, most: u64, value: &Value) -> Result<(), Misfit> {
+        if most <= STEPS_MAX && self.surely_fits(value) {
+            return Ok(());
+        }
         if most <= SMALL {
             return self.explain(value);
         }
         if most > STEPS_MAX {
             return self.check_slowly(value);
         }
-        if self.validator.is_valid(value) {
+        if self.validator().is_valid(value) {
             return Ok(());
         }
         match self.cost(value) {
@@ -114,7 +130,7 @@ impl Schema {
     /// Whether a value fits; one that takes too many steps does not.
     pub fn fits(&self, value: &Value) -> bool {
         match self.most_steps(value) <= STEPS_MAX {
-            true => self.validator.is_valid(value),
+            true => self.surely_fits(value) || self.validator().is_valid(value),
             false => self.check_slowly(value).is_ok(),
         }
     }
@@ -133,7 +149,7 @@ impl Schema {
     fn check_slowly(&self, value: &Value) -> Result<(), Misfit> {
         match self.cost(value) {
             Some(cost) if cost.errors <= ERROR_STEPS_MAX => self.explain(value),
-            Some(cost) if cost.valid <= STEPS_MAX => match self.validator.is_valid(value) {
+            Some(cost) if cost.valid <= STEPS_MAX => match self.validator().is_valid(value) {
                 true => Ok(()),
                 false => Err(unexplained()),
             },
@@ -147,11 +163,22 @@ impl Schema {
     }
 
     fn explain(&self, value: &Value) -> Result<(), Misfit> {
-        self.validator.validate(value).map_err(|error| Misfit {
+        self.validator().validate(value).map_err(|error| Misfit {
             place: error.instance_path().to_string(),
             why: error.masked().to_string(),
         })
     }
+}
+
+fn validator(schema: &Value, is_plain: bool) -> Result<jsonschema::Validator, String> {
+    let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
+    let options = jsonschema::options().with_pattern_options(patterns);
+    // What is plain means the same in every draft, and the schema of schemas of this one is the shortest to set up.
+    let options = match is_plain {
+        true => options.with_draft(jsonschema::Draft::Draft7),
+        false => options,
+    };
+    options.build(schema).map_err(|error| error.to_string())
 }
 
 /// Whether a schema is small enough to be taken in; to be asked before anything else is done with one.

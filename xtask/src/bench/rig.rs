@@ -34,6 +34,7 @@ pub(crate) struct Rig {
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) bonded: PathBuf,
+    pub(crate) import_floor: PathBuf,
     pub(crate) tool_costs: PathBuf,
     pub(crate) tool_server: PathBuf,
     pub(crate) workspace_fill: PathBuf,
@@ -71,6 +72,7 @@ impl Rig {
             server: Server::start(&programs.join("chat_server"))?,
             programs: Programs {
                 bonded: programs.join("bonded"),
+                import_floor: programs.join("import_floor"),
                 tool_costs: programs.join("tool_costs"),
                 tool_server: programs.join("tool_server"),
                 workspace_fill: programs.join("workspace_fill"),

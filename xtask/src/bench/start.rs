@@ -3,13 +3,16 @@
 use std::process::Command;
 
 use super::figure::{Figure, Goal, median};
-use super::process::Running;
-use super::rig::Rig;
+use super::process::{Running, measure as measure_process};
+use super::rig::{Rig, numbers};
 use super::server::now_us;
 use crate::fault::Fault;
 
 /// Starts are short, so many of them are made in each round.
 const STARTS_PER_ROUND: usize = 4;
+
+const LOOKUPS: usize = 10_000;
+const FAMILY_US_MAX: f64 = 200.0;
 
 /// The first reply ends the run.
 const ONE_REQUEST: &str = "turns-0";
@@ -43,7 +46,23 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
             Goal::Nothing,
         )
         .beside(floor),
+        family(rig)?,
     ])
+}
+
+/// What is known of the run's model is looked up once, when it starts.
+fn family(rig: &Rig) -> Result<Figure, Fault> {
+    let (mut ours, mut floor) = (vec![], vec![]);
+    for _ in 0..rig.rounds {
+        let mut command = Command::new(&rig.programs.tool_costs);
+        command.args(["family", &LOOKUPS.to_string()]);
+        let [family_ns, map_ns] = numbers(&measure_process(command)?.stdout)?;
+        ours.push(family_ns as f64 / 1e3);
+        floor.push(map_ns as f64 / 1e3);
+    }
+    let name = "what is known of a model, by its name";
+    let figure = Figure::new(name, "us", median(ours), Goal::AtMost(FAMILY_US_MAX));
+    Ok(figure.beside(median(floor)))
 }
 
 /// The time until the server has one more request, in milliseconds; then waits for the process to end.

@@ -231,8 +231,105 @@ proptest! {
         walk.at_root(&value);
         if !walk.has_circle() {
             let ours = evaluate::fits(&schema, &value, 1_000_000);
-            prop_assert_eq!(ours, Some(compiled.validator.is_valid(&value)), "{} {}", schema, value);
+            prop_assert_eq!(ours, Some(compiled.validator().is_valid(&value)), "{} {}", schema, value);
         }
         prop_assert_eq!(compiled.check(&value).is_ok(), compiled.fits(&value));
+    }
+}
+
+#[test]
+fn a_call_that_fits_a_plain_schema_needs_no_validator() {
+    let schema = Schema::new(&json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "minLength": 1, "description": "a path" },
+            "lines": { "type": ["integer", "null"], "minimum": 1 },
+            "names": { "type": "array", "items": { "enum": ["a", "b"] }, "maxItems": 2 },
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    }));
+    let schema = schema.expect("it is a schema");
+    for good in [
+        json!({ "path": "a" }),
+        json!({ "path": "a", "lines": 3, "names": ["b", "a"] }),
+        json!({ "path": "a", "lines": null }),
+    ] {
+        assert_eq!(schema.check(&good), Ok(()), "{good}");
+        assert!(schema.fits(&good), "{good}");
+    }
+    assert!(schema.validator.get().is_none());
+    for bad in [
+        json!({}),
+        json!({ "path": "" }),
+        json!({ "path": "a", "lines": 0 }),
+        json!({ "path": "a", "names": ["c"] }),
+        json!({ "path": "a", "more": 1 }),
+    ] {
+        let misfit = schema.check(&bad).expect_err("it does not fit");
+        assert!(!misfit.why.is_empty(), "{bad}");
+        assert!(!schema.fits(&bad), "{bad}");
+    }
+}
+
+/// Schemas of keywords that are plain, each with something that it may say.
+fn plain_schema() -> impl Strategy<Value = Value> {
+    let keyword = prop::sample::select(vec![
+        ("type", json!("string")),
+        ("type", json!("integer")),
+        ("type", json!("number")),
+        ("type", json!(["array", "null"])),
+        ("type", json!("object")),
+        ("minLength", json!(2)),
+        ("maxLength", json!(1)),
+        ("minimum", json!(2)),
+        ("maximum", json!(1)),
+        ("exclusiveMinimum", json!(1)),
+        ("exclusiveMaximum", json!(1.5)),
+        ("minItems", json!(1)),
+        ("maxItems", json!(1)),
+        ("uniqueItems", json!(true)),
+        ("uniqueItems", json!(false)),
+        ("minProperties", json!(1)),
+        ("maxProperties", json!(1)),
+        ("required", json!(["a"])),
+        ("const", json!(1)),
+        ("const", json!({ "a": 1 })),
+        ("enum", json!([1, "a", null])),
+        ("default", json!(0)),
+        ("readOnly", json!(true)),
+        ("$comment", json!("said")),
+    ]);
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        prop::collection::vec(keyword.clone(), 0..3).prop_map(Value::from_iter),
+    ];
+    leaf.prop_recursive(3, 24, 3, move |inner| {
+        let name = prop::sample::select(vec!["a", "b"]);
+        let named = prop::collection::btree_map(name, inner.clone(), 0..3);
+        let part = prop_oneof![
+            named.prop_map(|named| ("properties", json!(named))),
+            inner.clone().prop_map(|it| ("additionalProperties", it)),
+            inner.clone().prop_map(|it| ("items", it)),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|it| ("anyOf", it.into())),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|it| ("allOf", it.into())),
+            prop::collection::vec(inner, 1..3).prop_map(|it| ("oneOf", it.into())),
+            keyword.clone(),
+        ];
+        prop::collection::vec(part, 0..4).prop_map(Value::from_iter)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn what_is_seen_to_fit_fits(schema in plain_schema(), value in any_value()) {
+        let prepared = Schema::new(&schema).expect("what is plain is a schema");
+        prop_assert!(prepared.is_plain, "{}", schema);
+        let validator = prepared.validator();
+        prop_assert!(jsonschema::meta::is_valid(&schema), "{}", schema);
+        if glance::fits(&schema, &value) {
+            prop_assert!(validator.is_valid(&value), "{} {}", schema, value);
+        }
     }
 }

@@ -72,8 +72,9 @@ impl View {
                 true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
                 false => vec![],
             },
-            replies: targets()
-                .map(|(_, target)| context::reply_max(target, config))
+            replies: run
+                .targets()
+                .map(|target| context::reply_max(target, config))
                 .collect(),
         }
     }

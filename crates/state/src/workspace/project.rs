@@ -10,6 +10,7 @@ use super::Outcome;
 use super::codes::{number, time, word};
 use super::error::Fault;
 use super::views::{self, Loaded};
+use super::words::Waiting;
 
 /// The state that a change finds, and that each of its events moves on.
 #[derive(Debug)]
@@ -72,8 +73,13 @@ impl<'a> Projection<'a> {
         }
     }
 
-    /// Brings the tables to where they stand after the event.
-    pub(super) fn project(&mut self, stored: &StoredEvent, row: u64) -> Result<(), Fault> {
+    /// Brings the tables to where they stand after the event, but for words, which wait for the transaction's end.
+    pub(super) fn project(
+        &mut self,
+        stored: &StoredEvent,
+        row: u64,
+        words: &mut Waiting,
+    ) -> Result<(), Fault> {
         self.loaded.last_seq = stored.event_seq;
         self.connection
             .prepare_cached("UPDATE workspace SET last_seq = ?2 WHERE key = ?1")?
@@ -91,7 +97,7 @@ impl<'a> Projection<'a> {
                     .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
                 Ok(())
             }
-            event if event.note_id().is_some() => self.project_note(stored, row),
+            event if event.note_id().is_some() => self.project_note(stored, row, words),
             _ => self.project_automation(stored, row),
         }
     }

@@ -14,14 +14,30 @@ use super::error::Fault;
 use super::project::Projection;
 use super::streams::Stream;
 use super::views::{self, Loaded};
+use super::words::Waiting;
 use super::{Outcome, Write, Written, blobs, rows};
+
+/// So many writes at once touch more of the file than the writer keeps in memory. Who makes them makes more, so it keeps
+/// more from then on.
+const MANY: usize = 1000;
+
+/// So much then, in KiB.
+const MANY_CACHE_KIB: i64 = 64 << 10;
 
 /// One transaction of the writer.
 #[derive(Debug)]
 pub(super) struct Transaction<'a> {
     pub(super) connection: &'a Connection,
     /// How far the streams go that were written to.
-    pub(super) heads: BTreeMap<Stream, u64>,
+    heads: BTreeMap<Stream, u64>,
+    words: Waiting,
+}
+
+/// What a transaction had come to when a job began.
+#[derive(Debug)]
+pub(super) struct Mark {
+    heads: BTreeMap<Stream, u64>,
+    words: usize,
 }
 
 impl<'a> Transaction<'a> {
@@ -29,7 +45,27 @@ impl<'a> Transaction<'a> {
         Self {
             connection,
             heads: BTreeMap::new(),
+            words: Waiting::default(),
         }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            heads: self.heads.clone(),
+            words: self.words.len(),
+        }
+    }
+
+    /// Forgets what was made since. The rows are taken back by whoever has the savepoint.
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        self.heads = mark.heads;
+        self.words.truncate(mark.words);
+    }
+
+    /// Writes what was left for the end, and says how far the streams go.
+    pub(super) fn finish(self) -> Result<BTreeMap<Stream, u64>, Fault> {
+        self.words.write(self.connection)?;
+        Ok(self.heads)
     }
 
     pub(super) fn write(&mut self, write: &Write) -> Result<Written, Fault> {
@@ -50,8 +86,11 @@ impl<'a> Transaction<'a> {
         &mut self,
         writes: &[Write],
     ) -> Result<Vec<Result<Written, Refused>>, Fault> {
-        // The kernel refuses before anything is written, so that no savepoint is needed; with one for each write, the index
-        // of words would be flushed each time.
+        if writes.len() >= MANY {
+            let cache = -MANY_CACHE_KIB;
+            self.connection.pragma_update(None, "cache_size", cache)?;
+        }
+        // The kernel refuses before anything is written, so that no savepoint is needed.
         let one = |write| match self.write(write) {
             Ok(written) => Ok(Ok(written)),
             Err(Fault::Refused(refused)) => Ok(Err(*refused)),
@@ -132,7 +171,7 @@ impl<'a> Transaction<'a> {
         };
         let note_key = projection.prepare(&stored)?;
         let row = self.insert(&stored, &body, &write.request_id, projection, note_key)?;
-        projection.project(&stored, row)?;
+        projection.project(&stored, row, &mut self.words)?;
         self.heads
             .insert(Stream::Workspace(workspace_id), event_seq);
         self.heads.insert(Stream::All, row);

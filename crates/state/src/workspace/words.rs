@@ -1,5 +1,7 @@
 //! The index of words: what stands in it for a note, and in which row.
 
+mod waiting;
+
 use std::borrow::Cow;
 
 use bonded_kernel::workspace::{Note, headings_and_body, index_text};
@@ -7,6 +9,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::error::Fault;
 use super::{blobs, rows};
+pub(super) use waiting::Waiting;
 
 /// What the word for a note's kind begins with. It stands in no indexed text, so that no other word is like it.
 const KIND_MARK: char = '\u{e000}';
@@ -58,7 +61,7 @@ pub(super) fn kind_word(kind: &str) -> Option<String> {
 }
 
 /// Indexes a note that has no words in the index.
-pub(super) fn add(connection: &Connection, place: Place, note: &Note) -> Result<(), Fault> {
+fn add(connection: &Connection, place: Place, note: &Note) -> Result<(), Fault> {
     let row = place.row();
     let kind = kind_word(&note.note_kind).unwrap_or_default();
     let (headings, body) = headings_and_body(&note.markdown);
@@ -81,7 +84,7 @@ pub(super) fn add(connection: &Connection, place: Place, note: &Note) -> Result<
 }
 
 /// Takes a note out of the index, before it is written anew or because it is deleted.
-pub(super) fn remove(connection: &Connection, place: Place) -> Result<(), Fault> {
+fn remove(connection: &Connection, place: Place) -> Result<(), Fault> {
     for table in ["words", "titles", "headings"] {
         connection
             .prepare_cached(&format!("DELETE FROM {table} WHERE rowid = ?1"))?

@@ -87,6 +87,66 @@ async fn all_words_must_stand_in_a_note_and_a_star_at_the_end_is_the_only_operat
 }
 
 #[tokio::test]
+async fn notes_that_are_written_several_times_at_once_are_found_as_they_are_at_the_end() {
+    let world = world().await;
+    let create =
+        |number, title: &str, text: &str| Change::CreateNote(new_note(number, title, text));
+    let delete = |number| Change::DeleteNote {
+        note_id: note_id(number),
+        base_version: Some(1),
+    };
+    let changes = vec![
+        create(1, "edited", "alpha"),
+        edit(1, 1, "beta"),
+        create(2, "deleted", "gamma"),
+        delete(2),
+        create(3, "kept", "delta"),
+        // It is refused, and changes nothing.
+        edit(3, 7, "epsilon"),
+    ];
+    let writes = changes
+        .into_iter()
+        .map(|change| by(OWNER, change))
+        .collect();
+    let results = world.store.write_all(writes).await.expect("it writes");
+    assert_eq!(results.iter().filter(|it| it.is_err()).count(), 1);
+    let table: [(&str, &[&str]); 5] = [
+        ("alpha", &[]),
+        ("beta", &["edited"]),
+        ("gamma", &[]),
+        ("delta", &["kept"]),
+        ("epsilon", &[]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(titles(&world, text).await, expected, "{text}");
+    }
+    // At the same time, so that they share a transaction: one that is refused takes none of the others with it.
+    let (one, two, three) = tokio::join!(
+        world.write(edit(3, 1, "zeta")),
+        world.write(edit(1, 7, "eta")),
+        world.write(create(4, "beside", "theta")),
+    );
+    assert!(one.is_ok() && two.is_err() && three.is_ok());
+    let table: [(&str, &[&str]); 5] = [
+        ("delta", &[]),
+        ("zeta", &["kept"]),
+        ("eta", &[]),
+        ("beta", &["edited"]),
+        ("theta", &["beside"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(titles(&world, text).await, expected, "{text}");
+    }
+    // Nothing is left of what they held meanwhile.
+    let file = rusqlite::Connection::open(world.dir.path().join("workspace.db")).expect("it opens");
+    let indexed = "SELECT count(*) FROM words";
+    let rows: i64 = file
+        .query_row(indexed, [], |row| row.get(0))
+        .expect("it counts");
+    assert_eq!(rows, 3, "one for each note that is not deleted");
+}
+
+#[tokio::test]
 async fn ties_go_by_time_then_by_id_on_every_page() {
     let world = world().await;
     for number in 0..30 {

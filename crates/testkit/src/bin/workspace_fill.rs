@@ -3,6 +3,7 @@
 //! ```text
 //! workspace_fill notes STORE NOTES PEOPLE    makes a workspace, its people and its notes
 //! workspace_fill rules STORE RULES           adds rules that never fire while somebody measures
+//! workspace_fill files DIR NOTES             writes the notes as files of another program, in directories
 //! ```
 //!
 //! What it makes is the same each time, but for the times. The rule engine has looked at all of it, as it would have
@@ -54,7 +55,8 @@ fn fill(words: &[&str]) -> Result<(), Fault> {
             let rules = rules.parse()?;
             runtime.block_on(fill_rules(Path::new(store), rules))
         }
-        _ => Err("one of notes, rules is needed, with its arguments".into()),
+        ["files", dir, notes] => write_files(Path::new(dir), notes.parse()?),
+        _ => Err("one of notes, rules, files is needed, with its arguments".into()),
     }
 }
 
@@ -100,6 +102,31 @@ async fn fill_rules(path: &Path, rules: u64) -> Result<(), Fault> {
     });
     write_all(&store, made).await?;
     considered(&store).await
+}
+
+/// How many directories there are; each holds as many files as the others.
+const DIRECTORIES: u64 = 100;
+
+/// Every third file has fields before its text, as other programs write them.
+fn write_files(dir: &Path, notes: u64) -> Result<(), Fault> {
+    for place in 0..DIRECTORIES {
+        std::fs::create_dir_all(dir.join(format!("area {place}")))?;
+    }
+    for number in 0..notes {
+        let fields = match number.is_multiple_of(3) {
+            true => format!(
+                "---\ntags: [shelf{}, paper]\naliases: [number {number}]\n---\n",
+                number % 100
+            ),
+            false => String::new(),
+        };
+        let name = format!("area {}/{}.md", number % DIRECTORIES, notes::title(number));
+        std::fs::write(
+            dir.join(name),
+            format!("{fields}{}", notes::markdown(number)),
+        )?;
+    }
+    Ok(())
 }
 
 fn new_note(number: u64) -> Change {

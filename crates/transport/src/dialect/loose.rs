@@ -30,8 +30,15 @@ pub(super) fn real_error(error: Option<Value>) -> Option<Value> {
 
 /// The first of these places of a value that holds a count.
 pub(super) fn first_count(value: &Value, pointers: &[&str]) -> Option<u64> {
-    let mut found = pointers.iter().filter_map(|at| value.pointer(at));
+    let mut found = pointers.iter().filter_map(|at| at_pointer(value, at));
     found.find_map(count)
+}
+
+/// What lies at a pointer of ours: it leads through objects, and no key in it needs an escape. `Value::pointer` makes two
+/// copies of each key to look for those, which is more work than to read the reply.
+fn at_pointer<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
+    let mut keys = pointer.split('/').skip(1);
+    keys.try_fold(value, |value, key| value.as_object()?.get(key))
 }
 
 /// A count, which some servers write as a fraction.

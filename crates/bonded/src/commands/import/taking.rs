@@ -8,8 +8,9 @@ use bonded_kernel::{Hash, Millis};
 use bonded_state::workspace::Write;
 use serde_json::json;
 
+use super::reading::Prepared;
 use super::summary::{Summary, Taken};
-use super::{Prepared, stem, times};
+use super::{stem, times};
 use crate::error::CliError;
 use crate::workspace::notebook::{Notebook, by_keeper};
 use crate::workspace::store_error;

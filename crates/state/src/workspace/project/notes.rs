@@ -6,7 +6,7 @@ use rusqlite::params;
 use super::Projection;
 use crate::workspace::codes::{json, number, time};
 use crate::workspace::error::Fault;
-use crate::workspace::words::{self, Place};
+use crate::workspace::words::{self, Place, Waiting};
 
 /// After so many versions a note is written down whole, so that no older version is far from one that is.
 const SNAPSHOT_EVERY: u64 = 64;
@@ -68,9 +68,14 @@ impl Projection<'_> {
     }
 
     /// The row is that of the event.
-    pub(super) fn project_note(&self, stored: &StoredEvent, row: u64) -> Result<(), Fault> {
+    pub(super) fn project_note(
+        &self,
+        stored: &StoredEvent,
+        row: u64,
+        words: &mut Waiting,
+    ) -> Result<(), Fault> {
         let note = self.note()?;
-        self.move_words(note, row)?;
+        self.move_words(note, row, words)?;
         match note.version {
             1 => self.place_new_note(row)?,
             _ => {
@@ -154,18 +159,18 @@ impl Projection<'_> {
     }
 
     /// Words stand in the index where the last event puts them, whatever it changed; a deleted note is found no more.
-    fn move_words(&self, note: &Note, row: u64) -> Result<(), Fault> {
+    fn move_words(&self, note: &Note, row: u64, words: &mut Waiting) -> Result<(), Fault> {
         let (Some(workspace), Some(key)) = (self.loaded.workspace_key, self.loaded.note_key) else {
             return Ok(());
         };
-        if let Some(place) = words::place_of(self.connection, key)? {
-            words::remove(self.connection, place)?;
-        }
-        if note.deleted_at.is_some() {
-            return Ok(());
-        }
+        let from = match note.version {
+            1 => None,
+            _ => words::place_of(self.connection, key)?,
+        };
         let written = number(row);
-        words::add(self.connection, Place { workspace, written }, note)
+        let to = Place { workspace, written };
+        words.push(from, note.deleted_at.is_none().then(|| (to, note.clone())));
+        Ok(())
     }
 
     /// Every embedding model is to see the note as it is now.

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `read DIR CALLS` | CPU of one `read` of a note, called as a function, in ns; the second number is 0 |
 //! | `mcp SERVER CALLS` | CPU of this process for one call of a stdio server's tool, in ns; the SDK's bare client |
+//! | `family TIMES` | CPU of what is known of a model by its name, once, in ns; of a look into a map of all names |
 //! | `run LAUNCHER DIR COMMANDS` | time of one command in the sandbox, in ns; the same command without it |
 
+mod family;
 mod mcp;
 mod read;
 mod run;
@@ -40,6 +42,7 @@ fn measure() -> Result<(), Fault> {
     let runtime = runtime.enable_all().build()?;
     let (ours, other) = match words.as_slice() {
         ["read", dir, calls] => runtime.block_on(read::costs(dir, calls.parse()?))?,
+        ["family", times] => family::costs(times.parse()?)?,
         ["mcp", server, calls] => runtime.block_on(mcp::costs(server, calls.parse()?))?,
         ["run", launcher, dir, commands] => {
             runtime.block_on(run::costs(launcher, dir, commands.parse()?))?

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bonded_kernel::{
     Accepts, Message, MessageCall, Request, SystemRole, Target, Text, ThoughtReturn,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::NAME;
@@ -27,7 +27,7 @@ pub(super) fn messages<'a>(
             SystemRole::System => "system",
             SystemRole::Developer => "developer",
         };
-        list.said.push(Said::new(role, request.system));
+        list.said.push(Said::new(role, request.system, ids));
     }
     for message in request.messages {
         match message {
@@ -49,10 +49,10 @@ pub(super) fn messages<'a>(
                 let silent = said.is_empty() && !calls.is_empty();
                 list.assistant(Said {
                     content: (!silent).then_some(Cow::Borrowed(said)),
-                    tool_calls: calls.iter().map(|call| CallOut::of(call, ids)).collect(),
+                    tool_calls: CallsOut { calls, ids },
                     reasoning_content: content,
                     reasoning_details: details,
-                    ..Said::new("assistant", "")
+                    ..Said::new("assistant", "", ids)
                 });
             }
         }
@@ -96,17 +96,17 @@ impl<'a> List<'a> {
         match self.said.last_mut() {
             Some(last) if accepts.alternates && last.role == "user" => return last.join(text),
             Some(last) if !accepts.user_after_tool && last.role == "tool" => {
-                self.said.push(Said::new("assistant", BRIDGE));
+                self.said.push(Said::new("assistant", BRIDGE, self.ids));
             }
             _ => {}
         }
-        self.said.push(Said::new("user", text));
+        self.said.push(Said::new("user", text, self.ids));
     }
 
     fn tool(&mut self, call_id: &'a str, text: &'a str) {
         self.said.push(Said {
             tool_call_id: Some(self.ids.sent(call_id)),
-            ..Said::new("tool", text)
+            ..Said::new("tool", text, self.ids)
         });
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
@@ -121,7 +121,7 @@ impl<'a> List<'a> {
             return;
         }
         self.release();
-        self.open = said.tool_calls.len();
+        self.open = said.tool_calls.calls.len();
         match self.said.last_mut() {
             Some(last) if self.accepts.alternates && last.can_take(&said) => last.go_on(said),
             _ => self.said.push(said),
@@ -131,6 +131,9 @@ impl<'a> List<'a> {
     /// Lets what was held follow.
     fn release(&mut self) {
         self.open = 0;
+        if self.held.is_empty() {
+            return;
+        }
         for text in std::mem::take(&mut self.held) {
             self.user(text);
         }
@@ -163,20 +166,20 @@ pub(super) struct Said<'a> {
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<CallOut<'a>>,
+    #[serde(skip_serializing_if = "CallsOut::is_empty")]
+    tool_calls: CallsOut<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<&'a RawValue>,
 }
 
 impl<'a> Said<'a> {
-    fn new(role: &'static str, content: impl Into<Cow<'a, str>>) -> Self {
+    fn new(role: &'static str, content: impl Into<Cow<'a, str>>, ids: &'a Ids) -> Self {
         Self {
             role,
             content: Some(content.into()),
             reasoning_content: None,
             tool_call_id: None,
-            tool_calls: vec![],
+            tool_calls: CallsOut { calls: &[], ids },
             reasoning_details: vec![],
         }
     }
@@ -208,6 +211,24 @@ impl<'a> Said<'a> {
         self.tool_calls = next.tool_calls;
         self.reasoning_content = next.reasoning_content;
         self.reasoning_details.extend(next.reasoning_details);
+    }
+}
+
+/// The calls of a message, written as they are met: a conversation may hold thousands.
+struct CallsOut<'a> {
+    calls: &'a [MessageCall],
+    ids: &'a Ids,
+}
+
+impl CallsOut<'_> {
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+}
+
+impl Serialize for CallsOut<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.calls.iter().map(|call| CallOut::of(call, self.ids)))
     }
 }
 

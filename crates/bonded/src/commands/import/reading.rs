@@ -1,0 +1,153 @@
+//! Reads the files of a directory, some thousands at a time, on a thread of its own: the next are read while the last are
+//! taken in.
+
+use std::path::{Path, PathBuf};
+
+use bonded_host::workspace::NoteDir;
+use bonded_kernel::Hash;
+use bonded_kernel::workspace::{MARKDOWN_BYTES_MAX, NoteId, WorkspaceId};
+
+use super::unreadable;
+use crate::error::CliError;
+use crate::workspace::front_matter::{self, NoteFile};
+
+/// Files that are taken in with one transaction: all of them, whatever becomes of the process. Each transaction writes
+/// the same pages of the store's indexes anew, so that more of them take longer; fewer keep others waiting who write too.
+const FILES_AT_ONCE: usize = 5000;
+
+/// The same in bytes; the last file may go beyond.
+const BYTES_AT_ONCE: usize = 8 << 20;
+
+/// The directory that is taken in.
+pub(super) struct Vault {
+    pub(super) dir: NoteDir,
+    /// What tells it from other directories: the same one is the same wherever it lies.
+    name: String,
+    workspace: WorkspaceId,
+}
+
+/// A file that was read.
+pub(super) struct Prepared {
+    /// Beginning at the directory.
+    pub(super) path: PathBuf,
+    pub(super) id: NoteId,
+    /// Of the whole file, where the note is known by where its file lies.
+    pub(super) hash: Option<Hash>,
+    pub(super) file: NoteFile,
+}
+
+/// Files that are taken in together.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) prepared: Vec<Prepared>,
+    /// Those that cannot be notes, and why.
+    pub(super) broken: Vec<(PathBuf, String)>,
+}
+
+impl Vault {
+    pub(super) fn open(
+        workspace: WorkspaceId,
+        dir: &Path,
+        name: Option<&str>,
+    ) -> Result<Self, CliError> {
+        let opened = NoteDir::open(dir).map_err(|error| unreadable(&error))?;
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+                real.to_string_lossy().into_owned()
+            }
+        };
+        Ok(Self {
+            dir: opened,
+            name,
+            workspace,
+        })
+    }
+
+    /// Reads a file, or says why it cannot be a note.
+    pub(super) fn prepare(&self, path: &Path) -> Result<Prepared, String> {
+        let bytes = self.dir.read(path, 2 * MARKDOWN_BYTES_MAX as u64);
+        let bytes = bytes.map_err(|error| error.to_string())?;
+        let hash = Hash::of(&bytes);
+        let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
+        let file = front_matter::read_any(text)?;
+        let (id, hash) = match file.fields.id {
+            Some(id) => (id, None),
+            None => (self.id_of(path), Some(hash)),
+        };
+        Ok(Prepared {
+            path: path.to_owned(),
+            id,
+            hash,
+            file,
+        })
+    }
+
+    /// Who has no id of their own is known by where they lie, so that taking them in again finds the same note.
+    fn id_of(&self, path: &Path) -> NoteId {
+        NoteId::derived(&[
+            b"import file",
+            self.workspace.as_bytes(),
+            self.name.as_bytes(),
+            b"\0",
+            path.as_os_str().as_encoded_bytes(),
+        ])
+    }
+}
+
+/// What is left to read.
+pub(super) struct Reading {
+    vault: Vault,
+    paths: std::vec::IntoIter<PathBuf>,
+}
+
+impl Reading {
+    pub(super) fn new(vault: Vault, paths: Vec<PathBuf>) -> Self {
+        let paths = paths.into_iter();
+        Self { vault, paths }
+    }
+
+    /// The next files; none where all were read.
+    fn batch(&mut self) -> Option<Batch> {
+        let mut batch = Batch::default();
+        let mut bytes = 0;
+        for path in self.paths.by_ref() {
+            match self.vault.prepare(&path) {
+                Ok(one) => {
+                    bytes += one.file.markdown.len();
+                    batch.prepared.push(one);
+                }
+                Err(why) => batch.broken.push((path, why)),
+            }
+            if batch.len() >= FILES_AT_ONCE || bytes >= BYTES_AT_ONCE {
+                break;
+            }
+        }
+        (batch.len() > 0).then_some(batch)
+    }
+}
+
+impl Batch {
+    fn len(&self) -> usize {
+        self.prepared.len() + self.broken.len()
+    }
+}
+
+/// A batch that is being read, and what is left then.
+pub(super) struct Ahead(tokio::task::JoinHandle<(Reading, Option<Batch>)>);
+
+impl Ahead {
+    pub(super) fn begin(mut reading: Reading) -> Self {
+        Self(tokio::task::spawn_blocking(move || {
+            let batch = reading.batch();
+            (reading, batch)
+        }))
+    }
+
+    /// The batch, while the next one is read already; none where all were read.
+    pub(super) async fn next(self) -> Result<Option<(Batch, Self)>, CliError> {
+        let (reading, batch) = self.0.await.map_err(|error| unreadable(&error))?;
+        Ok(batch.map(|batch| (batch, Self::begin(reading))))
+    }
+}
