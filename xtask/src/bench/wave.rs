@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use super::figure::{Figure, Goal};
 use super::process::measure as measure_process;
