@@ -123,7 +123,7 @@ fn the_higher_source_wins_and_is_named() {
 #[test]
 fn what_is_typed_reaches_its_option() {
     type Check = fn(&Options) -> bool;
-    let rows: [(&str, &str, Check); 28] = [
+    let rows: [(&str, &str, Check); 29] = [
         ("models", "a/b, c/d/e", |o| {
             o.models[1]
                 == ModelRef {

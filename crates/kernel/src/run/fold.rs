@@ -43,7 +43,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
             SkipReason::SecretNotKept => run.denied(NOT_KEPT.into()),
             SkipReason::BesideTheReport => {
-                run.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed)
+                run.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed);
             }
             SkipReason::AfterTheEnd => {}
         },
