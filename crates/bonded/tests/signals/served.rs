@@ -148,7 +148,8 @@ fn undisturbed() {
 #[test]
 fn a_server_of_agents_that_is_sent_any_signal_answers_everything_once() {
     each("serve --agent", undisturbed, |signal, rng, after| {
-        let scene = Scene::new(*rng.one_of(&["0", "1", "30"]));
+        let stop_after: &&str = rng.one_of(&["0", "1", "30"]);
+        let scene = Scene::new(stop_after);
         let (child, address) = scene.begin();
         let address = address.expect("the server starts");
         let stays = matches!(signal, Signal::HUP | Signal::PIPE);

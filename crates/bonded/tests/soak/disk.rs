@@ -42,7 +42,5 @@ fn is_ready_again(world: &World) {
         }
         world.pause(Duration::from_millis(100));
     }
-    world
-        .tally
-        .is_wrong("disk, ready", "it does not come back".into());
+    world.tally.is_wrong("disk, ready", "it does not come back");
 }

@@ -57,10 +57,13 @@ const FIGURES: [Figure; 6] = [
     },
 ];
 
+/// Looks, with the minute of each.
+type Looks = Vec<(f64, Look)>;
+
 pub(crate) struct Figures {
     time: Duration,
-    /// Of each process: its name, and its looks with the minute of each.
-    series: Vec<(&'static str, Vec<(f64, Look)>)>,
+    /// Of each process: its name, and its looks.
+    series: Vec<(&'static str, Looks)>,
 }
 
 /// Looks until the time is over.

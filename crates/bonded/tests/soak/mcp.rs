@@ -98,14 +98,12 @@ pub(crate) fn over_stdio(world: &World) {
         exchange(request(id, method, params))
     };
     if next("initialize", &hello()).is_none() {
-        world
-            .tally
-            .is_wrong("mcp, stdio", "it did not greet".into());
+        world.tally.is_wrong("mcp, stdio", "it did not greet");
     }
     while !world.is_over() {
         let (params, expected) = call(world, &mut rng);
         let Some(heard) = next("tools/call", &params) else {
-            world.tally.is_wrong("mcp, stdio", "it said nothing".into());
+            world.tally.is_wrong("mcp, stdio", "it said nothing");
             return;
         };
         let result = &heard["result"];

@@ -22,9 +22,12 @@ fn plain_answer(ticket: u64) -> String {
     format!("answer {ticket}")
 }
 
+/// The name of an agent, and what is due as its answer.
+type Agent = (&'static str, fn(u64) -> String);
+
 /// The agents, and what is due as the answer of each: at once, after a look into a file, and after a call to a server
 /// of tools.
-pub(crate) const AGENTS: [(&str, fn(u64) -> String); 3] = [
+pub(crate) const AGENTS: [Agent; 3] = [
     ("plain", plain_answer),
     ("reader", |ticket| format!("answer {ticket}: {PAGE}")),
     ("caller", |ticket| format!("answer {ticket}: echo {ticket}")),

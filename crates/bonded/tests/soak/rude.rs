@@ -35,7 +35,7 @@ pub(crate) fn vanish(world: &World) {
         }
         match vanished {
             Ok(()) => world.tally.count("rude", "vanished"),
-            Err(error) => world.tally.is_wrong("rude", error.to_string()),
+            Err(error) => world.tally.is_wrong("rude", &error.to_string()),
         }
         world.pause(Duration::from_millis(rng.below(600)));
     }

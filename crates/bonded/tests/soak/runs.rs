@@ -113,7 +113,7 @@ fn asked_twice(world: &World, agent: &str, ticket: u64, expected: &str) {
         && first != second
     {
         let what = format!("two runs under one key: {first} and {second}");
-        world.tally.is_wrong("chat, keyed", what);
+        world.tally.is_wrong("chat, keyed", &what);
     }
 }
 

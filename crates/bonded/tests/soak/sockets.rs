@@ -22,7 +22,7 @@ pub(crate) fn follow(world: &World, number: u64) {
         let stays = Duration::from_millis(500 + rng.below(STAYS_MS));
         match stay(world, &mut cursor, stays) {
             Ok(()) => world.tally.count("socket", "reconnected"),
-            Err(error) => world.tally.is_wrong("socket", error.to_string()),
+            Err(error) => world.tally.is_wrong("socket", &error.to_string()),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Tally {
             .or_default() += 1;
     }
 
-    pub(crate) fn is_wrong(&self, door: &'static str, what: String) {
+    pub(crate) fn is_wrong(&self, door: &'static str, what: &str) {
         self.count(door, "WRONG");
         let mut counts = self.lock();
         counts.wrong_count += 1;

@@ -131,7 +131,7 @@ impl World {
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) => {
-                self.tally.is_wrong(door, format!("no answer: {error}"));
+                self.tally.is_wrong(door, &format!("no answer: {error}"));
                 return None;
             }
         };
@@ -160,7 +160,7 @@ impl World {
         if of_the_provider || of_the_disk {
             self.tally.count(door, &format!("refused: {code}"));
         } else {
-            self.tally.is_wrong(door, shown.to_owned());
+            self.tally.is_wrong(door, shown);
         }
     }
 
