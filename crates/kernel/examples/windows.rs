@@ -5,11 +5,12 @@
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::print_stdout,
     reason = "a program beside the kernel: it starts another, reads files and prints"
 )]
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
@@ -93,7 +94,7 @@ struct Sums {
 struct Counts {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
-    known: HashMap<(usize, String), u64>,
+    known: BTreeMap<(usize, String), u64>,
 }
 
 impl Counts {
@@ -108,7 +109,7 @@ impl Counts {
         Ok(Self {
             to: to.ok_or("no way to it")?,
             from: BufReader::new(from.ok_or("no way from it")?),
-            known: HashMap::new(),
+            known: BTreeMap::new(),
         })
     }
 

@@ -100,7 +100,7 @@ fn ask_in_vain_again(history: &mut History) {
     if let (Event::AttemptStarted { request, .. }, Event::AttemptStarted { request: later, .. }) =
         (&**one, &mut *rest[0])
     {
-        *later = request.clone();
+        *later = *request;
     }
 }
 

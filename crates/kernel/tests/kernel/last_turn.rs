@@ -371,7 +371,7 @@ fn the_answer_to_a_withdrawn_tool_stands_behind_its_call() {
         Message::Tool { call_id, .. },
     ] = messages
     else {
-        panic!("{messages:?}");
+        unreachable!("{messages:?}");
     };
     assert_eq!(&calls[0].id, call_id);
 }

@@ -20,8 +20,8 @@ pub(crate) struct Move {
 enum Act {
     /// What the run waits for comes.
     Fits {
-        reply: Reply,
-        output: ToolOutput,
+        reply: Box<Reply>,
+        output: Box<ToolOutput>,
     },
     Fails(Failure),
     /// An answer to another turn, attempt or call than the one under way.
@@ -53,8 +53,8 @@ pub(crate) fn play(setup: Setup, moves: &[Move]) -> World {
 fn perform(world: &mut World, act: &Act) {
     match act.clone() {
         Act::Fits { reply, output } => match world.effect {
-            Effect::Ask { .. } => drop(world.reply(reply)),
-            Effect::Invoke(_) => drop(world.returned(output)),
+            Effect::Ask { .. } => drop(world.reply(*reply)),
+            Effect::Invoke(_) => drop(world.returned(*output)),
             Effect::Wait { .. } | Effect::Review(_) | Effect::Stop(_) => drop(world.wake()),
         },
         Act::Fails(failure) => drop(world.fail(failure)),
@@ -89,7 +89,10 @@ pub(crate) fn moves() -> impl Strategy<Value = Vec<Move>> {
 
 fn one_move() -> impl Strategy<Value = Move> {
     let act = prop_oneof![
-        24 => (reply(), tool_output()).prop_map(|(reply, output)| Act::Fits { reply, output }),
+        24 => (reply(), tool_output()).prop_map(|(reply, output)| Act::Fits {
+            reply: Box::new(reply),
+            output: Box::new(output),
+        }),
         5 => failure().prop_map(Act::Fails),
         2 => (0..4u32, 0..4u32, reply())
             .prop_map(|(turn, number, reply)| Act::Stale { turn, number, reply }),

@@ -114,7 +114,7 @@ fn a_summary_takes_the_place_of_what_is_old_and_the_run_goes_on() {
     let messages = world.run.messages();
     assert_eq!(messages[0], before[0], "the goal stays");
     let Message::User { text: shown } = &messages[1] else {
-        panic!("{:?}", messages[1]);
+        unreachable!("{:?}", messages[1]);
     };
     assert!(shown.contains(SUMMARY) && shown.starts_with("System notice"));
     assert_eq!(
@@ -148,7 +148,7 @@ fn a_summary_that_fails_leads_to_the_last_turn_with_all_its_attempts() {
             drop(world.reply(Reply {
                 finish: bonded_kernel::Finish::ContentFilter,
                 ..text("x")
-            }))
+            }));
         },
         |world| drop(world.fail_and_wait(FailureClass::Network)),
     ];

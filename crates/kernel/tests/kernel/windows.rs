@@ -214,7 +214,7 @@ fn what_is_held_is_told_apart_from_what_was_used_and_both_count() {
     world.wake();
     world.reply(reply([done("it is tidy")]));
     let Some(Event::RunEnded(ended)) = world.entries.last().map(|entry| &entry.event) else {
-        panic!("it has ended: {:?}", world.kinds());
+        unreachable!("it has ended: {:?}", world.kinds());
     };
     let (used, _) = ended.used();
     assert_eq!(ended.held, held);
