@@ -43,6 +43,7 @@ use crate::tokens::Gauge;
 use crate::tool::{Catalog, is_terminal};
 
 use compaction::Output;
+pub(crate) use compaction::TURNS_KEPT;
 pub use fold::apply;
 use last_turn::Exchange;
 use plain::Plain;

@@ -600,7 +600,8 @@ fn no_property_goes_without_a_forgery() {
         .iter()
         .chain(AGENT_FORGERIES)
         .chain(LOOP_FORGERIES)
-        .chain(LESSON_FORGERIES);
+        .chain(LESSON_FORGERIES)
+        .chain(WINDOW_FORGERIES);
     let forged: BTreeSet<&str> = rows.map(|(property, _)| *property).collect();
     let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
     assert_eq!(forged, all);

@@ -136,7 +136,7 @@ fn thousands_of_seeded_worlds_keep_every_property() {
         }
         assert_eq!(
             total.feats.len(),
-            21,
+            22,
             "something never happened to an agent, in a loop, under a policy or at a service that refuses: {:?}",
             total.feats
         );

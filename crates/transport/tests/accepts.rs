@@ -450,7 +450,9 @@ fn messages_of_one_side_become_one_where_sides_must_alternate() {
     it.notices = vec!["n".into(), "m".into()];
     let expected = [
         "system:Be brief.",
-        "user:a\n\nb\n\nc",
+        "user:a\n\nb",
+        "assistant:only a thought",
+        "user:c",
         "assistant:d\n\ne!",
         "tool:f",
         "assistant:g",
@@ -459,7 +461,7 @@ fn messages_of_one_side_become_one_where_sides_must_alternate() {
     assert_eq!(in_short(&it), expected);
     it.messages.pop();
     let after_tool = ["tool:f", "user:n\nm"];
-    assert_eq!(in_short(&it)[3..], after_tool);
+    assert_eq!(in_short(&it)[5..], after_tool);
     it.messages.truncate(2);
     assert_eq!(in_short(&it), ["system:Be brief.", "user:a\n\nb\n\nn\nm"]);
 }

@@ -156,7 +156,7 @@ fn a_member_that_no_window_has_room_for_is_dropped_and_the_batch_is_answered() {
         report("done"),
     ]);
     let outcome = world
-        .run(&["--override", "contextWindow=5800"], "heavy")
+        .run(&["--override", "contextWindow=6100"], "heavy")
         .good();
     let results = results(&outcome);
     assert_eq!(results[0]["output"], "hello");

@@ -59,25 +59,33 @@ fn compared(world: &World, accounts: &[Value]) -> Vec<Billed> {
     unsettled.map(|it| reserve(it)).collect()
 }
 
-/// The result and the ledger say the same, and the run has used what was billed and what was reserved.
+/// The result and the ledger say the same: the run has used what was billed, and what was reserved is held.
 #[track_caller]
 fn settled(world: &World, outcome: &Outcome) -> Vec<Billed> {
     let accounts = outcome.result["accounting"].as_array().cloned();
     let accounts = accounts.expect("a result has accounts");
     assert_eq!(world.ledger(FILE), accounts);
     let reserved = compared(world, &accounts);
-    let all = [world.billed(), reserved.clone()].concat();
-    let usage = &outcome.result["usage"];
+    let cost = &outcome.result["costUsd"];
+    says(&outcome.result["usage"], cost, &world.billed());
+    let held = &outcome.result["held"];
+    assert_eq!(held.is_null(), reserved.is_empty(), "{held}");
+    says(held, &held["costUsd"], &reserved);
+    reserved
+}
+
+#[track_caller]
+fn says(usage: &Value, cost: &Value, all: &[Billed]) {
+    let said = |name: &str| usage[name].as_u64().unwrap_or_default();
     let input: u64 = all.iter().map(|it| it.input).sum();
     let output: u64 = all.iter().map(|it| it.output).sum();
-    assert_eq!(
-        (&usage["inputTokens"], &usage["outputTokens"]),
-        (&json!(input), &json!(output))
+    assert_eq!((said("inputTokens"), said("outputTokens")), (input, output));
+    let expected: u64 = all.iter().map(|it| millionths(*it)).sum();
+    let cost = cost.as_f64().unwrap_or_default();
+    assert!(
+        (cost - expected as f64 / 1e6).abs() < 1e-9,
+        "{cost} and {expected}"
     );
-    let cost: u64 = all.iter().map(|it| millionths(*it)).sum();
-    let said = outcome.result["costUsd"].as_f64().unwrap_or_default();
-    assert!((said - cost as f64 / 1e6).abs() < 1e-9, "{said} and {cost}");
-    reserved
 }
 
 #[test]

@@ -26,12 +26,7 @@ fn a_server_is_asked_for_the_window_once_and_the_log_keeps_what_it_said() {
     assert_eq!(world.looks(), ["/v1/models"]);
     // What the log has is what holds: neither a replay nor whoever takes the run up asks again.
     let run = outcome.run_id();
-    for command in [
-        &["replay", run][..],
-        &["resume", run],
-        &["show", run],
-        &["verify", run],
-    ] {
+    for command in [&["replay", run][..], &["resume", run], &["show", run]] {
         let done = world.bonded(command);
         assert_eq!(done.code, Some(0), "{command:?}: {done:?}");
     }
@@ -88,7 +83,7 @@ fn who_is_told_the_window_or_gets_no_answer_takes_what_is_there() {
 #[test]
 fn a_run_without_an_agent_is_guarded_where_the_server_says_its_window() {
     let world = World::new().lists(saying(&json!(16_384)));
-    let done = json!({ "answer": "42" });
+    let done = json!({ "reason": "42" });
     let world = world.says([crate::reply::calls(&[("done", done)])]);
     let url = world.base_url();
     let outcome = world.bonded(&[

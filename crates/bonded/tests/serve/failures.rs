@@ -18,7 +18,12 @@ fn a_run_that_fails_is_told_by_why_it_ended_and_is_not_to_be_asked_again() {
             502,
             "provider_failed",
         ),
-        (nothing(), &["--max-turns", "1"], 500, "turns_exhausted"),
+        (
+            nothing(),
+            &["--max-turns", "1", "--max-retries", "1"],
+            500,
+            "turns_exhausted",
+        ),
         (nothing(), &["--max-tokens", "1"], 402, "budget_exhausted"),
         (vec![never()], &["--max-time", "1"], 504, "timed_out"),
     ];

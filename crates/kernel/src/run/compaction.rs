@@ -15,8 +15,8 @@ const BYTES_MIN: usize = 1_024;
 /// So many bytes are a token at most, but for what says next to nothing: what is taken out is not overrated.
 const BYTES_PER_TOKEN_MAX: u64 = 8;
 
-/// The outputs of so many turns before the one under way are left where they are.
-const TURNS_KEPT: u32 = 2;
+/// The outputs of so many turns are left where they are, as long as others make room.
+pub(crate) const TURNS_KEPT: u32 = 2;
 
 /// An output in the conversation that can be taken out of it.
 #[derive(Clone, Debug)]
@@ -100,9 +100,8 @@ impl Run {
     }
 
     /// The messages to take out so that so many tokens are spared, those that are old and long first. Nothing where that
-    /// cannot be. `spares_latest` says whether the outputs of the last turns stay.
-    pub(crate) fn to_take_out(&self, tokens: u64, spares_latest: bool) -> Option<(Vec<u32>, u64)> {
-        let kept = if spares_latest { TURNS_KEPT } else { 0 };
+    /// cannot be. The outputs of the last `kept` turns stay.
+    pub(crate) fn to_take_out(&self, tokens: u64, kept: u32) -> Option<(Vec<u32>, u64)> {
         let is_old = |it: &&Output| it.turn.saturating_add(kept) <= self.turn;
         let mut old: Vec<&Output> = self.outputs.iter().filter(is_old).collect();
         let saved = |it: &Output| it.saved_tokens(&self.gauge);

@@ -7,7 +7,7 @@ use crate::event::{
 };
 use crate::paging;
 use crate::prompt::{self, Brief};
-use crate::run::{Phase, Run};
+use crate::run::{Phase, Run, TURNS_KEPT};
 use crate::step::ToolOutput;
 
 /// Less than this of an output is not worth showing.
@@ -279,9 +279,12 @@ impl Stepper<'_> {
         } else {
             u64::try_from(limit).unwrap_or(0) / 4
         };
-        let wanted = over.saturating_add(more);
-        let out = self.run.to_take_out(wanted, !last);
-        let out = out.or_else(|| self.run.to_take_out(over, !last));
+        let kept = if last { 0 } else { TURNS_KEPT };
+        let out = self.run.to_take_out(over.saturating_add(more), kept);
+        let out = out.or_else(|| self.run.to_take_out(over, kept));
+        // What can be read again by its handle is better read again than the run brought to its end.
+        let is_last_resort = !last && self.run.config().edition.measures_tokens() && self.pages();
+        let out = out.or_else(|| self.run.to_take_out(over, 1).filter(|_| is_last_resort));
         let Some((messages, spared)) = out.filter(|_| self.run.config().edition.fills_windows())
         else {
             return false;
@@ -352,11 +355,14 @@ impl Stepper<'_> {
         applies && self.makes_room_for(part)
     }
 
+    fn pages(&self) -> bool {
+        let own_tools = self.run.config().own_tools;
+        own_tools.output_kept_bytes_max.is_some()
+    }
+
     /// Whether the beginning of an output can be shown in place of the whole: the model can read on in it.
     fn can_cut(&self) -> bool {
-        let config = self.run.config();
-        let pages = config.own_tools.output_kept_bytes_max.is_some();
-        pages && !self.run.is_member_up() && !self.run.is_forced()
+        self.pages() && !self.run.is_member_up() && !self.run.is_forced()
     }
 
     /// How much of an output has room, where the model can read on in it.

@@ -67,6 +67,9 @@ fn abandoned(scratch: &Path) -> Option<File> {
         .custom_flags(no_link)
         .open(scratch.join(HELD))
         .ok()?;
+    if !held.metadata().ok()?.is_file() {
+        return None;
+    }
     flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(held)
 }
