@@ -251,7 +251,8 @@ async fn an_endless_answer_is_cut_off_and_takes_little_memory() {
         }
         let output = site.call("json").await;
         assert!(output.text.contains(part), "{part} in {}", output.text);
-        let grown_kb = peak_kb() - before_kb;
+        // The system adds up what threads have with some delay.
+        let grown_kb = peak_kb().saturating_sub(before_kb);
         assert!(grown_kb < 150_000, "{head}: {grown_kb} KB");
     }
 }
