@@ -74,7 +74,7 @@ async fn a_server_that_misbehaves_in_a_call_ends_it_in_time_and_leaves_nothing()
         assert!(begun.elapsed() < Duration::from_secs(25), "{tool} {kind}");
         let child = stubborn_child(&world.lines("log"));
         until("nothing is left", || !is_alive(&pid) && !is_alive(&child)).await;
-        let grown_kb = peak_kb() - before_kb;
+        let grown_kb = peak_kb().saturating_sub(before_kb);
         assert!(grown_kb < GROWN_KB_MAX, "{tool} {kind}: {grown_kb} KB");
     }
 }
