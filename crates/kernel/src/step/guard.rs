@@ -352,7 +352,7 @@ impl Stepper<'_> {
     fn makes_room_for_a_part(&mut self, blocked: &Blocked) -> bool {
         let part = u64::try_from(blocked.limit).unwrap_or(0) / 4;
         let applies = self.run.config().edition.measures_tokens() && self.can_cut();
-        applies && self.makes_room_for(part)
+        applies && (self.makes_room_for(part) || self.makes_room_for(2 * FITTED_TOKENS_MIN))
     }
 
     fn pages(&self) -> bool {
