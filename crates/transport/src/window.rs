@@ -26,8 +26,10 @@ use said::{Listed, Server};
 /// All that is asked of one target together may take so long.
 const TIMEOUT_MS: u64 = 2_000;
 
+/// What a server of one's own lists is short; read as JSON, a text can take a hundred times its bytes.
+const BODY_BYTES_MAX: usize = 512 * 1024;
 /// A router's list of some hundred models has about a megabyte.
-const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+const ROUTER_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Whether a target can be asked for its window: a router, or a server of one's own. The windows of all other services are
 /// in the tables.
@@ -144,6 +146,13 @@ impl Asker {
         Some(url)
     }
 
+    fn body_bytes_max(&self) -> usize {
+        match Service::at(&self.target.endpoint) {
+            Some(service) if service.name == ROUTER => ROUTER_BODY_BYTES_MAX,
+            _ => BODY_BYTES_MAX,
+        }
+    }
+
     async fn get(&self, url: Url) -> Option<Value> {
         self.exchange(url, None).await
     }
@@ -166,7 +175,7 @@ impl Asker {
         let left: Duration = self.clock.left();
         let pieces = body::pieces(response, left);
         // One that was cut is no JSON any more.
-        let body = body::read_some(pieces, BODY_BYTES_MAX, left).await;
+        let body = body::read_some(pieces, self.body_bytes_max(), left).await;
         serde_json::from_slice(&body).ok()
     }
 }
