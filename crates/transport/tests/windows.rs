@@ -238,6 +238,25 @@ async fn each_server_is_asked_where_it_says_what_it_runs_with_and_for_no_more() 
     }
 }
 
+#[tokio::test]
+async fn a_list_that_is_longer_than_any_is_not_read() {
+    for (empty, expected) in [(100, Some(2048)), (200_000, None)] {
+        let list = format!(
+            r#"{{"data":[{{"id":"m-1","max_model_len":2048}}{}]}}"#,
+            ",{}".repeat(empty)
+        );
+        let case = Case {
+            name: "a list",
+            family: "vllm",
+            base: "/v1",
+            paths: Box::leak(Box::new([("/v1/models", &*list.leak())])),
+            asked: &[],
+            expected,
+        };
+        assert_eq!(asked(&case).await.0, expected, "{empty}");
+    }
+}
+
 #[test]
 fn services_whose_windows_are_in_the_tables_are_not_asked() {
     let target = |family: &str, endpoint: &str| Target {
