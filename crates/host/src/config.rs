@@ -59,7 +59,7 @@ pub use pricing::{LongPricing, ModelPricing};
 pub use provider::{
     ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };
-pub use queue::{DEFAULT_QUEUE, Queue};
+pub use queue::Queue;
 
 use expand::Expanded;
 use layer::Layer;

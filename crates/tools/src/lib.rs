@@ -44,7 +44,9 @@ use std::sync::Arc;
 
 pub use fault::ToolFault;
 pub use place::is_unfinished;
-pub use queue::{DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited};
+pub use queue::{
+    DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited, usual_places,
+};
 pub use registry::{CallGuard, Registry};
 pub use sandbox::Sandbox;
 pub use tool::{BoxFuture, Tool, ToolValue};

@@ -10,6 +10,16 @@ use tokio::time::Instant;
 /// The queue of every tool that names no other. It exists always.
 pub const DEFAULT_QUEUE: &str = "default";
 
+/// Calls of tools wait for others more than they compute: a machine with few cores has room for several too.
+const USUAL_PLACES_MIN: usize = 16;
+const USUAL_PLACES_MAX: usize = 64;
+
+/// The places of a queue that does not say how many it has: two for each core, from 16 to 64.
+pub fn usual_places(cores: usize) -> usize {
+    let places = cores.saturating_mul(2);
+    places.clamp(USUAL_PLACES_MIN, USUAL_PLACES_MAX)
+}
+
 /// What a tool's calls wait in, first come, first served.
 #[derive(Debug)]
 pub struct Queue {
@@ -195,7 +205,7 @@ pub struct Queues {
 
 impl Queues {
     /// Each queue with its number of places. A name that comes twice gets the larger number; without a
-    /// number of its own, the default queue has twice as many places as there are cores, at most 64.
+    /// number of its own, the default queue has its [`usual_places`].
     pub fn new(settings: impl IntoIterator<Item = (String, usize)>) -> Result<Self, QueueError> {
         let queues = Self::default();
         queues.extend(settings)?;
@@ -227,7 +237,7 @@ impl Queues {
         }
         if !queues.contains_key(DEFAULT_QUEUE) {
             let cores = available_parallelism().map_or(1, usize::from);
-            let queue = self.queue(DEFAULT_QUEUE, (2 * cores).min(64))?;
+            let queue = self.queue(DEFAULT_QUEUE, usual_places(cores))?;
             queues.insert(DEFAULT_QUEUE.into(), queue);
         }
         Ok(())

@@ -46,7 +46,7 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
     Ok(vec![figure.beside(CALL_MS as f64)])
 }
 
-/// An agent, its server with a queue in which all calls have a place, and what its model says.
+/// An agent, its server, and what its model says.
 fn write_files(rig: &Rig, dir: &std::path::Path) -> Result<(), Fault> {
     let call = format!("{{\"tool\":\"server__slow\",\"arguments\":{{\"ms\":{CALL_MS}}}}}");
     let calls = vec![call; CALLS].join(",");
@@ -54,10 +54,7 @@ fn write_files(rig: &Rig, dir: &std::path::Path) -> Result<(), Fault> {
                   \"content\":\"done\",\"status\":\"success\"}}";
     let script = format!("{{\"calls\":[{calls}]}}\n{{\"calls\":[{report}]}}\n");
     let server = rig.programs.tool_server.display();
-    let config = format!(
-        "{{\"mcpServers\":{{\"server\":{{\"command\":\"{server}\",\"queue\":\"wide\"}}}},\
-         \"queues\":{{\"wide\":{{\"concurrent\":{CALLS}}}}}}}\n"
-    );
+    let config = format!("{{\"mcpServers\":{{\"server\":{{\"command\":\"{server}\"}}}}}}\n");
     let path = dir.join("script.jsonl");
     let agent = format!(
         "---\nmodels: script:{}\ntools: [server]\nmaxToolCallsPerTurn: {CALLS}\n---\nGo.\n",

@@ -36,6 +36,8 @@ pub(super) struct Outcome {
     pub(super) replay: String,
     /// The log, an entry a line.
     pub(super) log: String,
+    /// How many tokens the server takes in: nobody but it says so.
+    pub(super) window: usize,
 }
 
 impl Outcome {
@@ -53,7 +55,25 @@ impl Outcome {
         let mut findings = self.ending();
         findings.extend(self.limits(heard));
         findings.extend(self.accounts(heard));
+        findings.extend(self.asked_window());
         findings
+    }
+
+    /// The last text of the model, as it stands in the result.
+    pub(super) fn last_text(&self) -> &str {
+        text(&self.result, "\"lastText\":\"").unwrap_or_default()
+    }
+
+    fn asked_window(&self) -> Option<String> {
+        let tokens = format!("\"tokens\":{}", self.window);
+        let is_asked = self.log.lines().next().is_some_and(|first| {
+            first.contains("\"window_source\":\"asked\"") && first.contains(&tokens)
+        });
+        let what = format!(
+            "the server was not asked for its window, {} tokens",
+            self.window
+        );
+        (!is_asked).then_some(what)
     }
 
     fn ending(&self) -> Vec<String> {
@@ -201,7 +221,7 @@ mod tests {
     use super::*;
 
     const RESULT: &str = r#"{"accounting":[{"tokens":{"inputTokens":40,"outputTokens":7}},{"tokens":{"inputTokens":60,"outputTokens":5}}],"conversation":[{"content":"\"turns\":99"}],"requests":2,"success":false,"termination":{"kind":"max_turns","reason":"x"},"turns":2,"usage":{"cachedInputTokens":30,"inputTokens":100,"outputTokens":12}}"#;
-    const LOG: &str = "{\"kind\":\"run_started\"}\n{\"kind\":\"decision_made\"}\n{\"kind\":\"tool_invoked\"}\n{\"data\":{\"kind\":\"max_turns\"},\"kind\":\"run_ended\"}\n";
+    const LOG: &str = "{\"tokens\":512,\"window_source\":\"asked\",\"kind\":\"run_started\"}\n{\"kind\":\"decision_made\"}\n{\"kind\":\"tool_invoked\"}\n{\"data\":{\"kind\":\"max_turns\"},\"kind\":\"run_ended\"}\n";
 
     fn heard() -> Heard {
         let mut heard = Heard::default();
@@ -221,6 +241,7 @@ mod tests {
             verify: "run 1: 4 entries, chain whole".into(),
             replay: "run 1: 2 steps, all equal".into(),
             log: LOG.into(),
+            window: 512,
         }
     }
 
@@ -257,6 +278,8 @@ mod tests {
             (logged(call, &call.repeat(9)), "9 calls in a turn"),
             (told("\"turns\":2", "\"turns\":90"), "90 turns"),
             (told("max_turns", ""), "no termination"),
+            (changed(|it| it.window = 511), "its window"),
+            (logged("asked", "assumed"), "its window"),
             (
                 told("\"inputTokens\":60", "\"inputTokens\":61"),
                 "accounted input",

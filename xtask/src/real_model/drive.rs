@@ -28,23 +28,45 @@ const GOALS: [&str; 3] = [
     "Write the word hello into a file hello.txt, then report that it is done.",
 ];
 
+const QUESTION: &str = "What does the file harbour.txt say about the boats?";
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Surface {
     NativeAgent,
     XmlFinalAgent,
     Plain,
+    /// What a person asks in the first minute: a model may answer it in text.
+    Question,
 }
 
 impl Surface {
-    pub(super) const ALL: [Self; 3] = [Self::NativeAgent, Self::XmlFinalAgent, Self::Plain];
+    pub(super) const ALL: [Self; 4] = [
+        Self::Question,
+        Self::NativeAgent,
+        Self::XmlFinalAgent,
+        Self::Plain,
+    ];
 
     fn id(self, number: usize) -> String {
         let name = match self {
             Self::NativeAgent => "native",
             Self::XmlFinalAgent => "xml-final",
             Self::Plain => "plain",
+            Self::Question => "question",
         };
         format!("{name}-{number}")
+    }
+
+    fn goal(self, number: usize) -> &'static str {
+        match self {
+            Self::Question => QUESTION,
+            _ => GOALS[number % GOALS.len()],
+        }
+    }
+
+    /// Without an agent every built-in tool is offered, also `run`.
+    fn starts_commands(self) -> bool {
+        matches!(self, Self::Plain | Self::Question)
     }
 }
 
@@ -54,6 +76,7 @@ impl fmt::Display for Surface {
             Self::NativeAgent => "an agent, native calls",
             Self::XmlFinalAgent => "an agent, its report as a tag",
             Self::Plain => "no agent, built-in tools",
+            Self::Question => "no agent, a question about a file",
         })
     }
 }
@@ -81,10 +104,10 @@ impl<'a> Driver<'a> {
         fs::create_dir_all(&desk).map_err(Fault::file(&desk))?;
         // A place that a link leads to has another name in a cage.
         let scratch = scratch.canonicalize().map_err(Fault::file(&scratch))?;
-        let (name, window) = (model.name, model.context_window);
+        let name = model.name;
+        // Its window is left out: the server is asked for it.
         let config = format!(
-            "{{\"providers\":{{\"local\":{{\"type\":\"llamacpp\",\"baseUrl\":\"{}\",\
-             \"contextWindow\":{window}}}}}}}\n",
+            "{{\"providers\":{{\"local\":{{\"type\":\"llamacpp\",\"baseUrl\":\"{}\"}}}}}}\n",
             listener.base_url()
         );
         let agent = format!(
@@ -110,9 +133,9 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Without an agent every built-in tool is offered, also `run`: that needs a cage.
+    /// Where commands may be started, that needs a cage.
     pub(super) fn can_drive(&self, surface: Surface) -> bool {
-        !matches!(surface, Surface::Plain) || cage::works(&self.scratch)
+        !surface.starts_commands() || cage::works(&self.scratch)
     }
 
     /// Makes so many runs, prints what came of each, and tells what does not hold.
@@ -121,7 +144,7 @@ impl<'a> Driver<'a> {
         let mut delivered = 0;
         for number in 0..runs {
             let id = surface.id(number);
-            let outcome = self.drive(surface, &id, GOALS[number % GOALS.len()])?;
+            let outcome = self.drive(surface, &id, surface.goal(number))?;
             let heard = self.listener.heard();
             let found = outcome.findings(&heard);
             println!(
@@ -133,14 +156,20 @@ impl<'a> Driver<'a> {
                 found.len()
             );
             findings.extend(found.iter().map(|what| format!("{id}: {what}")));
+            if matches!(surface, Surface::Question) {
+                println!("  {}", outcome.last_text());
+            }
             delivered += usize::from(outcome.is_success());
         }
-        println!("{delivered} of {runs} runs delivered a report");
+        println!("{delivered} of {runs} runs delivered an answer");
+        if matches!(surface, Surface::Question) && self.model.answers && delivered == 0 {
+            findings.push("no question about a file was answered".into());
+        }
         Ok(findings)
     }
 
     fn drive(&self, surface: Surface, id: &str, goal: &str) -> Result<Outcome, Fault> {
-        let mut run = self.bonded(&["run", "--quiet", "--json", "--id", id, goal]);
+        let mut run = self.bonded(&["run", "--quiet", "--json", "--trust", "--id", id, goal]);
         match surface {
             Surface::NativeAgent => {
                 run.args(["--agent", "agent.ai", "--tooling-transport", "native"])
@@ -148,7 +177,7 @@ impl<'a> Driver<'a> {
             Surface::XmlFinalAgent => {
                 run.args(["--agent", "agent.ai", "--tooling-transport", "xml-final"])
             }
-            Surface::Plain => run
+            Surface::Plain | Surface::Question => run
                 .args(["--model", self.model.name])
                 .args(["--base-url", &self.listener.base_url()]),
         };
@@ -161,7 +190,7 @@ impl<'a> Driver<'a> {
             run.arg(flag).arg(max.to_string());
         }
         run.args(["--llm-timeout-ms", TIMEOUT_MS]);
-        if matches!(surface, Surface::Plain) {
+        if surface.starts_commands() {
             run = cage::around(&self.scratch, &run);
         }
         let (exit_code, result) = said(run)?;
@@ -172,6 +201,7 @@ impl<'a> Driver<'a> {
             verify: look(&["verify", id])?,
             replay: look(&["replay", id])?,
             log: look(&["show", "--json", id])?,
+            window: self.model.context_window,
         })
     }
 

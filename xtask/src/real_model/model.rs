@@ -17,6 +17,8 @@ pub(super) struct Model {
     parts: Option<usize>,
     sha256: &'static str,
     pub(super) context_window: usize,
+    /// Whether a question about a file is in its power.
+    pub(super) answers: bool,
 }
 
 const MODELS: [Model; 2] = [
@@ -28,6 +30,7 @@ const MODELS: [Model; 2] = [
         parts: None,
         sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         context_window: 8192,
+        answers: false,
     },
     // Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, 1.1 GB, Apache-2.0.
     Model {
@@ -37,6 +40,7 @@ const MODELS: [Model; 2] = [
         parts: Some(22),
         sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         context_window: 16_384,
+        answers: true,
     },
 ];
 

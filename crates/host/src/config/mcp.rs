@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use bonded_kernel::SandboxLevel;
+use bonded_tools::DEFAULT_QUEUE;
 use bonded_tools::mcp::{OauthSettings, check_socket_url, check_url};
 
 use super::entry::Entry;
 use super::oauth::{OAUTH_ADDRESSES, OAUTH_SECRETS, oauth_secrets};
-use super::queue::DEFAULT_QUEUE;
 use super::{Config, ConfigError, Problems, Secret};
 
 /// How a server is reached.

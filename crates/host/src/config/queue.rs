@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Config, ConfigError, KeyPath};
+use bonded_tools::{DEFAULT_QUEUE, usual_places};
 
-/// The queue of everything that names none. It is always there.
-pub const DEFAULT_QUEUE: &str = "default";
-const DEFAULT_CONCURRENT_MAX: u64 = 64;
+use super::{Config, ConfigError, KeyPath};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
@@ -15,11 +13,9 @@ pub struct Queue {
 }
 
 impl Config {
-    /// All queues by name. One that does not say how many it lets run at once gets two for each core.
+    /// All queues by name. One that does not say how many it lets run at once gets its usual places.
     pub fn queues(&self, cores: usize) -> BTreeMap<String, Queue> {
-        let usual = (cores as u64)
-            .saturating_mul(2)
-            .clamp(1, DEFAULT_CONCURRENT_MAX);
+        let usual = usual_places(cores) as u64;
         let names = self.names("queues").into_iter().chain([DEFAULT_QUEUE]);
         names
             .map(|name| {

@@ -147,9 +147,9 @@ fn a_default_queue_is_always_there_and_may_be_configured() {
             .map(|(name, concurrent)| ((*name).to_owned(), *concurrent));
         rows.collect::<Vec<_>>()
     };
-    assert_eq!(queues(json!({}), 4), named(&[("default", 8)]));
+    assert_eq!(queues(json!({}), 12), named(&[("default", 24)]));
     assert_eq!(queues(json!({}), 100), named(&[("default", 64)]));
-    assert_eq!(queues(json!({}), 0), named(&[("default", 1)]));
+    assert_eq!(queues(json!({}), 2), named(&[("default", 16)]));
     let config = json!({"queues": {"default": {"concurrent": 3}, "slow": {"concurrent": 1}}});
     assert_eq!(queues(config, 4), named(&[("default", 3), ("slow", 1)]));
 }

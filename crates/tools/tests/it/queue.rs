@@ -120,7 +120,7 @@ fn the_default_queue_exists_always_and_an_unknown_one_is_refused() {
     let default = queues.get(None).expect("it is there always");
     assert_eq!(default.name(), "default");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    assert_eq!(default.concurrent(), (2 * cores).min(64));
+    assert_eq!(default.concurrent(), (2 * cores).clamp(16, 64));
     let error = queues.get(Some("gone")).expect_err("it is not there");
     assert!(error.to_string().contains("default, slow"), "{error}");
     let none = Queues::new([("none".into(), 0)]).expect_err("nothing could run");
