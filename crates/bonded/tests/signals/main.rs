@@ -21,6 +21,7 @@ mod moments;
 mod notes;
 mod runs;
 mod served;
+mod sessions;
 mod talk;
 
 #[expect(

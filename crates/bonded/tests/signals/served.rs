@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 const CLIENTS: u64 = 3;
 
-struct Scene {
-    place: Place,
+pub(crate) struct Scene {
+    pub(crate) place: Place,
     words: Vec<String>,
 }
 
@@ -29,10 +29,11 @@ struct Scene {
 type Answer = Option<(String, String)>;
 
 impl Scene {
-    fn new(stop_after: &str) -> Self {
+    pub(crate) fn new(stop_after: &str) -> Self {
         let (place, agent) = agents::place();
         let words = [
             "serve",
+            "--mcp",
             "--listen",
             "127.0.0.1:0",
             "--no-token",
@@ -44,7 +45,7 @@ impl Scene {
     }
 
     /// Starts a server and gives where it listens; nothing where it has ended before.
-    fn begin(&self) -> (Child, Option<String>) {
+    pub(crate) fn begin(&self) -> (Child, Option<String>) {
         let mut child = start(&mut self.place.command(&self.words));
         let stderr = child.stderr.take().expect("stderr is a pipe");
         let (sender, said) = channel();
@@ -72,7 +73,7 @@ impl Scene {
         })
     }
 
-    fn check_end(signal: Signal, ended: &Done) {
+    pub(crate) fn check_end(signal: Signal, ended: &Done) {
         let is_due = match signal {
             Signal::INT | Signal::TERM => matches!(ended.code, Some(0) | None),
             _ => ended.code.is_none(),
@@ -108,12 +109,31 @@ impl Scene {
 /// One question under a key of its own.
 fn ask(address: &str, client: u64) -> Answer {
     let message = json!({ "role": "user", "content": format!("count for {client}") });
-    let body = json!({ "model": "counter", "messages": [message] }).to_string();
+    let body = json!({ "model": "counter", "messages": [message] });
+    let key = format!("Idempotency-Key: key-{client}\r\n");
+    let (head, body) = post(address, "/v1/chat/completions", &key, &body)?;
+    let run = head
+        .lines()
+        .find_map(|line| line.strip_prefix("x-bonded-run: "));
+    // Without a whole answer there is none.
+    let answer: Value = serde_json::from_str(&body).ok()?;
+    let text = answer["choices"][0]["message"]["content"].as_str();
+    Some((text?.to_owned(), run?.to_owned()))
+}
+
+/// The head and the body of what a server answers; nothing where it has gone or is about to go.
+pub(crate) fn post(
+    address: &str,
+    path: &str,
+    headers: &str,
+    body: &Value,
+) -> Option<(String, String)> {
+    let body = body.to_string();
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nIdempotency-Key: key-{client}\r\nContent-Length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).ok()?;
@@ -121,18 +141,12 @@ fn ask(address: &str, client: u64) -> Answer {
     let mut heard = String::new();
     stream.read_to_string(&mut heard).ok()?;
     let (head, body) = heard.split_once("\r\n\r\n")?;
-    let run = head
-        .lines()
-        .find_map(|line| line.strip_prefix("x-bonded-run: "));
-    if !head.starts_with("HTTP/1.1 200") {
+    if !head.starts_with("HTTP/1.1 20") {
         // A server that stops says so; nothing else is refused.
         assert!(head.starts_with("HTTP/1.1 503"), "{heard}");
         return None;
     }
-    // Without a whole answer there is none.
-    let answer: Value = serde_json::from_str(body).ok()?;
-    let text = answer["choices"][0]["message"]["content"].as_str();
-    Some((text?.to_owned(), run?.to_owned()))
+    Some((head.to_owned(), body.to_owned()))
 }
 
 fn undisturbed() {

@@ -12,12 +12,28 @@ use crate::model::TOOL;
 use crate::moments::{each, signalled};
 use crate::place::{Place, finish, start};
 
-const CALLS: u64 = 2;
+pub(crate) const CALLS: u64 = 2;
 
-fn request(id: u64, method: &str, params: &Value) -> String {
-    format!(
-        "{}\n",
-        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+pub(crate) fn hello() -> Value {
+    let client = json!({ "name": "test", "version": "1" });
+    json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client })
+}
+
+pub(crate) fn initialized() -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+}
+
+/// A call of the agent that has something counted.
+pub(crate) fn count(id: u64) -> Value {
+    let arguments = json!({ "prompt": format!("count {id}") });
+    request(
+        id,
+        "tools/call",
+        &json!({ "name": "counter", "arguments": arguments }),
     )
 }
 
@@ -34,21 +50,11 @@ fn begin(
     let mut child = start(place.command(&words).stdin(Stdio::piped()));
     let mut stdin = child.stdin.take().expect("stdin is a pipe");
     let stdout = child.stdout.take().expect("stdout is a pipe");
-    let hello = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
-    });
     // A server that is gone already reads nothing.
-    let mut tell = |line: String| drop(stdin.write_all(line.as_bytes()));
-    tell(request(0, "initialize", &hello));
-    tell(format!(
-        "{}\n",
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
-    ));
-    for id in 1..=CALLS {
-        let arguments = json!({ "prompt": format!("count {id}") });
-        let params = json!({ "name": "counter", "arguments": arguments });
-        tell(request(id, "tools/call", &params));
-    }
+    let mut tell = |message: Value| drop(stdin.write_all(format!("{message}\n").as_bytes()));
+    tell(request(0, "initialize", &hello()));
+    tell(initialized());
+    (1..=CALLS).for_each(|id| tell(count(id)));
     let reader = thread::spawn(move || {
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let mut heard = vec![];
@@ -107,7 +113,7 @@ fn a_server_over_stdio_that_is_sent_any_signal_leaves_runs_that_go_on() {
 }
 
 /// Every run that began comes to its end.
-fn check(place: &Place) {
+pub(crate) fn check(place: &Place) {
     for run in place.listed() {
         assert_ne!(run.status, "cancelled", "nobody has cancelled it");
         let before = place.log(&run.id);
