@@ -59,9 +59,13 @@ impl Outcome {
         findings
     }
 
-    /// The last text of the model, as it stands in the result.
-    pub(super) fn last_text(&self) -> &str {
-        text(&self.result, "\"lastText\":\"").unwrap_or_default()
+    /// What the run ended with: the answer, where there is one.
+    pub(super) fn reason(&self) -> &str {
+        let (_, termination) = self
+            .result
+            .split_once("\"termination\":{")
+            .unwrap_or_default();
+        text(termination, "\"reason\":\"").unwrap_or_default()
     }
 
     fn asked_window(&self) -> Option<String> {
@@ -249,6 +253,7 @@ mod tests {
     fn a_run_that_kept_everything_has_no_findings() {
         assert_eq!(outcome().findings(&heard()), [""; 0]);
         assert_eq!(outcome().termination(), "max_turns");
+        assert_eq!(outcome().reason(), "x");
     }
 
     #[test]

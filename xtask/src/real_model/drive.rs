@@ -157,7 +157,7 @@ impl<'a> Driver<'a> {
             );
             findings.extend(found.iter().map(|what| format!("{id}: {what}")));
             if matches!(surface, Surface::Question) {
-                println!("  {}", outcome.last_text());
+                println!("  {}", outcome.reason());
             }
             delivered += usize::from(outcome.is_success());
         }
