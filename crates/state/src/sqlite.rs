@@ -141,7 +141,13 @@ impl SqliteStore {
             return read(&self.readers);
         }
         let readers = self.readers.clone();
-        match tokio::task::spawn_blocking(move || read(&readers)).await {
+        let turn = readers.turn().await;
+        let read = move || {
+            let result = read(&readers);
+            drop(turn);
+            result
+        };
+        match tokio::task::spawn_blocking(read).await {
             Ok(result) => result,
             Err(_) => Err(self.file.closed()),
         }

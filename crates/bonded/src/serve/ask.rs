@@ -22,6 +22,10 @@ use super::{Server, body, chat, responses};
 /// Names the run of an answer, also of one that is an error.
 const RUN: HeaderName = HeaderName::from_static("x-bonded-run");
 
+/// What is no longer is read in less time than it takes to hand other tasks over to another thread, and every thread that
+/// has ever taken them over keeps memory.
+const SHORT_BODY_BYTES: usize = 64 * 1024;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Interface {
     Chat,
@@ -63,13 +67,21 @@ pub(super) async fn ask(
     let (head, body) = request.into_parts();
     let caller = server.caller(&head)?;
     let body = body::read(&head.headers, body).await?;
-    let asked = off_the_runtime(|| interface.read(&body))?;
+    let is_short = body.len() <= SHORT_BODY_BYTES;
+    let asked = match is_short {
+        true => interface.read(&body),
+        false => off_the_runtime(|| interface.read(&body)),
+    }?;
     drop(body);
     let model = server.models.find(&asked.model)?;
     let key = Key::of(&head.headers, caller, asked.digest)?;
     let own = server.apart.own(caller);
-    // The client's schema is made ready here: that may take a while.
-    let goal = off_the_runtime(|| model.goal(&asked, &server.limits, own.as_ref()))?;
+    let make_goal = || model.goal(&asked, &server.limits, own.as_ref());
+    let goal = match is_short && !model.has_schema_for(&asked) {
+        true => make_goal(),
+        // The client's schema is made ready here: that may take a while.
+        false => off_the_runtime(make_goal),
+    }?;
     let runs = &server.runs;
     let client = runs.begin(caller, own.as_ref(), key, goal).await?;
     let ticket = Ticket {

@@ -146,6 +146,14 @@ impl Model {
         conversation::goal(&asked.said, asked.said_in)
     }
 
+    /// Whether a schema must be made ready for a request: the client's, or one of the agent's own.
+    pub(super) fn has_schema_for(&self, asked: &Asked) -> bool {
+        let wished = asked.wish.as_ref().and_then(|wish| wish.schema.as_ref());
+        let output = self.agent.file.output.as_ref();
+        let own = output.and_then(|output| output.schema.as_ref());
+        wished.or(own).is_some() || self.takes_json()
+    }
+
     fn takes_json(&self) -> bool {
         let input = self.agent.file.input.as_ref();
         input.is_some_and(|input| input.format == InputFormat::Json)

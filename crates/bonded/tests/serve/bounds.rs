@@ -69,6 +69,35 @@ fn a_server_without_descriptors_says_so_does_not_spin_and_answers_when_there_are
     assert_eq!(http::receive(waiting).status, 200);
 }
 
+fn threads(served: &Served) -> usize {
+    let status = served.about("status");
+    let count = status.lines().find_map(|it| it.strip_prefix("Threads:"));
+    let count = count.and_then(|it| it.trim().parse().ok());
+    count.expect("a process has threads")
+}
+
+#[test]
+fn threads_do_not_become_more_by_those_who_ask_at_the_same_time() {
+    let served = served(":");
+    for round in 0..10 {
+        let ask = |client: u32| {
+            // A key is looked up in the log.
+            let key = format!("\r\nIdempotency-Key: {client}-{round}");
+            served.begin("/v1/chat/completions", &key, &question("agent"))
+        };
+        let asked: Vec<TcpStream> = (0..16).map(ask).collect();
+        for one in asked {
+            assert_eq!(http::receive(one).status, 200);
+        }
+    }
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let readers = (2 * processors).clamp(4, 8);
+    // The first one, the store's and the one that writes what is told are the others.
+    let most = processors + readers + 3;
+    let threads = threads(&served);
+    assert!(threads <= most, "{threads} threads, and {most} have work");
+}
+
 /// Sends all of a body but its end.
 fn almost(served: &Served, body: &[u8]) -> TcpStream {
     let headers = "\r\nContent-Type: application/json";

@@ -41,7 +41,7 @@ impl From<StoreError> for Fault {
     }
 }
 
-/// The keys of runs that were written lately. They never change once their transaction is committed.
+/// The keys of runs that are being written. They never change once their transaction is committed.
 #[derive(Debug, Default)]
 pub(super) struct Keys(BTreeMap<RunId, (Key, GoalId)>);
 
@@ -71,6 +71,11 @@ impl Keys {
     fn get(&mut self, connection: &Connection, run: &RunId) -> Result<&(Key, GoalId), Fault> {
         let unknown = || Fault::Refused(StoreError::UnknownRun { run: run.clone() });
         self.find(connection, run)?.ok_or_else(unknown)
+    }
+
+    /// To be called when a run is not written any more.
+    fn forget(&mut self, run: &RunId) {
+        self.0.remove(run);
     }
 }
 
@@ -109,7 +114,10 @@ fn make_append(
     insert_blobs(append, connection)?;
     insert_entries(append, key, connection)?;
     match (append.starts_run(), append.ends_run()) {
-        (_, true) => free(key, connection)?,
+        (_, true) => {
+            free(key, connection)?;
+            keys.forget(append.run());
+        }
         (true, false) => hold(key, connection, worker)?,
         (false, false) => {}
     }
@@ -196,6 +204,7 @@ fn release(
     connection
         .prepare_cached("DELETE FROM lease WHERE run_key = ?1 AND worker = ?2")?
         .execute(params![key.0, worker.id()])?;
+    keys.forget(run);
     Ok(())
 }
 
@@ -211,4 +220,53 @@ fn free(key: Key, connection: &Connection) -> rusqlite::Result<()> {
         .prepare_cached("DELETE FROM lease WHERE run_key = ?1")?
         .execute([key.0])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use bonded_kernel::{Catalog, Input, Millis, RunConfig, RunStarted, Step, Target, start, step};
+
+    use super::*;
+    use crate::sqlite::file::{LOG, StoreFile};
+
+    fn made(step: &Step) -> Change {
+        let append = Append::new(step.before(), step.entries().clone());
+        Change::Append(append.expect("the kernel's steps follow each other"))
+    }
+
+    /// The two steps of a run: it begins, and is cancelled.
+    fn run(name: &str) -> (RunId, [Change; 2]) {
+        let id = RunId::new(name).expect("test ids are well formed");
+        let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
+        let catalog = Catalog::new([]).expect("an empty catalogue is well formed");
+        let started = RunStarted::new("a goal".into(), "be brief".into(), config, catalog);
+        let (mut run, first) = start(id.clone(), Millis(1), started);
+        let reason = "enough".into();
+        let last = step(&mut run, Millis(2), Input::Cancel { reason });
+        (id, [made(&first), made(&last)])
+    }
+
+    #[test]
+    fn only_runs_that_are_being_written_are_remembered() {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let file = StoreFile::new(&dir.path().join("store.db"), &LOG).expect("a path");
+        file.create().expect("the store can be made");
+        let connection = file.open_for_writing().expect("it opens");
+        let worker = Worker::new(&file);
+        let mut keys = Keys::default();
+        for number in 0..3 {
+            let (id, [first, last]) = run(&format!("ended-{number}"));
+            let changes = [first, Change::Claim(id.clone()), last, Change::Release(id)];
+            for change in changes {
+                let made = change.make(&connection, &mut keys, &worker);
+                assert!(made.is_ok(), "{made:?}");
+            }
+        }
+        let (id, [first, _]) = run("under-way");
+        for change in [first, Change::Claim(id.clone())] {
+            let made = change.make(&connection, &mut keys, &worker);
+            assert!(made.is_ok(), "{made:?}");
+        }
+        assert!(keys.0.keys().eq([&id]), "{keys:?}");
+    }
 }

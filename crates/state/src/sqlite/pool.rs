@@ -1,11 +1,22 @@
 //! A few connections that only read, each used by one thread at a time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::StoreError;
 use crate::sqlite::file::StoreFile;
+
+/// How many connections there are. Twice as many as processors keep these busy; more would only take them from each
+/// other and memory from everybody. Opening one takes longer than most reads.
+const CONNECTIONS: RangeInclusive<usize> = 4..=8;
+
+pub(crate) fn connections_max() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end())
+}
 
 /// What a new connection is made ready by.
 type SetUp = fn(&Connection) -> rusqlite::Result<()>;
@@ -17,6 +28,7 @@ pub(crate) struct Pool {
     idle_max: usize,
     set_up: SetUp,
     idle: Mutex<Vec<Connection>>,
+    turns: Arc<Semaphore>,
 }
 
 impl Pool {
@@ -26,7 +38,21 @@ impl Pool {
             idle_max,
             set_up,
             idle: Mutex::default(),
+            turns: Arc::new(Semaphore::new(idle_max)),
         }
+    }
+
+    /// Waits until a connection is free; who came first is first. The turn ends when it is dropped. Whoever reads on a
+    /// thread of its own takes one: else a moment in which many read leaves as many threads behind, each with memory that
+    /// it never gives back, and a busy server has no moment without one for all of them.
+    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        // Nobody ever closes it.
+        self.turns.clone().acquire_owned().await.ok()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn free_turns(&self) -> usize {
+        self.turns.available_permits()
     }
 
     pub(crate) fn file(&self) -> &StoreFile {

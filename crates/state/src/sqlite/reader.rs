@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Head, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::row::Row;
 use crate::sqlite::file::StoreFile;
 use crate::sqlite::keys::{self, Key, columns, read_row};
-use crate::sqlite::pool::Pool;
+use crate::sqlite::pool::{Pool, connections_max};
 use crate::sqlite::worker::Worker;
 use crate::{Ends, Holder, ListFilter, Listed, StoreError};
-
-/// How many connections are kept for the next reader.
-const CONNECTIONS_KEPT: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -23,8 +21,13 @@ pub(super) struct Readers {
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        let pool = Pool::new(file, CONNECTIONS_KEPT, |_| Ok(()));
+        let pool = Pool::new(file, connections_max(), |_| Ok(()));
         Self { pool }
+    }
+
+    /// Waits until a connection is free.
+    pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.pool.turn().await
     }
 
     pub(super) fn close_idle(&self) {
@@ -256,4 +259,27 @@ fn run_id(id: &str) -> Result<RunId, ReadFault> {
             error,
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use tempfile::TempDir;
+
+    use crate::{ListFilter, SqliteStore, Store as _};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_finds_all_connections_taken_waits_for_one_on_no_thread() {
+        let dir = TempDir::new().expect("a temporary directory can be made");
+        let store = SqliteStore::open(&dir.path().join("store.db")).expect("it opens");
+        let pool = &store.readers.pool;
+        let turns = pool.free_turns();
+        let taken: Vec<_> = (0..turns).map(|_| pool.turn().now_or_never()).collect();
+        assert!(taken.iter().all(Option::is_some));
+        let mut listing = store.list(ListFilter::default());
+        assert!((&mut listing).now_or_never().is_none(), "nothing is free");
+        drop(taken);
+        assert_eq!(listing.await, Ok(vec![]));
+        assert_eq!(pool.free_turns(), turns, "every turn came back");
+    }
 }

@@ -1,20 +1,13 @@
 //! Reading one state of the file, and waiting for a turn to.
 
-use std::ops::RangeInclusive;
-use std::sync::Arc;
-
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::error::{Fault, WorkspaceError};
 use crate::StoreError;
 use crate::sqlite::file::StoreFile;
-use crate::sqlite::pool::Pool;
-
-/// How many connections there are. Twice as many as processors keep these busy; more would only take them from each
-/// other and memory from everybody. Opening one takes longer than most reads.
-const CONNECTIONS: RangeInclusive<usize> = 4..=8;
+use crate::sqlite::pool::{Pool, connections_max};
 
 /// How many distinct statements reading uses, and some more.
 const STATEMENTS_MAX: usize = 64;
@@ -30,28 +23,24 @@ pub(super) struct Readers {
     pool: Pool,
     /// Used by the threads that answer requests, so there are no more of these. No long read keeps them busy.
     lookups: Pool,
-    turns: Arc<Semaphore>,
 }
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let connections_max = (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end());
         Self {
             lookups: Pool::new(file.clone(), processors, |it| {
                 set_up(it, STATEMENTS_MAX, LOOKUP_CACHE_KIB)
             }),
-            pool: Pool::new(file, connections_max, |it| {
+            pool: Pool::new(file, connections_max(), |it| {
                 set_up(it, STATEMENTS_MAX, CACHE_KIB)
             }),
-            turns: Arc::new(Semaphore::new(connections_max)),
         }
     }
 
-    /// Waits until a connection is free; who came first is first. The turn ends when it is dropped.
+    /// Waits until a connection is free.
     pub(super) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        // Nobody ever closes it.
-        self.turns.clone().acquire_owned().await.ok()
+        self.pool.turn().await
     }
 
     pub(super) fn close_idle(&self) {
@@ -121,7 +110,7 @@ mod tests {
     async fn who_finds_all_connections_taken_waits_for_one() {
         let file = StoreFile::new("unused".as_ref(), &super::super::LAYOUT);
         let readers = Readers::new(file.expect("a path is all it takes"));
-        let taken: Vec<_> = (0..readers.turns.available_permits())
+        let taken: Vec<_> = (0..readers.pool.free_turns())
             .map(|_| readers.turn().now_or_never())
             .collect();
         assert!(taken.iter().all(Option::is_some));
@@ -134,7 +123,7 @@ mod tests {
     async fn whose_token_it_is_can_be_told_while_all_connections_are_taken() {
         let dir = TempDir::new().expect("a temporary directory can be made");
         let store = WorkspaceStore::open(&dir.path().join("store")).expect("it opens");
-        let taken: Vec<_> = (0..store.readers.turns.available_permits())
+        let taken: Vec<_> = (0..store.readers.pool.free_turns())
             .map(|_| store.readers.turn().now_or_never())
             .collect();
         let found = store.user_by_token("nobody's").now_or_never();

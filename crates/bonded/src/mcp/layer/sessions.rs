@@ -15,6 +15,9 @@ use super::session::Session;
 
 /// How many sessions each caller may have.
 const SESSIONS_MAX: usize = 1024;
+/// How many of them may be unused: most clients leave without a word, and what lies about for them for an hour keeps the
+/// memory around it from being given back.
+const UNUSED_MAX: usize = 256;
 /// A client that has asked nothing for so long must say hello again.
 const IDLE_MAX: Duration = Duration::from_secs(3600);
 /// How many news may wait for a client that does not listen.
@@ -64,9 +67,7 @@ impl Sessions {
         let mut kept = lock(&self.0);
         forget_idle(&mut kept, IDLE_MAX);
         let caller = session.caller;
-        if count(&kept, caller) >= SESSIONS_MAX {
-            forget_oldest(&mut kept, caller);
-        }
+        make_room(&mut kept, caller);
         if count(&kept, caller) >= SESSIONS_MAX {
             return None;
         }
@@ -126,16 +127,20 @@ fn count(kept: &BTreeMap<String, Kept>, caller: Hash) -> usize {
     of_caller.count()
 }
 
-/// A caller makes room among its own sessions: those of others are none of its business.
-fn forget_oldest(kept: &mut BTreeMap<String, Kept>, caller: Hash) {
+/// A caller makes room among its own sessions, of which the oldest go: those of others are none of its business.
+fn make_room(kept: &mut BTreeMap<String, Kept>, caller: Hash) {
     let unused = kept
         .iter()
         .filter(|(_, kept)| kept.session.caller == caller && kept.is_unused());
-    let oldest = unused.min_by_key(|(_, kept)| kept.used);
-    if let Some(id) = oldest.map(|(id, _)| id.clone())
-        && let Some(kept) = kept.remove(&id)
-    {
-        kept.session.end();
+    let mut unused: Vec<(Instant, String)> =
+        unused.map(|(id, kept)| (kept.used, id.clone())).collect();
+    let beyond = (unused.len() + 1).saturating_sub(UNUSED_MAX);
+    let beyond = beyond.max((count(kept, caller) + 1).saturating_sub(SESSIONS_MAX));
+    unused.sort_unstable();
+    for (_, id) in unused.iter().take(beyond) {
+        if let Some(kept) = kept.remove(id) {
+            kept.session.end();
+        }
     }
 }
 
@@ -174,15 +179,15 @@ mod tests {
     async fn the_oldest_that_nobody_uses_makes_room_for_a_new_one() {
         let sessions = Sessions::default();
         let caller = Hash::ZERO;
-        let ids: Vec<String> = (0..SESSIONS_MAX)
-            .map(|_| keep(&sessions, caller).expect("there is room"))
+        let held: Vec<_> = (1..SESSIONS_MAX)
+            .map(|_| {
+                let id = keep(&sessions, caller).expect("there is room");
+                sessions.find(&id, caller).expect("it is there").1.begin()
+            })
             .collect();
-        let held: Vec<_> = ids[..SESSIONS_MAX - 1]
-            .iter()
-            .map(|id| sessions.find(id, caller).expect("it is there").1.begin())
-            .collect();
+        let unused = keep(&sessions, caller).expect("there is room");
         let last = keep(&sessions, caller).expect("one is not used");
-        assert!(sessions.find(&ids[SESSIONS_MAX - 1], caller).is_none());
+        assert!(sessions.find(&unused, caller).is_none());
         let (_, listening) = sessions.find(&last, caller).expect("it is there");
         let news = listening.begin();
         assert!(news.is_some() && keep(&sessions, caller).is_none());
@@ -198,6 +203,33 @@ mod tests {
             assert!(keep(&sessions, other).is_some());
         }
         assert!(sessions.find(&id, own).is_some());
-        assert_eq!(count(&lock(&sessions.0), other), SESSIONS_MAX);
+        assert_eq!(count(&lock(&sessions.0), other), UNUSED_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_those_who_leave_without_a_word_only_the_latest_are_remembered() {
+        let sessions = Sessions::default();
+        let caller = Hash::ZERO;
+        let stays = keep(&sessions, caller).expect("there is room");
+        let listens = keep(&sessions, caller).expect("there is room");
+        let (_, listening) = sessions.find(&listens, caller).expect("it is there");
+        let _news = listening.begin().expect("nobody listens");
+        let mut left = vec![];
+        for _ in 0..2 * SESSIONS_MAX {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            left.push(keep(&sessions, caller).expect("there is room"));
+            assert!(
+                sessions.find(&stays, caller).is_some(),
+                "it was used just now"
+            );
+        }
+        assert!(
+            sessions.find(&listens, caller).is_some(),
+            "somebody listens"
+        );
+        assert_eq!(count(&lock(&sessions.0), caller), UNUSED_MAX + 1);
+        let is_known = |id: &String| sessions.find(id, caller).is_some();
+        let (before, latest) = left.split_at(left.len() - (UNUSED_MAX - 1));
+        assert!(!before.iter().any(is_known) && latest.iter().all(is_known));
     }
 }
