@@ -91,8 +91,8 @@ impl Edition {
         self >= Self(2)
     }
 
-    /// Whether an output that is taken out is taken for as much room as it was given, and the least part of one that is
-    /// worth showing is made room for with all that stands around it.
+    /// Whether an output that is taken out is taken for as much room as it was given, the least part of one that is worth
+    /// showing is made room for with all that stands around it, and where not even that has room the output is named.
     pub(crate) fn weighs_parts(self) -> bool {
         self >= Self(3)
     }

@@ -394,18 +394,25 @@ impl Stepper<'_> {
         let bytes = output.text.len() as u64;
         let mut shown = bytes.saturating_mul(room) / tokens.max(1);
         while room >= FITTED_TOKENS_MIN && shown >= FITTED_BYTES_MIN {
-            let text = paging::fitted(&output.text, shown, self.run.turn, self.run.call_up());
-            let tokens = self.run.gauge.estimate(&text);
-            let cut = ToolOutput {
-                text,
-                ..ToolOutput::default()
-            };
-            if exceeded(self.run, self.needed(&cut, tokens)).is_none() {
+            if self.part_fits(output, shown) {
                 return Some(shown);
             }
             shown = shown * 3 / 4;
         }
-        None
+        // Where it can be read is better known than that it is lost: by then other outputs can make room.
+        let is_named = self.run.config().edition.weighs_parts() && self.part_fits(output, 0);
+        is_named.then_some(0)
+    }
+
+    /// Whether so much of an output has room, with how to read on.
+    fn part_fits(&self, output: &ToolOutput, bytes: u64) -> bool {
+        let text = paging::fitted(&output.text, bytes, self.run.turn, self.run.call_up());
+        let tokens = self.run.gauge.estimate(&text);
+        let cut = ToolOutput {
+            text,
+            ..ToolOutput::default()
+        };
+        exceeded(self.run, self.needed(&cut, tokens)).is_none()
     }
 
     /// After an output was dropped only the report is left.

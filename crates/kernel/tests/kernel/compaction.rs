@@ -187,3 +187,39 @@ fn an_old_output_makes_room_for_the_least_part_of_a_new_one_whatever_its_size_an
         "a run that began earlier goes on as it began"
     );
 }
+
+/// An agent whose goal leaves less and less room, after an output that is larger than the window.
+fn with_goal(edition: Option<u16>, goal: usize, output: &str) -> World {
+    let mut setup = small();
+    setup.goal = noise(goal);
+    let setup = match edition {
+        Some(edition) => setup.edition(edition),
+        None => setup,
+    };
+    let mut world = setup.begin();
+    if world.count("context_guarded") == 0 {
+        world.reply(look_in(Encoding::Xml, 1));
+        world.ok(output);
+    }
+    world
+}
+
+#[test]
+fn an_output_of_which_no_part_has_room_is_named_so_that_it_can_be_read_later() {
+    let output = noise(20_000);
+    let is_named = |world: &World| {
+        let told = world.conversation().pop().map(|(_, text)| text);
+        told.is_some_and(|it| it.contains("[0 of") && it.contains("out-1-0"))
+    };
+    let mut named = 0;
+    for goal in (700..1_500).step_by(25) {
+        let world = with_goal(None, goal, &output);
+        if is_named(&world) {
+            named += 1;
+            assert_eq!(world.count("context_guarded"), 0, "{:?}", world.kinds());
+            let before = with_goal(Some(2), goal, &output);
+            assert_eq!(before.count("context_guarded"), 1, "{goal}");
+        }
+    }
+    assert!((2..20).contains(&named), "{named}");
+}
