@@ -12,7 +12,7 @@ impl Edition {
     /// That of every log up to format 5.
     pub const FIRST: Self = Self(0);
     /// That in which runs begin.
-    pub const NEWEST: Self = Self(2);
+    pub const NEWEST: Self = Self(3);
 
     pub(crate) fn is_first(&self) -> bool {
         *self == Self::FIRST
@@ -89,5 +89,11 @@ impl Edition {
     /// what they are at most.
     pub(crate) fn measures_tokens(self) -> bool {
         self >= Self(2)
+    }
+
+    /// Whether an output that is taken out is taken for as much room as it was given, the least part of one that is worth
+    /// showing is made room for with all that stands around it, and where not even that has room the output is named.
+    pub(crate) fn weighs_parts(self) -> bool {
+        self >= Self(3)
     }
 }

@@ -321,7 +321,18 @@ impl Run {
 
     /// What the agent delivered, once it has ended.
     pub fn report(&self) -> Option<Report> {
-        serde_json::from_str(self.delivered.as_ref()?).ok()
+        let mut report: Report = serde_json::from_str(self.delivered.as_ref()?).ok()?;
+        if let Some(content) = report.content.as_mut().filter(|it| !it.is_resolved()) {
+            // A long text is only named there: it is what the run ended with, or what was kept for that. What a run
+            // says itself is its reason and some words.
+            let said = self.termination().map(Termination::reason);
+            let kept = self.reporting.fallback.as_ref();
+            let kept = kept.and_then(|it| it.content.as_ref());
+            let mut texts = [said, kept].into_iter().flatten();
+            let whole = texts.find(|it| **it == *content).or(said);
+            *content = whole.cloned().unwrap_or_default();
+        }
+        Some(report)
     }
 
     fn begin(entry: &Entry) -> Option<Self> {

@@ -1,6 +1,7 @@
 //! One step: what came from outside goes in, what is to be made durable and then done comes out.
 
 mod ask;
+mod attempt;
 mod effect;
 mod end;
 mod fork;

@@ -13,6 +13,7 @@ mod rest_server;
 mod tool_server;
 mod world;
 
+mod absurd;
 mod accounting;
 mod approvals;
 mod arguments;
@@ -50,6 +51,7 @@ mod servers;
 mod smoke;
 mod snapshots;
 mod sub_agents;
+mod summary;
 mod tags;
 mod thoughts;
 mod transports;

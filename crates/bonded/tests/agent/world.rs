@@ -281,6 +281,39 @@ impl World {
         let parse = |line| serde_json::from_str(line).expect("a line of a log is JSON");
         shown.stdout.lines().map(parse).collect()
     }
+
+    /// The log of a run that is whole and says the same when it is decided again.
+    #[track_caller]
+    pub(crate) fn sound_log(&self, run: &str) -> Vec<Value> {
+        let replayed = self.bonded(&["replay", run]);
+        assert_eq!(replayed.code, Some(0), "{replayed:?}");
+        // Nothing was kept to compare it with.
+        let verified = self.bonded(&["verify", run]);
+        assert_eq!(verified.code, Some(7), "{verified:?}");
+        self.log(run)
+    }
+
+    /// How many bytes the store has on the disk.
+    pub(crate) fn store_bytes(&self) -> u64 {
+        let names = ["store.db", "store.db-wal"].map(|name| self.dir.path().join(name));
+        let sizes = names.iter().filter_map(|name| name.metadata().ok());
+        sizes.map(|it| it.len()).sum()
+    }
+}
+
+/// The most memory that a process has had when it ends, in kilobytes.
+pub(crate) fn peak_kb(child: &Child) -> thread::JoinHandle<u64> {
+    let status = format!("/proc/{}/status", child.id());
+    thread::spawn(move || {
+        let mut peak = 0;
+        while let Ok(text) = std::fs::read_to_string(&status) {
+            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kb = line.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok());
+            peak = kb.unwrap_or(0).max(peak);
+            thread::sleep(Duration::from_millis(2));
+        }
+        peak
+    })
 }
 
 pub(crate) fn start(command: &mut Command) -> Child {

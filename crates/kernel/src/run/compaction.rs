@@ -104,7 +104,7 @@ impl Run {
     pub(crate) fn to_take_out(&self, tokens: u64, kept: u32) -> Option<(Vec<u32>, u64)> {
         let is_old = |it: &&Output| it.turn.saturating_add(kept) <= self.turn;
         let mut old: Vec<&Output> = self.outputs.iter().filter(is_old).collect();
-        let saved = |it: &Output| it.saved_tokens(&self.gauge);
+        let saved = |it: &Output| self.spared(it);
         let age = |it: &Output| u64::from(self.turn - it.turn) + 1;
         old.sort_by_key(|it| std::cmp::Reverse(saved(it).saturating_mul(age(it))));
         let (mut messages, mut spared) = (vec![], 0);
@@ -117,6 +117,16 @@ impl Run {
         }
         messages.sort_unstable();
         (spared >= tokens && !messages.is_empty()).then_some((messages, spared))
+    }
+
+    /// The room that is there again where an output is taken out.
+    fn spared(&self, output: &Output) -> u64 {
+        let tokens = output.saved_tokens(&self.gauge);
+        match output.is_counted || !self.config().edition.weighs_parts() {
+            true => tokens,
+            // What nobody counted was given more room than it is estimated at.
+            false => self.gauge.room_min(tokens),
+        }
     }
 
     /// The outputs that stand before a message are summed up, and those behind it move up. They can still be read.

@@ -1,6 +1,7 @@
 //! The asking phase: attempts, replies, failures.
 
 use super::Stepper;
+use super::attempt::Attempt;
 use super::guard::Guarded;
 use crate::budget::Exhausted;
 use crate::config::{Target, Window, WindowSource};
@@ -10,7 +11,6 @@ use crate::event::{Answer, AttemptFailed, Event};
 use crate::lesson::Lesson;
 use crate::model::{Failure, FailureClass, Overflow, Reply};
 use crate::money::Money;
-use crate::prompt;
 use crate::retry::Pick;
 use crate::run::Phase;
 use crate::termination::TerminationKind;
@@ -86,30 +86,16 @@ impl Stepper<'_> {
             Pick::After(_) => return,
             Pick::Never => return self.no_target_takes_it(turn),
         };
-        let notices = &guard.brief.notices;
-        let notices_bytes = notices.iter().map(|notice| notice.len() as u64).sum();
-        let room = guard.reply_room(target);
-        let reserve = self
-            .run
-            .ledger
-            .reserve(self.run.config(), target, notices_bytes, room);
-        match reserve {
-            Ok(reserved) => {
-                let request = prompt::digest(self.run, target, reserved.output, &guard.brief);
-                let attempt = self.run.attempts.next_number();
-                self.emit_in(
-                    turn,
-                    Event::AttemptStarted {
-                        attempt,
-                        target,
-                        reserved,
-                        request,
-                        context: guard.counters(target),
-                        summary: None,
-                    },
-                );
-            }
-            Err(exhausted) => self.end(TerminationKind::BudgetExhausted, exhausted.to_string()),
+        let begun = self.start_attempt(Attempt {
+            turn,
+            target,
+            brief: &guard.brief,
+            reply_tokens_max: guard.reply_room(target),
+            counters: guard.counters(target),
+            summary: None,
+        });
+        if let Err(exhausted) = begun {
+            self.end(TerminationKind::BudgetExhausted, exhausted.to_string());
         }
     }
 

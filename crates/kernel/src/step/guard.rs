@@ -14,6 +14,9 @@ use crate::step::ToolOutput;
 const FITTED_TOKENS_MIN: u64 = 256;
 const FITTED_BYTES_MIN: u64 = 512;
 
+/// What says how to read on has about so many.
+const FITTED_TOKENS_SPARE: u64 = 64;
+
 /// A request that the guard has looked at.
 pub(super) struct Guarded {
     pub(super) brief: Brief,
@@ -348,11 +351,26 @@ impl Stepper<'_> {
         self.makes_room(self.run.turn, &view, false)
     }
 
-    /// Where not all of an output can be shown, older ones make room for a good part of it.
+    /// Where not all of an output can be shown, older ones make room for a good part of it, or at least for a part that
+    /// is worth showing.
     fn makes_room_for_a_part(&mut self, blocked: &Blocked) -> bool {
-        let part = u64::try_from(blocked.limit).unwrap_or(0) / 4;
-        let applies = self.run.config().edition.measures_tokens() && self.can_cut();
-        applies && (self.makes_room_for(part) || self.makes_room_for(2 * FITTED_TOKENS_MIN))
+        let edition = self.run.config().edition;
+        if !edition.measures_tokens() || !self.can_cut() {
+            return false;
+        }
+        let good = u64::try_from(blocked.limit).unwrap_or(0) / 4;
+        if !edition.weighs_parts() {
+            return self.makes_room_for(good) || self.makes_room_for(2 * FITTED_TOKENS_MIN);
+        }
+        let parts = [
+            good,
+            2 * FITTED_TOKENS_MIN,
+            FITTED_TOKENS_MIN + FITTED_TOKENS_SPARE,
+        ];
+        parts.into_iter().any(|part| {
+            let needed = self.needed(&ToolOutput::default(), part);
+            self.makes_room_for(needed)
+        })
     }
 
     fn pages(&self) -> bool {
@@ -372,22 +390,29 @@ impl Stepper<'_> {
         }
         let tokens = self.run.gauge.room(blocked.target as usize, tokens);
         let used = blocked.projected.saturating_sub(tokens);
-        let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_MIN / 4);
+        let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_SPARE);
         let bytes = output.text.len() as u64;
         let mut shown = bytes.saturating_mul(room) / tokens.max(1);
         while room >= FITTED_TOKENS_MIN && shown >= FITTED_BYTES_MIN {
-            let text = paging::fitted(&output.text, shown, self.run.turn, self.run.call_up());
-            let tokens = self.run.gauge.estimate(&text);
-            let cut = ToolOutput {
-                text,
-                ..ToolOutput::default()
-            };
-            if exceeded(self.run, self.needed(&cut, tokens)).is_none() {
+            if self.part_fits(output, shown) {
                 return Some(shown);
             }
             shown = shown * 3 / 4;
         }
-        None
+        // Where it can be read is better known than that it is lost: by then other outputs can make room.
+        let is_named = self.run.config().edition.weighs_parts() && self.part_fits(output, 0);
+        is_named.then_some(0)
+    }
+
+    /// Whether so much of an output has room, with how to read on.
+    fn part_fits(&self, output: &ToolOutput, bytes: u64) -> bool {
+        let text = paging::fitted(&output.text, bytes, self.run.turn, self.run.call_up());
+        let tokens = self.run.gauge.estimate(&text);
+        let cut = ToolOutput {
+            text,
+            ..ToolOutput::default()
+        };
+        exceeded(self.run, self.needed(&cut, tokens)).is_none()
     }
 
     /// After an output was dropped only the report is left.

@@ -1,6 +1,7 @@
 //! The one request that asks for no step but for a summary: sent where the next one has no room, and nothing else makes it.
 
 use super::Stepper;
+use super::attempt::Attempt;
 use super::guard::next_excess;
 use crate::event::{Answer, Blocked, ContextSummarised, Counters, Event, RejectReason};
 use crate::model::Finish;
@@ -32,18 +33,6 @@ impl Stepper<'_> {
             Pick::After(_) => return true,
             Pick::Never => return false,
         };
-        let brief = prompt::summary_brief();
-        let notices_bytes = brief.notices.iter().map(|it| it.len() as u64).sum();
-        let output_max = self.run.summary_tokens_max();
-        let config = self.run.config();
-        let reserve = self
-            .run
-            .ledger
-            .reserve(config, target, notices_bytes, output_max);
-        // Where there is too little left for it, the run goes on without.
-        let Ok(reserved) = reserve else {
-            return false;
-        };
         let estimated = self.run.summary_request_tokens(until);
         let counters = Counters {
             current: 0,
@@ -51,20 +40,16 @@ impl Stepper<'_> {
             schema: 0,
             estimated: None,
         };
-        let request = prompt::digest(self.run, target, reserved.output, &brief);
-        let attempt = self.run.attempts.next_number();
-        self.emit_in(
+        // Where there is too little left for it, the run goes on without.
+        self.start_attempt(Attempt {
             turn,
-            Event::AttemptStarted {
-                attempt,
-                target,
-                reserved,
-                request,
-                context: Some(counters),
-                summary: Some(until as u32),
-            },
-        );
-        true
+            target,
+            brief: &prompt::summary_brief(),
+            reply_tokens_max: self.run.summary_tokens_max(),
+            counters: Some(counters),
+            summary: Some(until as u32),
+        })
+        .is_ok()
     }
 
     /// Whether the next request has no room though old outputs were taken out, and a summary would make it.

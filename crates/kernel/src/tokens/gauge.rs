@@ -51,6 +51,22 @@ impl Gauge {
         }
     }
 
+    /// The room that a text needs at the target where it needs least.
+    pub(crate) fn room_min(&self, estimated: u64) -> u64 {
+        match self {
+            Self::Bytewise => estimated,
+            Self::Measured {
+                models,
+                calibrations,
+                ..
+            } => {
+                let used = models.iter().filter_map(|it| calibrations.get(*it));
+                let least = used.map(|it| it.text(estimated)).min();
+                least.unwrap_or(estimated)
+            }
+        }
+    }
+
     /// What a text took at least, at the providers that have counted it, that is estimated at so many tokens.
     pub(crate) fn at_least(&self, estimated: u64) -> u64 {
         match self {

@@ -1,12 +1,15 @@
 //! What an agent delivers, whichever way it comes.
 
-use bonded_kernel::{Encoding, Message, ReportFormat, ReportSource, ReportStatus, TerminationKind};
+use bonded_kernel::{
+    Encoding, Failure, FailureClass, Input, Message, ReportFormat, ReportSource, ReportStatus,
+    TerminationKind,
+};
 use serde_json::{Value, json};
 
 use crate::agent_common::{
-    NONCE, REPORT, agent, final_tag, markdown, report_call, report_in, tag, tool_tag,
+    ENCODINGS, NONCE, REPORT, agent, final_tag, markdown, report_call, report_in, tag, tool_tag,
 };
-use crate::common::{World, call, look, reply, text};
+use crate::common::{World, call, failure, look, reply, text};
 
 fn metadata(world: &World) -> Value {
     world.report().metadata.unwrap_or_default()
@@ -305,4 +308,39 @@ fn a_synthetic_report_has_the_format_that_was_asked_for() {
             "{format}"
         );
     }
+}
+
+#[test]
+fn a_long_report_is_delivered_whole_whichever_way_it_came() {
+    for length in [512, 513, 100_000] {
+        let content = "a spade and a rake ".repeat(length)[..length]
+            .trim()
+            .to_owned()
+            + ".";
+        for encoding in ENCODINGS {
+            let mut world = agent(encoding).begin();
+            world.reply(report_in(encoding, &content));
+            assert_eq!(world.content(), content, "{encoding:?} {length}");
+            let again = World::from_log(world.entries.clone());
+            assert_eq!(again.content(), content, "{encoding:?} {length}");
+        }
+        let mut world = agent(Encoding::Native).turns(1).attempts(2).begin();
+        world.reply(text(&content));
+        world.reply(text(&content));
+        assert_eq!(world.content(), content, "text {length}");
+    }
+}
+
+#[test]
+fn a_run_that_a_limit_ends_says_why_however_long_the_reason_is() {
+    let mut world = agent(Encoding::Native)
+        .limit(|limits| limits.elapsed_ms_max = Some(100_000))
+        .begin();
+    world.fail(Failure {
+        message: "out of order ".repeat(100),
+        ..failure(FailureClass::Network)
+    });
+    world.after(200_000).input(Input::DeadlineReached);
+    assert_eq!(world.ended(), Some(TerminationKind::TimedOut));
+    assert!(!world.content().is_empty(), "{:?}", world.report());
 }

@@ -1,9 +1,9 @@
 //! Room in a window: old outputs make it, and of one that does not fit the beginning is shown.
 
-use bonded_kernel::{ContextCompacted, Encoding, Event, Reply, TerminationKind, audit};
+use bonded_kernel::{ContextCompacted, Encoding, Event, Reply, TerminationKind, Vocabulary, audit};
 
 use crate::agent_common::{ENCODINGS, agent, report_in, tool_tag};
-use crate::common::{World, look, noise, reply, text};
+use crate::common::{Setup, World, look, noise, reply, text};
 
 /// A reply of a provider that does not count, so that every estimate stays in force.
 fn look_in(encoding: Encoding, turn: u32) -> Reply {
@@ -124,4 +124,102 @@ fn of_an_output_that_does_not_fit_the_beginning_is_shown_with_how_to_read_on() {
         "{shown}"
     );
     audit(&world.entries).expect("the same kernel wrote it");
+}
+
+/// An agent in a window that one output nearly fills; nobody counts for it, so that a known vocabulary is given room for a
+/// quarter more than is estimated.
+fn small() -> Setup {
+    let mut setup = agent(Encoding::Xml).turns(40).calls(10).windows(&[WINDOW]);
+    setup.config.output_tokens_max = 200;
+    setup.config.own_tools.output_kept_bytes_max = Some(100_000);
+    for window in setup
+        .config
+        .targets
+        .iter_mut()
+        .flat_map(|it| &mut it.window)
+    {
+        window.vocabulary = Vocabulary::Claude;
+    }
+    setup
+}
+
+const WINDOW: u64 = 3_000;
+
+/// Has one output and then so many calls in a turn, of which the first says more than any window holds.
+fn overfull(setup: Setup, old: &str, calls: u32, new: &str) -> World {
+    let mut world = setup.begin();
+    world.reply(look_in(Encoding::Xml, 1));
+    world.ok(old);
+    assert_eq!(world.count("context_guarded"), 0);
+    let path = |nth: u32| format!("{{\"path\":\"path {nth}\"}}");
+    let tags = (1..=calls).map(|nth| tool_tag(10 + nth, "look", &path(nth)));
+    world.reply(Reply {
+        usage: None,
+        ..text(&tags.collect::<String>())
+    });
+    world.ok(new);
+    world
+}
+
+#[test]
+fn an_old_output_makes_room_for_the_least_part_of_a_new_one_whatever_its_size_and_the_calls_beside_it()
+ {
+    let new = noise(20_000);
+    let mut ended_before = 0;
+    for calls in 1..=3 {
+        for tokens in (550..2_000).step_by(50) {
+            let old = noise(tokens);
+            let world = overfull(small(), &old, calls, &new);
+            assert_eq!(
+                world.count("context_guarded"),
+                0,
+                "{calls} calls, {tokens} tokens: {:?}",
+                world.kinds()
+            );
+            audit(&world.entries).expect("the same kernel wrote it");
+            let before = overfull(small().edition(2), &old, calls, &new);
+            audit(&before.entries).expect("the same kernel wrote it");
+            ended_before += before.count("context_guarded");
+        }
+    }
+    assert!(
+        ended_before > 0,
+        "a run that began earlier goes on as it began"
+    );
+}
+
+/// An agent whose goal leaves less and less room, after an output that is larger than the window.
+fn with_goal(edition: Option<u16>, goal: usize, output: &str) -> World {
+    let mut setup = small();
+    setup.goal = noise(goal);
+    let setup = match edition {
+        Some(edition) => setup.edition(edition),
+        None => setup,
+    };
+    let mut world = setup.begin();
+    if world.count("context_guarded") == 0 {
+        world.reply(look_in(Encoding::Xml, 1));
+        world.ok(output);
+    }
+    world
+}
+
+#[test]
+fn an_output_of_which_no_part_has_room_is_named_so_that_it_can_be_read_later() {
+    let output = noise(20_000);
+    let is_named = |world: &World| {
+        let told = world.conversation().pop().map(|(_, text)| text);
+        told.is_some_and(|it| it.contains("[0 of") && it.contains("out-1-0"))
+    };
+    let mut named = 0;
+    for goal in (700..1_500).step_by(25) {
+        let world = with_goal(None, goal, &output);
+        if is_named(&world) {
+            named += 1;
+            assert_eq!(world.count("context_guarded"), 0, "{:?}", world.kinds());
+            let before = with_goal(Some(2), goal, &output);
+            assert_eq!(before.count("context_guarded"), 1, "{goal}");
+        }
+    }
+    assert!((2..20).contains(&named), "{named}");
 }
