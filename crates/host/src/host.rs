@@ -9,7 +9,7 @@ use bonded_kernel::{
     self as kernel, Entry, Head, Input, OwnTools, Run, RunConfig, RunId, RunStarted, SandboxConfig,
     SubAgent, Text,
 };
-use bonded_state::{Store, StoreError};
+use bonded_state::{Holder, ListFilter, Store, StoreError};
 use bonded_tools::{BoxFuture, Registry, Tool, Workdir, builtin};
 use bonded_transport::Transport;
 use futures_util::FutureExt as _;
@@ -316,10 +316,28 @@ impl Host {
 
     /// Ends a run as cancelled, whoever drives it; its driver notices and lets go.
     pub async fn cancel(&self, id: &RunId, reason: &str) -> Result<Run, HostError> {
-        let input = || Input::Cancel {
-            reason: reason.to_owned(),
+        let reason = || reason.to_owned();
+        match self.is_left(id).await? {
+            true => {
+                let input = || Input::CancelLeft { reason: reason() };
+                self.interject(id, input).await
+            }
+            false => {
+                let input = || Input::Cancel { reason: reason() };
+                self.interject(id, input).await
+            }
+        }
+    }
+
+    /// Whether no living process drives a run.
+    async fn is_left(&self, id: &RunId) -> Result<bool, HostError> {
+        let filter = ListFilter {
+            prefix: Some(id.as_str().to_owned()),
+            ..ListFilter::default()
         };
-        self.interject(id, input).await
+        let listed = self.store.list(filter).await?;
+        let listed = listed.iter().find(|it| it.run == *id);
+        Ok(listed.is_some_and(|it| it.held == Holder::Nobody))
     }
 
     /// Puts an input that ends the run in from outside the driver. The driver may write at the same

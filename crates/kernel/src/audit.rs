@@ -143,7 +143,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     }
     match &rest[0].event {
         Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
-            stopping_input(rest)
+            stopping_input(run, rest)
         }
         Event::AttemptFailed(failed) => Input::Failed {
             turn,
@@ -160,7 +160,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
             }),
         },
         Event::ToolFinished(finished) if finished.outcome == Outcome::Interrupted => {
-            stopping_input(rest)
+            stopping_input(run, rest)
         }
         Event::ToolFinished(finished) => Input::ToolReturned {
             turn,
@@ -190,7 +190,7 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
             verdict: reviewed.verdict.clone(),
             by: reviewed.by.to_string(),
         },
-        Event::RunEnded(_) => stopping_input(rest),
+        Event::RunEnded(_) => stopping_input(run, rest),
         Event::RunStarted(_)
         | Event::DecisionMade(_)
         | Event::ReplyRejected { .. }
@@ -283,16 +283,20 @@ fn reply_of(answer: &Answer, calls: &[Call]) -> Reply {
 }
 
 /// What stopped a run from outside: its reason stands in the termination that follows.
-fn stopping_input(rest: &[Entry]) -> Input {
+fn stopping_input(run: &Run, rest: &[Entry]) -> Input {
     let ended = rest.iter().find_map(|entry| match &entry.event {
-        Event::RunEnded(ended) => Some(&ended.termination),
+        Event::RunEnded(ended) => Some(ended),
         _ => None,
     });
-    let Some(termination) = ended else {
+    let Some(ended) = ended else {
         return Input::Woke;
     };
+    let termination = &ended.termination;
     let reason = termination.reason();
     match termination.kind {
+        TerminationKind::Cancelled if ended.elapsed_ms == run.elapsed_ms() => Input::CancelLeft {
+            reason: reason.to_string(),
+        },
         TerminationKind::Cancelled => Input::Cancel {
             reason: reason.to_string(),
         },

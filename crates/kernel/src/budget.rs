@@ -91,7 +91,6 @@ impl Ledger {
     /// Books one request: what the provider reported, else all that was reserved.
     pub(crate) fn settle(
         &mut self,
-        target: u32,
         reserved: Reserve,
         reported: Option<Usage>,
         cost: Option<Money>,
@@ -104,10 +103,17 @@ impl Ledger {
         let cost = cost.unwrap_or(reserved.cost);
         self.spend.usage.add(&usage);
         self.spend.cost = self.spend.cost.plus(cost);
-        if let Some(usage) = reported {
-            self.counted = Some((target, usage.total()));
-            self.uncounted = 0;
-        }
+    }
+
+    /// The provider of a target has counted the conversation, its own reply included.
+    pub(crate) fn counted(&mut self, target: u32, usage: Usage) {
+        self.counted = Some((target, usage.total()));
+        self.uncounted = 0;
+    }
+
+    /// Nobody has counted the conversation that there is now.
+    pub(crate) fn uncount(&mut self) {
+        self.counted = None;
     }
 
     /// An upper bound of the input tokens of the next request to this target.

@@ -96,4 +96,20 @@ impl Edition {
     pub(crate) fn weighs_parts(self) -> bool {
         self >= Self(3)
     }
+
+    /// Whether a field that a person added is left out only where the service says that it does not know it.
+    pub(crate) fn keeps_custom(self) -> bool {
+        self >= Self(3)
+    }
+
+    /// Whether a price that a person gave, and any price where the bill is of nothing, bounds what a provider says that a
+    /// request has cost.
+    pub(crate) fn doubts_bills(self) -> bool {
+        self >= Self(3)
+    }
+
+    /// Whether what the provider counts of a request for a summary says nothing about the next request.
+    pub(crate) fn counts_whole(self) -> bool {
+        self >= Self(3)
+    }
 }

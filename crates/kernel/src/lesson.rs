@@ -13,6 +13,7 @@ use crate::accepts::{
     ThinkingForm, ThoughtReturn,
 };
 use crate::config::{Dialect, Reasoning, Target, ToolChoice, WindowSource};
+use crate::edition::Edition;
 use words::Words;
 
 /// More than any service has to say about one request.
@@ -207,12 +208,17 @@ impl Parameter {
 
 impl Lesson {
     /// What a refusal teaches about a target, if anything that would change the next request to it.
-    pub(crate) fn of(message: &str, target: &Target, temperature: Option<f64>) -> Option<Self> {
+    pub(crate) fn of(
+        message: &str,
+        target: &Target,
+        temperature: Option<f64>,
+        edition: Edition,
+    ) -> Option<Self> {
         let accepts = target.accepts.as_deref()?;
         let words = Words::of(message);
         let lesson = form(&words, target, accepts)
             .or_else(|| efforts(&words, target, accepts))
-            .or_else(|| left_out(&words, target, accepts, temperature))?;
+            .or_else(|| left_out(&words, target, accepts, temperature, edition))?;
         let mut taught = target.clone();
         lesson.teach(&mut taught);
         (taught != *target).then_some(lesson)
@@ -422,6 +428,7 @@ fn left_out(
     target: &Target,
     accepts: &Accepts,
     temperature: Option<f64>,
+    edition: Edition,
 ) -> Option<Lesson> {
     let sent = Parameter::ALL
         .into_iter()
@@ -429,10 +436,13 @@ fn left_out(
     let mut named: Vec<(usize, Lesson)> = sent
         .filter_map(|it| Some((words.place_of(it.names())?, Lesson::LeaveOut(it))))
         .collect();
+    // What a person added may be what a service is to keep to: it goes only where the service does not know it.
+    let is_unknown = |field: &&String| !edition.keeps_custom() || words.knows_no(field);
     let custom = target
         .custom
         .keys()
-        .filter(|field| !accepts.refused_custom.contains(field));
+        .filter(|field| !accepts.refused_custom.contains(field))
+        .filter(is_unknown);
     named.extend(custom.filter_map(|field| {
         let place = words.place_of(&[field.as_str()])?;
         Some((place, Lesson::LeaveOutCustom(field.clone())))

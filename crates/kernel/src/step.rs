@@ -49,6 +49,7 @@ pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
         now,
         entries: vec![first],
         woke: false,
+        used_ms: None,
     };
     stepper.advance();
     let entries = stepper.entries;
@@ -70,6 +71,7 @@ pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
         now,
         entries: vec![],
         woke: matches!(input, Input::Woke),
+        used_ms: None,
     };
     if stepper.run.termination().is_none() {
         stepper.take(input);
@@ -89,6 +91,8 @@ struct Stepper<'a> {
     entries: Vec<Entry>,
     /// Whether the time that the run waited for has come.
     woke: bool,
+    /// The time that the run has used, where it did not use that up to now.
+    used_ms: Option<u64>,
 }
 
 impl Stepper<'_> {
@@ -157,6 +161,10 @@ impl Stepper<'_> {
             Input::Woke => self.advance(),
             Input::Resumed => self.resumed(),
             Input::Cancel { reason } => self.end(TerminationKind::Cancelled, reason),
+            Input::CancelLeft { reason } => {
+                self.used_ms = Some(self.run.elapsed_ms());
+                self.end(TerminationKind::Cancelled, reason);
+            }
             Input::DeadlineReached => self.end_if_out_of_time(),
             Input::Panicked { message } => {
                 self.end(TerminationKind::Fatal, format!("panic: {message}"));

@@ -171,12 +171,19 @@ fn custom_fields_stand_in_every_request_and_no_secret_enters_the_log_by_them() {
         json!({ "stream": true }),
         json!({ "generationConfig": { "maxOutputTokens": 5 } }),
         json!({ "generationConfig": 5 }),
+        json!({ "tool_choice": "none" }),
     ] {
         let world = World::new()
             .config(&provider(custom))
             .says([report("done")]);
         let outcome = world.run(&[], "say it");
         assert!(outcome.stderr.contains("stands in every request already"));
+        assert!(outcome.requests.is_empty());
+    }
+    for wider in [json!({ "n": 50 }), json!({ "models": ["dear"] })] {
+        let world = World::new().config(&provider(wider)).says([report("done")]);
+        let outcome = world.run(&[], "say it");
+        assert!(outcome.stderr.contains("would cost what no budget counts"));
         assert!(outcome.requests.is_empty());
     }
 }

@@ -273,15 +273,20 @@ fn provider(
 
 /// What stands in a request anyway cannot be said a second time.
 fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
-    const OWN: [&str; 16] = [
+    const OWN: [&str; 22] = [
         "model",
         "messages",
+        "prompt",
         "input",
         "contents",
         "system",
         "instructions",
         "systemInstruction",
+        "system_instruction",
         "tools",
+        "tool_choice",
+        "toolConfig",
+        "tool_config",
         "stream",
         "store",
         "include",
@@ -290,25 +295,43 @@ fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
         "max_tokens",
         "max_completion_tokens",
         "max_output_tokens",
-        "generationConfig",
+        "max_new_tokens",
+        // It would stand beside the object of the other spelling.
+        "generation_config",
     ];
-    /// Objects of which only some members are ours.
-    const OWN_WITHIN: [(&str, &str); 1] = [("generationConfig", "maxOutputTokens")];
-    let custom = entry.object("custom");
-    let within = OWN_WITHIN.iter().filter_map(|(object, member)| {
-        match custom.get(*object)? {
-            Value::Object(members) => members
-                .contains_key(*member)
-                .then(|| format!("{object}.{member}")),
-            // It would take the place of the whole object.
-            _ => Some((*object).to_owned()),
-        }
-    });
-    let whole = custom.keys().filter(|field| OWN.contains(&field.as_str()));
-    for field in whole.cloned().chain(within) {
-        let message = format!("its custom field {field:?} stands in every request already");
+    /// More replies than one, or those of another model.
+    const WIDER: [&str; 3] = ["n", "best_of", "models"];
+    for (field, value) in entry.object("custom") {
+        let (field, why) = match field.as_str() {
+            "generationConfig" => match own_within(&value) {
+                Some(within) => (
+                    format!("{field}{within}"),
+                    "stands in every request already",
+                ),
+                None => continue,
+            },
+            own if OWN.contains(&own) => (field, "stands in every request already"),
+            wider if WIDER.contains(&wider) => (field, "would cost what no budget counts"),
+            _ => continue,
+        };
+        let message = format!("its custom field {field:?} {why}");
         problems.push(entry.unusable(message));
     }
+}
+
+/// What of an object is ours, as the end of its path; all of it, where it would take the place of the object.
+fn own_within(value: &Value) -> Option<String> {
+    const OWN: [&str; 4] = [
+        "maxOutputTokens",
+        "max_output_tokens",
+        "candidateCount",
+        "candidate_count",
+    ];
+    let Value::Object(members) = value else {
+        return Some(String::new());
+    };
+    let own = OWN.into_iter().find(|it| members.contains_key(*it));
+    own.map(|member| format!(".{member}"))
 }
 
 fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<ProviderKind> {

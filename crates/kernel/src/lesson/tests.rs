@@ -210,7 +210,12 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
         (Chat, usual(), "temperatures differ", None),
     ];
     for (dialect, accepts, message, expected) in cases {
-        let lesson = Lesson::of(message, &target(dialect, accepts), Some(0.0));
+        let lesson = Lesson::of(
+            message,
+            &target(dialect, accepts),
+            Some(0.0),
+            Edition::NEWEST,
+        );
         assert_eq!(lesson, expected, "{message}");
     }
 }
@@ -219,10 +224,13 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
 fn a_lesson_changes_what_is_sent_and_is_learned_once() {
     let mut target = target(Dialect::Messages, budgeted());
     let message = "`temperature` is deprecated for this model.";
-    let lesson = Lesson::of(message, &target, Some(0.0)).expect("it is sent");
+    let lesson = Lesson::of(message, &target, Some(0.0), Edition::NEWEST).expect("it is sent");
     lesson.teach(&mut target);
-    assert_eq!(Lesson::of(message, &target, Some(0.0)), None);
-    assert_eq!(Lesson::of(message, &target, None), None);
+    assert_eq!(
+        Lesson::of(message, &target, Some(0.0), Edition::NEWEST),
+        None
+    );
+    assert_eq!(Lesson::of(message, &target, None, Edition::NEWEST), None);
 }
 
 #[test]
@@ -230,7 +238,12 @@ fn a_log_of_an_older_format_learns_nothing() {
     let mut target = target(Dialect::Chat, Accepts::default());
     target.accepts = None;
     assert_eq!(
-        Lesson::of("temperature is deprecated", &target, Some(0.0)),
+        Lesson::of(
+            "temperature is deprecated",
+            &target,
+            Some(0.0),
+            Edition::NEWEST
+        ),
         None
     );
 }
@@ -259,7 +272,7 @@ fn whatever_is_said_teaches_so_few_things_that_it_ends() {
     let mut learned: Vec<Lesson> = vec![];
     for round in 0..200 {
         let message = words[round * 5 % words.len()];
-        if let Some(lesson) = Lesson::of(message, &target, Some(0.0)) {
+        if let Some(lesson) = Lesson::of(message, &target, Some(0.0), Edition::NEWEST) {
             if learned.contains(&lesson) {
                 continue;
             }

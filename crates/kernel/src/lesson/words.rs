@@ -33,6 +33,36 @@ const UNKNOWN: [&str; 7] = [
     "is not supported",
 ];
 
+/// What stands right before the name of a field that is not known, and right behind it.
+const BEFORE_UNKNOWN: [&str; 14] = [
+    "unsupported parameter",
+    "unsupported parameters",
+    "unsupported field",
+    "unknown parameter",
+    "unknown parameters",
+    "unknown field",
+    "unknown argument",
+    "unknown name",
+    "unrecognized field",
+    "unrecognized key",
+    "unrecognized parameter",
+    "unrecognized request argument supplied",
+    "unrecognized request arguments supplied",
+    "unexpected keyword argument",
+];
+const BEHIND_UNKNOWN: [&str; 10] = [
+    "extra inputs are not permitted",
+    "msg extra inputs are not permitted",
+    "extra fields not permitted",
+    "extra fields are not permitted",
+    "cannot find field",
+    "is not supported",
+    "is unsupported",
+    "is not permitted",
+    "was unexpected",
+    "is unknown",
+];
+
 /// What goes before a list of the values that are taken.
 const LISTING: [&str; 8] = [
     "supported values",
@@ -98,6 +128,15 @@ impl Words {
     /// Whether the message says that a field is not known.
     pub(super) fn knows_not(&self) -> bool {
         UNKNOWN.iter().any(|words| self.text.contains(words))
+    }
+
+    /// Whether the message says of this very field that it is not known. That its name is a word of the message is not
+    /// enough: people's own fields are called `provider`, `user` and `metadata`.
+    pub(super) fn knows_no(&self, field: &str) -> bool {
+        let field = Self::of(field).text;
+        let before = |words: &&str| self.text.contains(&format!(" {words}{field}"));
+        let behind = |words: &&str| self.text.contains(&format!("{field}{words} "));
+        BEFORE_UNKNOWN.iter().any(|it| before(it)) || BEHIND_UNKNOWN.iter().any(|it| behind(it))
     }
 
     /// The words after what introduces a list of values; all of them go to the end of the message.

@@ -189,9 +189,33 @@ impl Run {
         {
             let price = self.target_price(target);
             let priced = reported.and_then(|usage| Some(price?.of(&usage)));
-            let cost = billed.or(priced);
-            self.ledger.settle(target, reserved, reported, cost);
+            let cost = match (billed, priced) {
+                (Some(billed), Some(priced)) if self.doubts(target, billed) => {
+                    Some(billed.max(priced))
+                }
+                _ => billed.or(priced),
+            };
+            self.ledger.settle(reserved, reported, cost);
+            // A request for a summary holds less than the next one does.
+            let is_whole = self.is_summing_up().is_none();
+            if let Some(usage) = reported
+                && (is_whole || !self.started.config.edition.counts_whole())
+            {
+                self.ledger.counted(target, usage);
+            }
         }
+    }
+
+    /// Whether a provider's bill is not the last word: a person said what its requests cost, or it says nothing, as a
+    /// server does that knows no prices.
+    fn doubts(&self, target: u32, billed: Money) -> bool {
+        let config = &self.started.config;
+        let listed = config
+            .targets
+            .get(target as usize)
+            .map(|it| &it.price_listed);
+        let is_said = listed.is_some_and(Option::is_none);
+        config.edition.doubts_bills() && (is_said || billed == Money::default())
     }
 
     /// The attempt that taught something is not the model's fault, and its target is asked again.

@@ -133,6 +133,9 @@ impl Run {
             .iter()
             .for_each(|message| self.unsay(message));
         self.ledger.said(&summary);
+        if self.config().edition.counts_whole() {
+            self.ledger.uncount();
+        }
         self.conversation.truncate(FIRST);
         self.conversation.push(summary);
         let later = later.iter().cloned();

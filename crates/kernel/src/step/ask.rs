@@ -281,7 +281,8 @@ impl Stepper<'_> {
         let target = self.run.target(index)?;
         let temperature = target.sampling.temperature;
         let temperature = temperature.or(self.run.config().temperature);
-        let lesson = Lesson::of(message, target, temperature)?;
+        let edition = self.run.config().edition;
+        let lesson = Lesson::of(message, target, temperature, edition)?;
         if !lesson.is_taught_by(status) {
             return None;
         }

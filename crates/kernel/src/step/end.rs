@@ -37,6 +37,7 @@ impl Stepper<'_> {
 
     pub(super) fn end_quietly(&mut self, termination: Termination, report: Option<Text>) {
         let spend = self.run.spend();
+        let used_ms = self.used_ms;
         self.emit(Event::RunEnded(Box::new(RunEnded {
             termination,
             turns: self.run.turn,
@@ -46,7 +47,7 @@ impl Stepper<'_> {
                 true => spend.held,
                 false => Held::default(),
             },
-            elapsed_ms: self.run.watch.elapsed_ms(self.now),
+            elapsed_ms: used_ms.unwrap_or_else(|| self.run.watch.elapsed_ms(self.now)),
             report,
         })));
     }

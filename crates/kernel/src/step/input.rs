@@ -66,6 +66,10 @@ pub enum Input {
     Cancel {
         reason: String,
     },
+    /// The same for a run that no process drives: the time since its last entry is not its own.
+    CancelLeft {
+        reason: String,
+    },
     /// [`Run::deadline`](crate::Run::deadline) has passed.
     DeadlineReached,
     /// The code that drove the run, or a tool, panicked.
