@@ -6,6 +6,7 @@ use crate::event::{Counters, Event};
 use crate::prompt::{self, Brief};
 
 /// One request, as it is about to be sent.
+#[derive(Clone, Copy)]
 pub(super) struct Attempt<'a> {
     pub(super) turn: u32,
     pub(super) target: u32,
