@@ -4,6 +4,7 @@
 //! keys, is looked up again by [`Keyring`] whenever a request is sent.
 
 mod error;
+mod handed_down;
 mod input;
 mod inspect;
 mod keyring;
@@ -280,6 +281,8 @@ impl Agent {
         let report = self.report(assignment.format)?;
         let format = report.format;
         let options = &self.options;
+        let agents = sub_agent::listed(self, &self.workplace)?;
+        let calls = !agents.is_empty();
         let agent = AgentConfig {
             name: self.name.clone(),
             encoding: match options.encoding {
@@ -290,9 +293,10 @@ impl Agent {
             nonce: assignment.nonce,
             report,
             tools: tools::named(self)?,
-            agents: sub_agent::listed(self, &self.workplace)?,
+            agents,
             config_files: self.config_files(),
             quotes_are_text: true,
+            handed_down: calls.then(|| Box::new(workplace.handed_down())),
         };
         let policy = policy(options, &agent.agents, &agent.nonce);
         let config = RunConfig {

@@ -1,6 +1,7 @@
 //! Agents that other agents call: a run of its own under an id that follows from the call, so that a call
 //! that is made again after a crash finds the run of the first time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,14 +41,19 @@ impl WorkplaceChildren {
         }
     }
 
+    /// The place in which what was said for all agents holds.
+    fn workplace_of(&self, caller: &Run) -> Workplace {
+        let agent = caller.config().agent.as_ref();
+        let handed = agent.and_then(|agent| agent.handed_down.as_deref());
+        handed.map_or_else(
+            || self.workplace.clone(),
+            |handed| self.workplace.handing_down(handed),
+        )
+    }
+
     /// What the command line told the first agent, and the caller's models, for those that say nothing.
-    fn inherited(&self, caller: &Run) -> std::collections::BTreeMap<String, Given> {
-        let own = ["tools", "agents", "format"];
-        let said = self.workplace.command_line.iter();
-        let mut inherited: std::collections::BTreeMap<String, Given> = said
-            .filter(|(key, _)| !own.contains(&key.as_str()))
-            .map(|(key, given)| (key.clone(), given.clone()))
-            .collect();
+    fn inherited(workplace: &Workplace, caller: &Run) -> BTreeMap<String, Given> {
+        let mut inherited = workplace.options_for_all();
         let names = caller
             .config()
             .targets
@@ -67,12 +73,13 @@ impl WorkplaceChildren {
 
 impl Children for WorkplaceChildren {
     fn goal(&self, caller: &Run, agent: &SubAgent, arguments: &str) -> Result<Goal, AgentError> {
+        let above_all = self.workplace_of(caller);
         let workplace = Workplace {
             dir: caller.config().dir.clone().into(),
-            ..self.workplace.for_children()
+            ..above_all.for_children()
         };
         let path = Path::new(&agent.file);
-        let loaded = Agent::load(path, &workplace, self.inherited(caller))?;
+        let loaded = Agent::load(path, &workplace, Self::inherited(&above_all, caller))?;
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let given = ChildArguments::of(&arguments, &loaded.file);
         let above = caller.config();
@@ -101,6 +108,12 @@ impl Children for WorkplaceChildren {
         })?;
         let own = goal.config.policy.take();
         goal.config.policy = policy::below(own, caller, &nonce);
+        // What was said for all agents holds for those that are called from there as well.
+        if let Some(called) = &mut goal.config.agent
+            && called.handed_down.is_some()
+        {
+            called.handed_down = Some(Box::new(above_all.handed_down()));
+        }
         Ok(goal)
     }
 }

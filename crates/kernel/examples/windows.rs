@@ -250,6 +250,7 @@ fn begin(chance: &mut Chance, texts: &[String]) -> Result<(Model, RunStarted), F
             agents: vec![],
             config_files: vec![],
             quotes_are_text: true,
+            handed_down: None,
         })),
         ..RunConfig::new("/shed", vec![target])
     };

@@ -1,6 +1,9 @@
 //! What makes a run that of an agent with a report: how its calls are written, and what it must deliver.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::report::ReportSpec;
 
@@ -25,6 +28,43 @@ pub struct AgentConfig {
     /// tag is no call: what is quoted there runs nothing. Older logs read on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quotes_are_text: bool,
+    /// What holds for the agents that are called besides their own files, as whoever began the run said it. None where
+    /// none can be called, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handed_down: Option<Box<HandedDown>>,
+}
+
+/// What a person said for all agents of a run: whoever takes the run up again has no flags and no directory to read it
+/// from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HandedDown {
+    /// The file of `--config`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_file: Option<String>,
+    /// Where layers of the configuration lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etc: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binary_dir: Option<String>,
+    /// Options by their keys: those that hold for all agents, those of the command line, and what is usual.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overrides: BTreeMap<String, HandedOption>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, HandedOption>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub usual: BTreeMap<String, HandedOption>,
+    /// Whether prompts may include files from anywhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub includes_anywhere: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandedOption {
+    pub value: Value,
+    /// Where it was said.
+    pub place: String,
 }
 
 /// Another agent that this one may call.

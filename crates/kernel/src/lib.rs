@@ -56,7 +56,7 @@ pub use accepts::{
     Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
     ThinkingForm, ThoughtReturn,
 };
-pub use agent::{AgentConfig, Encoding, SubAgent};
+pub use agent::{AgentConfig, Encoding, HandedDown, HandedOption, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use config::{
     Dialect, HeldFile, ItemOfPlan, Kept, Limits, OpenWindow, Parent, Reasoning, RunConfig,

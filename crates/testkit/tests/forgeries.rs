@@ -302,6 +302,7 @@ fn flooded(seed: u64) -> Plan {
         agents: vec![],
         config_files: vec![],
         quotes_are_text: true,
+        handed_down: None,
     }));
     plan.config.targets[0].window = Some(Window {
         tokens: 6_000,

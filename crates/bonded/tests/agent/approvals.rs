@@ -168,6 +168,33 @@ fn an_agent_that_waits_makes_its_caller_wait_and_either_can_be_named() {
 }
 
 #[test]
+fn what_was_said_for_all_agents_holds_also_after_a_person_was_asked() {
+    for flags in [
+        ["--sandbox", "read-only"],
+        ["--override", "sandbox=read-only"],
+    ] {
+        let world = with_child("tools: builtin\napprovals: {ask: [list]}").says([
+            call("list", json!({})),
+            ask_child(),
+            note(),
+            report("not noted"),
+            report("all done"),
+        ]);
+        let outcome = world.run(&flags, "do it");
+        waits(&outcome, "list");
+        let digest = outcome.result["waiting"]["digest"].as_str();
+        let digest = digest.unwrap_or_default();
+        let words = ["approve", outcome.run_id(), "--json", "--digest", digest];
+        let approved = world.bonded(&words).good();
+        assert_eq!(approved.report()["content"], "all done");
+        assert!(
+            !is_noted(&world),
+            "the agent that was called may write nothing"
+        );
+    }
+}
+
+#[test]
 fn to_cancel_a_caller_that_waits_ends_the_agent_that_it_called_too() {
     let world = with_child("approvals: {ask: [write]}").says([ask_child(), note()]);
     let outcome = world.run(&[], "do it");

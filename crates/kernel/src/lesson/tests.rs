@@ -205,6 +205,19 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             "thinking.adaptive.block_binding: Extra inputs are not permitted",
             Some(SignedThoughts(Signed::LeftOut)),
         ),
+        // A word that is called like a field is not the field.
+        (
+            Chat,
+            usual(),
+            "The upstream's safe_prompt check failed; tool use is not supported",
+            None,
+        ),
+        (
+            Chat,
+            usual(),
+            "body.safe_prompt: Extra inputs are not permitted",
+            Some(LeaveOutCustom("safe_prompt".into())),
+        ),
         // What was not sent is not what was refused.
         (Chat, usual(), "service_tier is not supported", None),
         (Chat, usual(), "temperatures differ", None),

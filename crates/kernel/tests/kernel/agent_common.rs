@@ -28,6 +28,7 @@ pub(crate) fn agent(encoding: Encoding) -> Setup {
         agents: vec![],
         config_files: vec![],
         quotes_are_text: true,
+        handed_down: None,
     }));
     setup
 }

@@ -125,6 +125,47 @@ fn a_reply_is_booked_at_its_price_and_a_silent_provider_at_the_reserve() {
     assert_eq!(world.run.spend().requests, 2);
 }
 
+#[test]
+fn a_bill_of_nothing_does_not_lift_a_budget_and_a_price_that_was_said_bounds_every_bill() {
+    let price = Price {
+        input: 3,
+        output: 15,
+        cached: 1,
+        written: None,
+        above: None,
+    };
+    // Who said the price, the bill, and what is booked of 100 and 10 tokens.
+    let said = None;
+    let listed = Some("2026-11-16".to_owned());
+    let rows = [
+        (said.clone(), 0, 450),
+        (said.clone(), 200, 450),
+        (said, 900, 900),
+        (listed.clone(), 0, 450),
+        (listed.clone(), 200, 200),
+        (listed, 900, 900),
+    ];
+    for (price_listed, billed, booked) in rows {
+        let mut setup = endless().price(price);
+        for target in &mut setup.config.targets {
+            target.price_listed = price_listed.clone();
+        }
+        let mut world = setup.begin();
+        world.reply(Reply {
+            usage: Some(Usage {
+                input: 100,
+                output: 10,
+                cached: 0,
+                written: 0,
+            }),
+            cost: Some(Money(billed)),
+            ..text("hm")
+        });
+        let cost = world.run.spend().cost;
+        assert_eq!(cost, Money(booked), "{price_listed:?}, {billed}");
+    }
+}
+
 /// What the attempt under way may use.
 fn reserved(world: &World) -> Reserve {
     let reserved = world

@@ -1,8 +1,8 @@
 //! Every run ends once, for a reason that its log keeps.
 
 use bonded_kernel::{
-    Effect, Event, FailureClass, Input, LoopConfig, NotDurable, Outcome, TerminationKind, next,
-    step,
+    Effect, Event, FailureClass, Input, LoopConfig, NotDurable, Outcome, TerminationKind, audit,
+    next, step,
 };
 
 use crate::common::{World, call, done, kinds, look, output, push, reply, setup, text};
@@ -292,4 +292,21 @@ fn a_run_that_was_refused_ends_as_fatal_before_its_first_turn_with_the_reason() 
         world.resume();
         assert_eq!(world.entries.len(), 2, "nothing comes after the end");
     }
+}
+
+#[test]
+fn a_run_that_nobody_drove_is_not_charged_the_time_since_it_was_left() {
+    let used_ms = |input: fn(String) -> Input| {
+        let mut world = setup().begin();
+        world.after(1_000).reply(reply([look("a")]));
+        world.after(3_600_000).input(input("enough".into()));
+        audit(&world.entries).expect("the log is what its inputs make of it");
+        match world.entries.last().map(|entry| &entry.event) {
+            Some(Event::RunEnded(ended)) => ended.elapsed_ms,
+            other => panic!("it has ended: {other:?}"),
+        }
+    };
+    let driven = used_ms(|reason| Input::Cancel { reason });
+    let left = used_ms(|reason| Input::CancelLeft { reason });
+    assert_eq!((driven, left), (3_601_000, 1_000));
 }

@@ -25,6 +25,7 @@ pub(crate) fn make_agent(seed: u64, config: &mut RunConfig) {
         agents: vec![],
         config_files: vec![],
         quotes_are_text: true,
+        handed_down: None,
     }));
     if rng.chance(600) {
         give_windows(rng, config);
