@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
     bonded_host::sandbox::hide_memory();
     bonded_host::sandbox::keep_descriptors_to_ourselves();
-    let code = match commands::dispatch().and_then(all_written) {
+    let code = match all_written(commands::dispatch()) {
         Ok(code) => code,
         Err(error) => {
             output::stderr(&error.render());
@@ -58,13 +58,17 @@ fn main() -> ExitCode {
     code
 }
 
-/// A success of which nobody can read what came of it is none.
-fn all_written(code: ExitCode) -> Result<ExitCode, CliError> {
+/// What came of a command counts only where it can be read: heads that nobody could keep are compared with nothing.
+fn all_written(ended: Result<ExitCode, CliError>) -> Result<ExitCode, CliError> {
+    let is_lost = match &ended {
+        Ok(code) => *code == ExitCode::SUCCESS,
+        Err(error) => error.code == Code::NotCompared,
+    };
     match output::unwritten() {
-        Some(why) if code == ExitCode::SUCCESS => {
+        Some(why) if is_lost => {
             let message = format!("stdout cannot be written: {why}");
             Err(CliError::new(Code::OutputFailed, message))
         }
-        _ => Ok(code),
+        _ => ended,
     }
 }

@@ -112,4 +112,9 @@ impl Edition {
     pub(crate) fn counts_whole(self) -> bool {
         self >= Self(3)
     }
+
+    /// Whether a run that is cancelled has used no more time than it may.
+    pub(crate) fn caps_cancelled(self) -> bool {
+        self >= Self(3)
+    }
 }

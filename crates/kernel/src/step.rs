@@ -160,7 +160,10 @@ impl Stepper<'_> {
             } => self.reviewed((turn, call), digest, verdict, by),
             Input::Woke => self.advance(),
             Input::Resumed => self.resumed(),
-            Input::Cancel { reason } => self.end(TerminationKind::Cancelled, reason),
+            Input::Cancel { reason } => {
+                self.used_ms = self.used_at_most_ms();
+                self.end(TerminationKind::Cancelled, reason);
+            }
             Input::CancelLeft { reason } => {
                 self.used_ms = Some(self.run.elapsed_ms());
                 self.end(TerminationKind::Cancelled, reason);

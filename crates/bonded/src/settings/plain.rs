@@ -51,6 +51,7 @@ pub(super) fn prepare_plain(
     check_scripts(&options)?;
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
+    config.builtin = chosen_tools(&options, &resolved.sources)?;
     config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
     let told = config.targets.iter().flat_map(told_before);
@@ -97,8 +98,11 @@ fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The built-in tools that a person chose for a run without an agent; `None` is all of them.
-fn chosen_tools(options: &Options) -> Result<Option<Vec<String>>, CliError> {
+/// The built-in tools that a person chose for a run without an agent; `None` is all of them. Who names none has none.
+fn chosen_tools(
+    options: &Options,
+    sources: &BTreeMap<&'static str, Source>,
+) -> Result<Option<Vec<String>>, CliError> {
     let names = &options.tools;
     if let Some(unknown) = names.iter().find(|name| !is_builtin(name)) {
         let message = format!(
@@ -110,7 +114,8 @@ fn chosen_tools(options: &Options) -> Result<Option<Vec<String>>, CliError> {
         );
         return Err(CliError::new(Code::UnknownTool, message).hint(hint));
     }
-    let is_all = names.is_empty() || names.iter().any(|name| name == BUILTIN_WORD);
+    let is_unsaid = sources.get("tools") == Some(&Source::BuiltIn);
+    let is_all = is_unsaid || names.iter().any(|name| name == BUILTIN_WORD);
     Ok((!is_all).then(|| names.clone()))
 }
 
@@ -177,7 +182,6 @@ fn plain_config(
             ..OwnTools::default()
         },
         sandbox: Some(Box::new(options.sandbox.clone())),
-        builtin: chosen_tools(options)?,
         ..RunConfig::new(dir, targets)
     })
 }

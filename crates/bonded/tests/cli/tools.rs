@@ -196,6 +196,15 @@ fn a_tool_that_prints_a_gigabyte_is_cut_in_bounded_memory_and_the_run_goes_on() 
     assert!(output.len() <= 32_768, "{}", output.len());
 }
 
+/// The names of the tools that a run was given.
+fn offered(place: &Place) -> Vec<String> {
+    let entries = place.entries("run");
+    let offered: Value = serde_json::from_str(text(&entries[0]["data"]["tools"])).expect("JSON");
+    let tools = offered.as_array().cloned().unwrap_or_default();
+    let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+    names.map(str::to_owned).collect()
+}
+
 #[test]
 fn a_run_without_an_agent_is_given_only_the_tools_that_were_chosen() {
     let place = Place::new();
@@ -212,16 +221,13 @@ fn a_run_without_an_agent_is_given_only_the_tools_that_were_chosen() {
     let result = place.result(&["--tools", "read,list", "--no-progress", "0"], &lines);
     assert_eq!(result["success"], true, "{result}");
     assert!(!place.work().join("a.txt").exists());
-    let entries = place.entries("run");
-    let offered: Value = serde_json::from_str(text(&entries[0]["data"]["tools"])).expect("JSON");
-    let names: Vec<&str> = offered
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
-    assert_eq!(names, ["done", "list", "read"]);
+    assert_eq!(offered(&place), ["done", "list", "read"]);
     place.passes_the_audit("run");
+    for none in ["", ",", " "] {
+        let place = Place::new();
+        place.result(&["--tools", none], &[done("ok")]);
+        assert_eq!(offered(&place), ["done"], "{none:?}");
+    }
     let refused = place.bonded(&["run", "--tools", "read,reed", "the goal"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
 }

@@ -34,7 +34,7 @@ const UNKNOWN: [&str; 7] = [
 ];
 
 /// What stands right before the name of a field that is not known, and right behind it.
-const BEFORE_UNKNOWN: [&str; 14] = [
+const BEFORE_UNKNOWN: [&str; 16] = [
     "unsupported parameter",
     "unsupported parameters",
     "unsupported field",
@@ -49,8 +49,10 @@ const BEFORE_UNKNOWN: [&str; 14] = [
     "unrecognized request argument supplied",
     "unrecognized request arguments supplied",
     "unexpected keyword argument",
+    "extra_forbidden loc",
+    "extra_forbidden loc body",
 ];
-const BEHIND_UNKNOWN: [&str; 10] = [
+const BEHIND_UNKNOWN: [&str; 11] = [
     "extra inputs are not permitted",
     "msg extra inputs are not permitted",
     "extra fields not permitted",
@@ -61,6 +63,7 @@ const BEHIND_UNKNOWN: [&str; 10] = [
     "is not permitted",
     "was unexpected",
     "is unknown",
+    "is deprecated",
 ];
 
 /// What goes before a list of the values that are taken.

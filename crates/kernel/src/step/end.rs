@@ -52,6 +52,16 @@ impl Stepper<'_> {
         })));
     }
 
+    /// What a run has used that is cancelled: whoever drives one lets it use no more than it may, so what is beyond that
+    /// is time in which nobody did.
+    pub(super) fn used_at_most_ms(&self) -> Option<u64> {
+        let config = self.run.config();
+        let max = config.limits.elapsed_ms_max;
+        let max = max.filter(|_| config.edition.caps_cancelled())?;
+        let until_now = self.run.watch.elapsed_ms(self.now);
+        Some(until_now.min(max.max(self.run.elapsed_ms())))
+    }
+
     pub(super) fn is_stuck(&mut self) -> bool {
         let max = self.run.config().limits.repeats_max;
         match self.run.progress.stuck(max) {
