@@ -60,16 +60,13 @@ pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refu
     let (store, now) = (&ask.site.store, ask.site.now());
     let (by, token) = (ask.by()?, random_token()?);
     let kept = label.clone();
+    let id = user.user_id;
     match new.revoke_others {
-        true => {
-            store
-                .replace_tokens(by, user.user_id, &token, kept, now)
-                .await?
-        }
-        false => store.add_token(by, user.user_id, &token, kept, now).await?,
+        true => store.replace_tokens(by, id, &token, kept, now).await?,
+        false => store.add_token(by, id, &token, kept, now).await?,
     }
     let shown = json!({
-        "user_id": user.user_id, "token_id": proof_id(&token), "label": label, "token": token,
+        "user_id": id, "token_id": proof_id(&token), "label": label, "token": token,
     });
     Ok(Answer::created(&shown))
 }
