@@ -18,6 +18,7 @@ mod links;
 mod members;
 mod notes;
 mod project;
+mod proof;
 mod readers;
 mod rows;
 mod search;
@@ -52,6 +53,7 @@ use error::Fault;
 pub use error::WorkspaceError;
 pub use members::Standing;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
+pub use proof::{By, Proof};
 use readers::Readers;
 pub use rows::StoredRule;
 pub use search::{Found, Hit, SearchQuery, SearchSort};
@@ -196,6 +198,15 @@ impl WorkspaceStore {
     pub async fn write(&self, write: Write) -> Result<Written, WorkspaceError> {
         self.change(move |transaction| transaction.write(&write))
             .await
+    }
+
+    /// The same for somebody who asks in their own name, if what they showed is still good when the change is made.
+    pub async fn write_by(&self, by: By, write: Write) -> Result<Written, WorkspaceError> {
+        self.change(move |transaction| {
+            by.check_actor(transaction.connection, &write.actor)?;
+            transaction.write(&write)
+        })
+        .await
     }
 
     /// Whether something can be written: it is, and is synced.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::UserId;
-use bonded_state::workspace::{User, UserState, WorkspaceStore, proof_id};
+use bonded_state::workspace::{By, User, UserState, WorkspaceStore, proof_id};
 use serde_json::json;
 
 use crate::args::{UserArgs, UserCommand};
@@ -38,13 +38,15 @@ pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
         UserCommand::Enable { user } => set_state(store, user, UserState::Active).await?,
         UserCommand::Delete { user } => {
             let user = found(store, user).await?.user_id;
-            store.delete_user(user, now()).await.map_err(store_error)?;
+            let deleted = store.delete_user(By::Keeper, user, now()).await;
+            deleted.map_err(store_error)?;
         }
         UserCommand::Token { user, label, only } => token(store, user, label, *only).await?,
         UserCommand::Tokens { user } => tokens(store, user).await?,
         UserCommand::Revoke { user, token } => {
             let user = found(store, user).await?.user_id;
-            let revoked = store.revoke_token(user, token.clone(), now()).await;
+            let revoked = store.revoke_token(By::Keeper, user, token.clone(), now());
+            let revoked = revoked.await;
             if !revoked.map_err(store_error)? {
                 let message = format!("NOT_FOUND: this user has no token {token:?}");
                 return Err(CliError::new(Code::Refused, message)
@@ -54,7 +56,8 @@ pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
         UserCommand::Password { user } => set_password(store, user).await?,
         UserCommand::Logout { user } => {
             let user = found(store, user).await?.user_id;
-            store.end_sessions(user).await.map_err(store_error)?;
+            let ended = store.end_sessions(By::Keeper, user).await;
+            ended.map_err(store_error)?;
         }
         UserCommand::Owner { user } => transfer(&dir, store, user).await?,
     }
@@ -112,18 +115,28 @@ async fn list(store: &WorkspaceStore, json: bool) -> Result<(), CliError> {
 
 async fn add(store: &WorkspaceStore, name: &str, invites: bool) -> Result<(), CliError> {
     check_name(name).map_err(|refusal| refused(&refusal))?;
-    let added = store.add_user(ids::user(), name.to_owned(), now()).await;
-    let user = added.map_err(store_error)?;
+    let added = store.add_user(By::Keeper, ids::user(), name.to_owned(), now());
+    let user = added.await.map_err(store_error)?;
     output::stderr(&format!("the user has the id {}", user.user_id));
     match invites {
         true => invite(store, user.user_id).await,
-        false => add_token(store, user.user_id, "made with the user").await,
+        false => add_token(store, user.user_id, "made with the user", false).await,
     }
 }
 
-async fn add_token(store: &WorkspaceStore, user: UserId, label: &str) -> Result<(), CliError> {
+/// Makes a token and shows it; where it is to be the only one, those of before are revoked.
+async fn add_token(
+    store: &WorkspaceStore,
+    user: UserId,
+    label: &str,
+    only: bool,
+) -> Result<(), CliError> {
     let token = random_token().map_err(|refusal| refused(&refusal))?;
-    let added = store.add_token(user, &token, label.to_owned(), now()).await;
+    let (by, label) = (By::Keeper, label.to_owned());
+    let added = match only {
+        true => store.replace_tokens(by, user, &token, label, now()).await,
+        false => store.add_token(by, user, &token, label, now()).await,
+    };
     added.map_err(store_error)?;
     output::stderr(&format!(
         "the token with the id {} is shown this once:",
@@ -136,7 +149,7 @@ async fn add_token(store: &WorkspaceStore, user: UserId, label: &str) -> Result<
 async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
     let invitation = random_token().map_err(|refusal| refused(&refusal))?;
     let expires_at = Millis(now().0.saturating_add(INVITATION_HOURS * HOUR_MS));
-    let added = store.add_invitation(user, &invitation, now(), expires_at);
+    let added = store.add_invitation(By::Keeper, user, &invitation, now(), expires_at);
     added.await.map_err(store_error)?;
     output::stderr(&format!(
         "POST /api/auth/invitation takes it once, with a password, within {INVITATION_HOURS} hours:"
@@ -147,7 +160,8 @@ async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
 
 async fn set_state(store: &WorkspaceStore, named: &str, state: UserState) -> Result<(), CliError> {
     let user = found(store, named).await?.user_id;
-    store.set_state(user, state).await.map_err(store_error)?;
+    let set = store.set_state(By::Keeper, user, state).await;
+    set.map_err(store_error)?;
     Ok(())
 }
 
@@ -158,14 +172,7 @@ async fn token(
     only: bool,
 ) -> Result<(), CliError> {
     let user = found(store, named).await?.user_id;
-    if only {
-        let before = store.tokens(user).await.map_err(store_error)?;
-        for old in before {
-            let revoked = store.revoke_token(user, old.token_id, now()).await;
-            revoked.map_err(store_error)?;
-        }
-    }
-    add_token(store, user, label).await
+    add_token(store, user, label, only).await
 }
 
 async fn tokens(store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
@@ -199,7 +206,7 @@ async fn set_password(store: &WorkspaceStore, named: &str) -> Result<(), CliErro
     let hashed = check_password(given).and_then(|()| password::hash(given));
     let hashed = hashed.map_err(|refusal| refused(&refusal))?;
     store
-        .set_password(user, hashed)
+        .set_password(By::Keeper, user, hashed)
         .await
         .map_err(store_error)?;
     Ok(())
@@ -210,7 +217,7 @@ async fn transfer(dir: &DataDir, store: &WorkspaceStore, named: &str) -> Result<
     if user.is_owner {
         return Ok(());
     }
-    match dir.transfer(store, user.user_id).await {
+    match dir.transfer(store, By::Keeper, user.user_id).await {
         Ok(_) => Ok(()),
         Err(TransferError::Store(error)) => Err(store_error(error)),
         Err(TransferError::File(error)) => Err(error),

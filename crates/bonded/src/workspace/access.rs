@@ -4,6 +4,7 @@ use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Permission, Role, UserId, WorkspaceId, WorkspaceState};
+use bonded_state::workspace::Proof;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
@@ -23,6 +24,8 @@ pub(super) struct Caller {
     pub(super) name: String,
     /// Whether it is the owner of the whole installation.
     pub(super) is_owner: bool,
+    /// What they showed; whether it is still good is looked at again wherever something is changed.
+    pub(super) proof: Proof,
     /// The session, where it is by one; whoever shows a token has none.
     pub(super) session: Option<Session>,
 }
@@ -66,6 +69,7 @@ async fn by_token(site: &Site, said: &[u8]) -> Result<Caller, Refusal> {
         user_id: user.user_id,
         name: user.name,
         is_owner: user.is_owner,
+        proof: Proof::token(token),
         session: None,
     })
 }
@@ -101,6 +105,7 @@ async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refus
         user_id: found.user.user_id,
         name: found.user.name,
         is_owner: found.user.is_owner,
+        proof: Proof::session(cookie),
         session: Some(Session {
             token: cookie.to_owned(),
             csrf_token: found.csrf_token.clone(),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
+use bonded_state::workspace::By;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -47,10 +48,7 @@ impl Ask {
         let params = params(&mut head).await?;
         let peer = head.extensions.get::<Peer>();
         let from = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-        let caller = match route.door {
-            Door::Open => None,
-            Door::Known => Some(access::caller(&site, &head.headers, route.changes()).await?),
-        };
+        let mut caller = caller(&site, route, &head.headers).await?;
         if let (Some(caller), true) = (&caller, route.changes()) {
             site.writes.take(caller.user_id)?;
         }
@@ -61,7 +59,12 @@ impl Ask {
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         query.only(route.query)?;
         let body = match route.takes_body {
-            true => body::read(&head.headers, body, bounds(&site)).await?,
+            true => {
+                let body = body::read(&head.headers, body, bounds(&site)).await?;
+                // A body comes as slowly as its sender likes: whoever was let in may be shut out by now.
+                caller = self::caller(&site, route, &head.headers).await?;
+                body
+            }
             false => Value::Null,
         };
         Ok(Self {
@@ -80,6 +83,11 @@ impl Ask {
     /// Who asks; behind a door that only the known pass, there is always somebody.
     pub(super) fn caller(&self) -> Result<&Caller, Refusal> {
         self.caller.as_ref().ok_or_else(Refusal::auth_required)
+    }
+
+    /// On whose word something is changed.
+    pub(super) fn by(&self) -> Result<By, Refusal> {
+        Ok(By::Asker(self.caller()?.proof))
     }
 
     /// A part of the path as it was written.
@@ -124,6 +132,20 @@ impl Ask {
             scope.push_str(value);
         }
         Ok((scope, key))
+    }
+}
+
+/// Who comes in by a door; by one that is open it is nobody in particular.
+async fn caller(
+    site: &Site,
+    route: &Route,
+    headers: &HeaderMap,
+) -> Result<Option<Caller>, Refusal> {
+    match route.door {
+        Door::Open => Ok(None),
+        Door::Known => access::caller(site, headers, route.changes())
+            .await
+            .map(Some),
     }
 }
 

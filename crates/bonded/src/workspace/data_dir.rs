@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change, UserId};
-use bonded_state::workspace::{User, WorkspaceError, WorkspaceStore, Write};
+use bonded_state::workspace::{By, User, WorkspaceError, WorkspaceStore, Write};
 
 use super::ids;
 use super::password::random_token;
@@ -144,11 +144,12 @@ impl DataDir {
     pub(crate) async fn transfer(
         &self,
         store: &WorkspaceStore,
+        by: By,
         to: UserId,
     ) -> Result<User, TransferError> {
         let token = new_token().map_err(TransferError::File)?;
         // The store first: until it knows the token, the file's one is the old owner's.
-        let owner = store.transfer(to, &token, now()).await;
+        let owner = store.transfer(by, to, &token, now()).await;
         let owner = owner.map_err(TransferError::Store)?;
         self.write_private(TOKEN_FILE, &token)
             .map_err(TransferError::File)?;
@@ -175,7 +176,7 @@ impl DataDir {
         }
         let label = TOKEN_FILE.to_owned();
         store
-            .add_token(owner, token, label, now())
+            .add_token(By::Keeper, owner, token, label, now())
             .await
             .map_err(super::store_error)?;
         if !store

@@ -144,7 +144,7 @@ impl Ask {
             chain: Chain::default(),
             change,
         };
-        let written = self.site.store.write(write).await;
+        let written = self.site.store.write_by(self.by()?, write).await;
         let failed = matches!(written, Err(WorkspaceError::Store(_)));
         self.site.writable.note(!failed);
         Ok(written?)

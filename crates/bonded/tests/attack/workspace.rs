@@ -2,6 +2,7 @@
 //! of whoever runs the server.
 
 mod directories;
+mod held;
 mod house;
 mod imports;
 mod people;

@@ -197,6 +197,50 @@ fn a_stream_ends_when_the_role_is_revoked() {
 }
 
 #[test]
+fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
+    // No heartbeat comes to end it.
+    let config = json!({ "websocket": {
+        "heartbeat_interval_ms": 600_000, "client_timeout_ms": 1_200_000,
+    } });
+    let server = Server::with_config(&config);
+    let (id, client) = server.user("ada", Some("editor"));
+    let note = server.note("One", "v1");
+    let workspace = server.workspace();
+    let patch = json!({
+        "type": "apply_patch", "note_id": note["note_id"], "base_version": 1,
+        "patch_ops": [{ "insert": "x" }, { "retain": 2 }], "idempotency_key": "k",
+    });
+    let subscribe = json!({ "type": "subscribe_workspace", "workspace_id": workspace });
+    let ask = |message: &Value| {
+        let mut socket = Socket::open(&server, &client);
+        (
+            message.clone(),
+            socket.ask(json!({ "type": "ping" })),
+            socket,
+        )
+    };
+    let asking = [
+        ask(&patch),
+        ask(&subscribe),
+        ask(&json!({ "type": "ping" })),
+    ];
+    let mut listening = Socket::open(&server, &client);
+    listening.follow_workspace(&workspace, None);
+    let tokens = format!("/api/users/{id}/tokens");
+    let anew = client.post(&tokens, &json!({ "revoke_others": true }));
+    assert_eq!(anew.status, 201, "{anew:?}");
+    for (message, pong, mut socket) in asking {
+        assert_eq!(pong["type"], "pong");
+        let over = socket.ask(message.clone());
+        assert_eq!(over["code"], "INVALID_CREDENTIALS", "{message}: {over}");
+        assert_eq!(socket.hear(), Heard::Closed(Some(1008)), "{message}");
+    }
+    write(&server, &note, 1);
+    assert_eq!(listening.next()["code"], "INVALID_CREDENTIALS");
+    assert_eq!(listening.hear(), Heard::Closed(Some(1008)));
+}
+
+#[test]
 fn only_who_is_known_and_asks_for_a_socket_gets_one() {
     let server = Server::start();
     let (_, head) = upgrade(&server, "");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::automation::RunStatus;
-use super::id::{EventId, NoteId, OperationId, RuleId, WorkspaceId};
+use super::id::{EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
 use super::note::{MARKDOWN_BYTES_MAX, Note};
 use super::patch::BadPatch;
 use super::role::Role;
@@ -77,6 +77,18 @@ pub enum Refused {
         from: RunStatus,
         to: RunStatus,
     },
+    #[error("there is no user {user_id}")]
+    UserNotFound { user_id: UserId },
+    #[error("user {user_id} is disabled; enable them first")]
+    UserDisabled { user_id: UserId },
+    #[error("this token is not known here")]
+    TokenUnknown,
+    #[error("this session is over; log in again")]
+    SessionOver,
+    #[error("this name and this password do not belong together any more")]
+    PasswordChanged,
+    #[error("only the owner of the installation may do this")]
+    NotTheOwner,
     #[error("the owner is registered already; log in instead")]
     SetupAlreadyCompleted,
     #[error("the engine considered events up to row {found}, not {expected}; another engine runs")]
@@ -92,7 +104,10 @@ impl Refused {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadRequest { .. } | Self::CursorMoved { .. } => "BAD_REQUEST",
-            Self::RunCannotMove { .. } => "CONFLICT",
+            Self::RunCannotMove { .. } | Self::UserDisabled { .. } => "CONFLICT",
+            Self::UserNotFound { .. } => "USER_NOT_FOUND",
+            Self::TokenUnknown | Self::PasswordChanged => "INVALID_CREDENTIALS",
+            Self::SessionOver => "AUTH_REQUIRED",
             Self::InvalidPatch { .. } => "INVALID_PATCH",
             Self::NoteTooLarge { .. } => "NOTE_TOO_LARGE",
             Self::NoteNotFound { .. } => "NOTE_NOT_FOUND",
@@ -102,7 +117,7 @@ impl Refused {
             Self::OperationNotFound { .. } => "OPERATION_NOT_FOUND",
             Self::OtherOperation { .. } => "OTHER_OPERATION",
             Self::WorkspaceForbidden { .. } => "WORKSPACE_FORBIDDEN",
-            Self::RoleForbidden { .. } | Self::OwnerOfAll => "ROLE_FORBIDDEN",
+            Self::RoleForbidden { .. } | Self::OwnerOfAll | Self::NotTheOwner => "ROLE_FORBIDDEN",
             Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
                 "CROSS_WORKSPACE_REJECTED"
             }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::accounts::{USER, User, UserState, known_user, set_password, user};
 use super::codes::{at, count, time};
 use super::error::Fault;
+use super::proof::By;
 use super::{WorkspaceError, WorkspaceStore, rows};
 
 /// The label of the token that lies in the data directory.
@@ -63,6 +64,7 @@ impl WorkspaceStore {
     /// Lets whoever has the token act as this person. A token that is known stays as it is, also one that was revoked.
     pub async fn add_token(
         &self,
+        by: By,
         user_id: UserId,
         token: &str,
         label: String,
@@ -71,6 +73,7 @@ impl WorkspaceStore {
         let hash = Hash::of(token.as_bytes());
         self.change(move |transaction| {
             let connection = transaction.connection;
+            by.check_looks_after(connection, user_id)?;
             known_user(connection, user_id)?;
             let sql = "SELECT count(*) FROM token WHERE user = ?1 AND revoked_at IS NULL";
             let has = rows::one(connection, sql, [user_id.as_bytes()], |row| {
@@ -80,6 +83,26 @@ impl WorkspaceStore {
                 let why = format!("a user has at most {TOKENS_MAX} tokens; revoke some first");
                 return Err(Refused::bad(why).into());
             }
+            insert_token(connection, user_id, &hash, &label, now)
+        })
+        .await
+    }
+
+    /// The same, and all tokens that the person had are revoked in the same moment.
+    pub async fn replace_tokens(
+        &self,
+        by: By,
+        user_id: UserId,
+        token: &str,
+        label: String,
+        now: Millis,
+    ) -> Result<(), WorkspaceError> {
+        let hash = Hash::of(token.as_bytes());
+        self.change(move |transaction| {
+            let connection = transaction.connection;
+            by.check_looks_after(connection, user_id)?;
+            known_user(connection, user_id)?;
+            revoke_tokens(connection, user_id, now)?;
             insert_token(connection, user_id, &hash, &label, now)
         })
         .await
@@ -143,11 +166,13 @@ impl WorkspaceStore {
     /// Takes one token from a person; `false` where there is no such one.
     pub async fn revoke_token(
         &self,
+        by: By,
         user_id: UserId,
         token_id: String,
         now: Millis,
     ) -> Result<bool, WorkspaceError> {
         self.change(move |transaction| {
+            by.check_looks_after(transaction.connection, user_id)?;
             let sql = "UPDATE token SET revoked_at = ?3 \
                  WHERE user = ?1 AND revoked_at IS NULL AND lower(hex(substr(hash, 1, ?4))) = ?2";
             let parameters = params![user_id.as_bytes(), token_id, time(now), ID_BYTES];
@@ -162,10 +187,11 @@ impl WorkspaceStore {
             .await
     }
 
-    /// Begins a session, and forgets those that are over.
+    /// Begins a session for whoever has just shown the password that has this hash, and forgets those that are over.
     pub async fn add_session(
         &self,
         user_id: UserId,
+        password_hash: Option<String>,
         session_token: &str,
         csrf_token: String,
         now: Millis,
@@ -173,7 +199,7 @@ impl WorkspaceStore {
     ) -> Result<(), WorkspaceError> {
         let hash = Hash::of(session_token.as_bytes());
         self.change(move |transaction| {
-            known_user(transaction.connection, user_id)?;
+            check_password(transaction.connection, user_id, password_hash.as_deref())?;
             let over = "DELETE FROM session WHERE expires_at <= ?1";
             transaction.connection.execute(over, [time(now)])?;
             let sql = "INSERT INTO session (hash, user, csrf, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -245,10 +271,12 @@ impl WorkspaceStore {
     /// Ends one session of a person; `false` where there is no such one.
     pub async fn end_session_of(
         &self,
+        by: By,
         user_id: UserId,
         session_id: String,
     ) -> Result<bool, WorkspaceError> {
         self.change(move |transaction| {
+            by.check_looks_after(transaction.connection, user_id)?;
             let sql = "DELETE FROM session \
                  WHERE user = ?1 AND lower(hex(substr(hash, 1, ?3))) = ?2";
             let parameters = params![user_id.as_bytes(), session_id, ID_BYTES];
@@ -258,9 +286,12 @@ impl WorkspaceStore {
     }
 
     /// Ends all sessions of a person.
-    pub async fn end_sessions(&self, user_id: UserId) -> Result<(), WorkspaceError> {
-        self.change(move |transaction| end_sessions(transaction.connection, user_id))
-            .await
+    pub async fn end_sessions(&self, by: By, user_id: UserId) -> Result<(), WorkspaceError> {
+        self.change(move |transaction| {
+            by.check_looks_after(transaction.connection, user_id)?;
+            end_sessions(transaction.connection, user_id)
+        })
+        .await
     }
 
     /// The hash of a person's password.
@@ -277,32 +308,46 @@ impl WorkspaceStore {
     /// Gives a person a password, which the caller has hashed. Whoever came in with the old one is out.
     pub async fn set_password(
         &self,
+        by: By,
         user_id: UserId,
         password_hash: String,
     ) -> Result<User, WorkspaceError> {
         self.change(move |transaction| {
-            let connection = transaction.connection;
-            known_user(connection, user_id)?;
-            set_password(connection, user_id, &password_hash)?;
-            end_sessions(connection, user_id)?;
-            forget_invitations(connection, user_id)?;
-            known_user(connection, user_id)
+            by.check_owner(transaction.connection)?;
+            replace_password(transaction.connection, user_id, &password_hash)
         })
         .await
     }
 
-    /// Keeps the same password in another way, unless it was changed meanwhile.
+    /// The same for somebody who gives themselves another one: the old one, or that there was none, was looked at under
+    /// this hash.
+    pub async fn change_password(
+        &self,
+        by: By,
+        user_id: UserId,
+        old: Option<String>,
+        new: String,
+    ) -> Result<User, WorkspaceError> {
+        self.change(move |transaction| {
+            let connection = transaction.connection;
+            by.check_is(connection, user_id)?;
+            check_password(connection, user_id, old.as_deref())?;
+            replace_password(connection, user_id, &new)
+        })
+        .await
+    }
+
+    /// Keeps the same password in another way; `false` where it was changed meanwhile.
     pub async fn rehash_password(
         &self,
         user_id: UserId,
         old: String,
         new: String,
-    ) -> Result<(), WorkspaceError> {
+    ) -> Result<bool, WorkspaceError> {
         self.change(move |transaction| {
             let sql = "UPDATE user SET password = ?3 WHERE id = ?1 AND password = ?2";
             let parameters = params![user_id.as_bytes(), old, new];
-            transaction.connection.execute(sql, parameters)?;
-            Ok(())
+            Ok(transaction.connection.execute(sql, parameters)? > 0)
         })
         .await
     }
@@ -310,6 +355,7 @@ impl WorkspaceStore {
     /// Lets whoever has the invitation set this person's password, once. An earlier one opens nothing any more.
     pub async fn add_invitation(
         &self,
+        by: By,
         user_id: UserId,
         invitation: &str,
         now: Millis,
@@ -318,6 +364,7 @@ impl WorkspaceStore {
         let hash = Hash::of(invitation.as_bytes());
         self.change(move |transaction| {
             let connection = transaction.connection;
+            by.check_owner(connection)?;
             known_user(connection, user_id)?;
             forget_invitations(connection, user_id)?;
             let sql = "INSERT INTO invitation (hash, user, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)";
@@ -358,10 +405,7 @@ impl WorkspaceStore {
             let Some(user) = invited(connection, &hash, now)? else {
                 return Ok(None);
             };
-            set_password(connection, user.user_id, &password_hash)?;
-            end_sessions(connection, user.user_id)?;
-            forget_invitations(connection, user.user_id)?;
-            known_user(connection, user.user_id).map(Some)
+            replace_password(connection, user.user_id, &password_hash).map(Some)
         })
         .await
     }
@@ -383,6 +427,31 @@ fn invited(connection: &Connection, hash: &Hash, now: Millis) -> Result<Option<U
     );
     let found = rows::one(connection, &sql, params![hash.as_bytes(), time(now)], user)?;
     Ok(found.filter(|user| user.state == UserState::Active))
+}
+
+/// Refuses where a person is kept out, or has another password than the one that was looked at before.
+fn check_password(
+    connection: &Connection,
+    user_id: UserId,
+    password_hash: Option<&str>,
+) -> Result<(), Fault> {
+    let sql = "SELECT 1 FROM user WHERE id = ?1 AND password IS ?2 AND state = 'active'";
+    let parameters = params![user_id.as_bytes(), password_hash];
+    let found = rows::one(connection, sql, parameters, |_| Ok(()))?;
+    found.ok_or_else(|| Refused::PasswordChanged.into())
+}
+
+/// Gives a person another password; nothing that the old one opened is open any more.
+fn replace_password(
+    connection: &Connection,
+    user_id: UserId,
+    password_hash: &str,
+) -> Result<User, Fault> {
+    known_user(connection, user_id)?;
+    set_password(connection, user_id, password_hash)?;
+    end_sessions(connection, user_id)?;
+    forget_invitations(connection, user_id)?;
+    known_user(connection, user_id)
 }
 
 pub(super) fn insert_token(
@@ -409,10 +478,15 @@ pub(super) fn revoke_all(
     user_id: UserId,
     now: Millis,
 ) -> Result<(), Fault> {
-    let sql = "UPDATE token SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
-    connection.execute(sql, params![user_id.as_bytes(), time(now)])?;
+    revoke_tokens(connection, user_id, now)?;
     end_sessions(connection, user_id)?;
     forget_invitations(connection, user_id)
+}
+
+fn revoke_tokens(connection: &Connection, user_id: UserId, now: Millis) -> Result<(), Fault> {
+    let sql = "UPDATE token SET revoked_at = ?2 WHERE user = ?1 AND revoked_at IS NULL";
+    connection.execute(sql, params![user_id.as_bytes(), time(now)])?;
+    Ok(())
 }
 
 pub(super) fn end_sessions(connection: &Connection, user_id: UserId) -> Result<(), Fault> {

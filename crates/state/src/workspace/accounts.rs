@@ -11,6 +11,7 @@ use super::access::{self, OWNER_TOKEN};
 use super::codes::{at, from_word, time, word};
 use super::error::Fault;
 use super::members::owners;
+use super::proof::By;
 use super::transact::Transaction;
 use super::{WorkspaceError, WorkspaceStore, Write, rows};
 
@@ -74,20 +75,26 @@ impl WorkspaceStore {
     /// Gives the owner a name and a password, once. The password has been hashed by the caller.
     pub async fn register_owner(
         &self,
+        by: By,
         name: String,
         password_hash: String,
     ) -> Result<User, WorkspaceError> {
-        self.change(move |transaction| register_owner(transaction, &name, &password_hash))
-            .await
+        self.change(move |transaction| {
+            by.check_owner(transaction.connection)?;
+            register_owner(transaction, &name, &password_hash)
+        })
+        .await
     }
 
     pub async fn add_user(
         &self,
+        by: By,
         user_id: UserId,
         name: String,
         now: Millis,
     ) -> Result<User, WorkspaceError> {
         self.change(move |transaction| {
+            by.check_owner(transaction.connection)?;
             let name = checked_name(transaction.connection, &name, None)?;
             insert(transaction.connection, user_id, &name, false, now)?;
             known_user(transaction.connection, user_id)
@@ -98,11 +105,13 @@ impl WorkspaceStore {
     /// Lets somebody in again, or keeps them out with all that they have. The owner stays.
     pub async fn set_state(
         &self,
+        by: By,
         user_id: UserId,
         state: UserState,
     ) -> Result<User, WorkspaceError> {
         self.change(move |transaction| {
             let connection = transaction.connection;
+            by.check_owner(connection)?;
             keep_the_owner(&known_user(connection, user_id)?)?;
             if state == UserState::Deleted {
                 return Err(Refused::bad("a user is deleted, not set to that").into());
@@ -118,16 +127,26 @@ impl WorkspaceStore {
     }
 
     /// Deletes a person: they are a member of nothing, and nothing that they have opens anything. A workspace that
-    /// only they owned becomes the owner's; where nobody else was in it, it is archived too, so that its rules rest.
-    pub async fn delete_user(&self, user_id: UserId, now: Millis) -> Result<(), WorkspaceError> {
-        self.change(move |transaction| delete(transaction, user_id, now))
-            .await
+    /// only they owned becomes the owner's; where nobody else was in it, it is archived too, so that its rules rest. One that
+    /// was deleted stays so, and is the owner's to have back.
+    pub async fn delete_user(
+        &self,
+        by: By,
+        user_id: UserId,
+        now: Millis,
+    ) -> Result<(), WorkspaceError> {
+        self.change(move |transaction| {
+            by.check_owner(transaction.connection)?;
+            delete(transaction, user_id, now)
+        })
+        .await
     }
 
     /// Makes somebody else the owner of the installation; there is always one. The token of the old one's file opens
     /// nothing any more, and this one is the new owner's.
     pub async fn transfer(
         &self,
+        by: By,
         to: UserId,
         token: &str,
         now: Millis,
@@ -135,9 +154,10 @@ impl WorkspaceStore {
         let hash = Hash::of(token.as_bytes());
         self.change(move |transaction| {
             let connection = transaction.connection;
+            by.check_owner(connection)?;
             let new = known_user(connection, to)?;
             if new.state != UserState::Active {
-                return Err(Refused::bad("only somebody who is active can be the owner").into());
+                return Err(Refused::UserDisabled { user_id: to }.into());
             }
             connection.execute("UPDATE user SET is_owner = 0 WHERE is_owner = 1", [])?;
             let sql = "UPDATE user SET is_owner = 1 WHERE id = ?1";
@@ -214,20 +234,20 @@ fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Re
     let connection = transaction.connection;
     keep_the_owner(&known_user(connection, user_id)?)?;
     let owner = the_owner(connection)?;
-    let sql = "SELECT workspace.id, key, role, (SELECT count(*) FROM member AS other \
-         WHERE other.workspace = workspace.key) FROM member \
-         JOIN workspace ON workspace.key = member.workspace \
-         WHERE user = ?1 AND workspace.state <> 'deleted' ORDER BY key";
+    // Where nobody else is in a workspace that still goes on, it is to rest.
+    let sql = "SELECT workspace.id, key, role, workspace.state <> 'deleted' AND NOT EXISTS \
+         (SELECT 1 FROM member AS other WHERE other.workspace = workspace.key AND other.user <> ?1) \
+         FROM member JOIN workspace ON workspace.key = member.workspace WHERE user = ?1 ORDER BY key";
     let of = rows::all(connection, sql, [user_id.as_bytes()], |row| {
         let role: String = row.get(2)?;
         Ok((
             WorkspaceId::from_bytes(row.get(0)?),
             row.get::<_, i64>(1)?,
             from_word::<Role>(&role)?,
-            row.get::<_, i64>(3)?,
+            row.get::<_, bool>(3)?,
         ))
     })?;
-    for (workspace_id, key, role, members) in of {
+    for (workspace_id, key, role, rests) in of {
         let mut changes = vec![];
         let is_last = role == Role::Owner && owners(connection, key)?.len() <= 1;
         if let (true, Some(owner)) = (is_last, &owner) {
@@ -236,7 +256,7 @@ fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Re
                 user_id: owner.user_id,
                 role: Role::Owner,
             });
-            if members <= 1 {
+            if rests {
                 changes.push(Change::UpdateWorkspace {
                     workspace_id,
                     name: None,
@@ -284,7 +304,7 @@ fn find_user(connection: &Connection, id: UserId) -> Result<Option<User>, Fault>
 
 pub(super) fn known_user(connection: &Connection, id: UserId) -> Result<User, Fault> {
     let found = find_user(connection, id)?.filter(|it| it.state != UserState::Deleted);
-    found.ok_or_else(|| Refused::bad(format!("there is no user {id}")).into())
+    found.ok_or_else(|| Refused::UserNotFound { user_id: id }.into())
 }
 
 fn insert(

@@ -1,8 +1,9 @@
 //! Workspaces and who is what in them.
 
-use bonded_kernel::workspace::{Role, UserId, Workspace, WorkspaceId, WorkspaceState};
+use bonded_kernel::workspace::{Refused, Role, UserId, Workspace, WorkspaceId, WorkspaceState};
 use rusqlite::{Connection, params};
 
+use super::accounts::UserState;
 use super::codes::from_word;
 use super::error::Fault;
 use super::{WorkspaceError, WorkspaceStore, rows};
@@ -131,6 +132,19 @@ pub(super) fn role_of_active(
     match is_out {
         Some(()) => Ok(None),
         None => role_in(connection, workspace, user),
+    }
+}
+
+/// Refuses somebody who is kept out, or has gone, as a member: what is handed to them, nobody gets back.
+pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result<(), Fault> {
+    let sql = "SELECT state FROM user WHERE id = ?1";
+    let state = rows::one(connection, sql, [user_id.as_bytes()], |row| {
+        from_word(row.get_ref(0)?.as_str()?)
+    })?;
+    match state {
+        None | Some(UserState::Active) => Ok(()),
+        Some(UserState::Disabled) => Err(Refused::UserDisabled { user_id }.into()),
+        Some(UserState::Deleted) => Err(Refused::UserNotFound { user_id }.into()),
     }
 }
 

@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::codes::{count, json, number, time};
 use super::error::Fault;
+use super::members::check_can_join;
 use super::project::Projection;
 use super::streams::Stream;
 use super::views::{self, Loaded};
@@ -131,6 +132,9 @@ impl<'a> Transaction<'a> {
     fn make_one(&mut self, write: &Write) -> Result<Written, Fault> {
         let loaded = views::load(self.connection, &write.change, &write.actor)?;
         let decided = decide(&loaded.view, &write.change, &write.actor, write.at)?;
+        if let (Change::SetMember { user_id, .. }, false) = (&write.change, decided.is_empty()) {
+            check_can_join(self.connection, *user_id)?;
+        }
         let is_known_run = matches!(write.change, Change::Fire(_)) && decided.is_empty();
         let workspace = workspace_of(&loaded, &write.change);
         let mut projection = Projection::new(self.connection, loaded);

@@ -2,7 +2,7 @@
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Change, Role, UserId, WorkspaceId, WorkspaceState};
-use bonded_state::workspace::{UserState, WorkspaceError, proof_id};
+use bonded_state::workspace::{By, UserState, WorkspaceError, proof_id};
 
 use crate::common::{by, world};
 
@@ -26,7 +26,7 @@ async fn the_owner_is_made_once_and_registers_once() {
     let again = store.owner(user(2), NOW).await.expect("it is found");
     assert_eq!(made, again);
     assert!(made.is_owner && !made.has_password);
-    let register = |name: &str| store.register_owner(name.into(), "hash".into());
+    let register = |name: &str| store.register_owner(By::Keeper, name.into(), "hash".into());
     let named = register("Ada").await.expect("it is registered");
     assert_eq!((named.user_id, named.name.as_str()), (user(1), "Ada"));
     let refused = register("Eve").await.expect_err("only once");
@@ -44,11 +44,11 @@ async fn names_are_lines_and_taken_once() {
     let world = world().await;
     let store = &world.store;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     for name in ["", "  ", "a\nb", "bob", &"x".repeat(101)] {
-        let refused = store.add_user(user(2), name.into(), NOW).await;
+        let refused = store.add_user(By::Keeper, user(2), name.into(), NOW).await;
         assert_eq!(code(&refused.expect_err(name)), "BAD_REQUEST", "{name:?}");
     }
     let names: Vec<String> = store
@@ -66,17 +66,17 @@ async fn a_token_is_known_until_it_is_revoked_and_is_never_in_the_file() {
     let world = world().await;
     let store = &world.store;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     let (token, session) = ("secret-token-of-bob", "secret-session-of-bob");
     let end = Millis(NOW.0 + 1000);
     store
-        .add_token(user(1), token, "laptop".into(), NOW)
+        .add_token(By::Keeper, user(1), token, "laptop".into(), NOW)
         .await
         .expect("it is kept");
     store
-        .add_session(user(1), session, "csrf".into(), NOW, end)
+        .add_session(user(1), None, session, "csrf".into(), NOW, end)
         .await
         .expect("it begins");
     let whose = store.user_by_token(token).await.expect("it reads");
@@ -110,12 +110,13 @@ async fn a_session_ends_at_logout_and_is_forgotten_after_its_time() {
     let world = world().await;
     let store = &world.store;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     let begin = |token: &'static str, now: u64| {
         store.add_session(
             user(1),
+            None,
             token,
             "csrf".into(),
             Millis(now),
@@ -136,15 +137,15 @@ async fn a_token_is_listed_by_its_id_and_once_revoked_it_never_opens_anything_ag
     let world = world().await;
     let store = &world.store;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     store
-        .add_user(user(2), "Eve".into(), NOW)
+        .add_user(By::Keeper, user(2), "Eve".into(), NOW)
         .await
         .expect("it is made");
     for token in ["one", "two"] {
-        let added = store.add_token(user(1), token, "laptop".into(), NOW);
+        let added = store.add_token(By::Keeper, user(1), token, "laptop".into(), NOW);
         added.await.expect("it is kept");
     }
     store
@@ -161,14 +162,26 @@ async fn a_token_is_listed_by_its_id_and_once_revoked_it_never_opens_anything_ag
             .any(|it| it.token_id == id && it.label == "laptop")
     );
     assert_eq!(
-        store.revoke_token(user(2), id.clone(), NOW).await,
+        store
+            .revoke_token(By::Keeper, user(2), id.clone(), NOW)
+            .await,
         Ok(false),
         "not hers"
     );
-    assert_eq!(store.revoke_token(user(1), id.clone(), NOW).await, Ok(true));
-    assert_eq!(store.revoke_token(user(1), id, NOW).await, Ok(false));
+    assert_eq!(
+        store
+            .revoke_token(By::Keeper, user(1), id.clone(), NOW)
+            .await,
+        Ok(true)
+    );
+    assert_eq!(
+        store.revoke_token(By::Keeper, user(1), id, NOW).await,
+        Ok(false)
+    );
     assert_eq!(store.user_by_token("one").await, Ok(None));
-    let again = store.add_token(user(1), "one", "again".into(), NOW).await;
+    let again = store
+        .add_token(By::Keeper, user(1), "one", "again".into(), NOW)
+        .await;
     again.expect("it stays as it is");
     assert_eq!(store.user_by_token("one").await, Ok(None));
     assert_eq!(store.is_revoked("one").await, Ok(true));
@@ -187,24 +200,24 @@ async fn who_is_disabled_proves_nothing_until_they_are_enabled_and_the_owner_sta
     let store = &world.store;
     store.owner(user(9), NOW).await.expect("it is made");
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     store
-        .add_token(user(1), "token", "t".into(), NOW)
+        .add_token(By::Keeper, user(1), "token", "t".into(), NOW)
         .await
         .expect("it is kept");
     let end = Millis(NOW.0 + 1000);
-    let begun = store.add_session(user(1), "session", "csrf".into(), NOW, end);
+    let begun = store.add_session(user(1), None, "session", "csrf".into(), NOW, end);
     begun.await.expect("it begins");
     store
-        .set_state(user(1), UserState::Disabled)
+        .set_state(By::Keeper, user(1), UserState::Disabled)
         .await
         .expect("it is disabled");
     assert_eq!(store.user_by_token("token").await, Ok(None));
     assert_eq!(store.session("session").await, Ok(None));
     store
-        .set_state(user(1), UserState::Active)
+        .set_state(By::Keeper, user(1), UserState::Active)
         .await
         .expect("it is enabled");
     assert!(
@@ -217,10 +230,10 @@ async fn who_is_disabled_proves_nothing_until_they_are_enabled_and_the_owner_sta
     assert_eq!(store.session("session").await, Ok(None), "sessions ended");
     for refused in [
         store
-            .set_state(user(9), UserState::Disabled)
+            .set_state(By::Keeper, user(9), UserState::Disabled)
             .await
             .map(|_| ()),
-        store.delete_user(user(9), NOW).await,
+        store.delete_user(By::Keeper, user(9), NOW).await,
     ] {
         assert_eq!(code(&refused.expect_err("it is the owner")), "BAD_REQUEST");
     }
@@ -232,11 +245,11 @@ async fn who_is_deleted_leaves_their_name_and_their_workspaces_to_others() {
     let store = &world.store;
     let owner = store.owner(user(9), NOW).await.expect("it is made").user_id;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     store
-        .add_token(user(1), "token", "t".into(), NOW)
+        .add_token(By::Keeper, user(1), "token", "t".into(), NOW)
         .await
         .expect("it is kept");
     let (lone, shared) = (
@@ -255,7 +268,7 @@ async fn who_is_deleted_leaves_their_name_and_their_workspaces_to_others() {
     };
     world.send(by(user(1), join)).await.expect("it is a member");
     store
-        .delete_user(user(1), NOW)
+        .delete_user(By::Keeper, user(1), NOW)
         .await
         .expect("it is deleted");
     assert_eq!(store.user_by_token("token").await, Ok(None));
@@ -275,7 +288,7 @@ async fn who_is_deleted_leaves_their_name_and_their_workspaces_to_others() {
     }
     assert_eq!(store.role(shared, user(3)).await, Ok(Some(Role::Viewer)));
     store
-        .add_user(user(4), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(4), "Bob".into(), NOW)
         .await
         .expect("the name is free");
     let names: Vec<String> = store
@@ -286,8 +299,13 @@ async fn who_is_deleted_leaves_their_name_and_their_workspaces_to_others() {
         .map(|it| it.name)
         .collect();
     assert_eq!(names, ["Bob", "owner"]);
-    let refused = store.add_token(user(1), "other", "t".into(), NOW).await;
-    assert_eq!(code(&refused.expect_err("nobody is there")), "BAD_REQUEST");
+    let refused = store
+        .add_token(By::Keeper, user(1), "other", "t".into(), NOW)
+        .await;
+    assert_eq!(
+        code(&refused.expect_err("nobody is there")),
+        "USER_NOT_FOUND"
+    );
 }
 
 #[tokio::test]
@@ -296,31 +314,31 @@ async fn there_is_one_owner_and_whoever_takes_over_has_the_only_token_of_the_fil
     let store = &world.store;
     store.owner(user(9), NOW).await.expect("it is made");
     store
-        .add_token(user(9), "old file", "owner-token".into(), NOW)
+        .add_token(By::Keeper, user(9), "old file", "owner-token".into(), NOW)
         .await
         .expect("it is kept");
     store
-        .add_token(user(9), "own laptop", "laptop".into(), NOW)
+        .add_token(By::Keeper, user(9), "own laptop", "laptop".into(), NOW)
         .await
         .expect("it is kept");
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     store
-        .add_user(user(2), "Eve".into(), NOW)
+        .add_user(By::Keeper, user(2), "Eve".into(), NOW)
         .await
         .expect("it is made");
     store
-        .set_state(user(2), UserState::Disabled)
+        .set_state(By::Keeper, user(2), UserState::Disabled)
         .await
         .expect("it is disabled");
     assert!(
-        store.transfer(user(2), "x", NOW).await.is_err(),
+        store.transfer(By::Keeper, user(2), "x", NOW).await.is_err(),
         "she is disabled"
     );
     let new = store
-        .transfer(user(1), "new file", NOW)
+        .transfer(By::Keeper, user(1), "new file", NOW)
         .await
         .expect("it is handed over");
     assert!(new.is_owner);
@@ -348,12 +366,12 @@ async fn an_invitation_is_good_once_and_for_a_while() {
     let world = world().await;
     let store = &world.store;
     store
-        .add_user(user(1), "Bob".into(), NOW)
+        .add_user(By::Keeper, user(1), "Bob".into(), NOW)
         .await
         .expect("it is made");
     let (soon, late) = (Millis(NOW.0 + 1000), Millis(NOW.0 + 2000));
     for invitation in ["first", "second"] {
-        let added = store.add_invitation(user(1), invitation, NOW, soon);
+        let added = store.add_invitation(By::Keeper, user(1), invitation, NOW, soon);
         added.await.expect("it is kept");
     }
     let accept =

@@ -6,7 +6,7 @@ mod common;
 mod history;
 mod migration;
 mod notes;
-
+mod proofs;
 mod search;
 mod search_many;
 mod vectors;

@@ -2,7 +2,7 @@
 
 use bonded_kernel::Millis;
 use bonded_kernel::workspace::{Change, NoteEdit, NoteWrite, UserId};
-use bonded_state::workspace::{Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
+use bonded_state::workspace::{By, Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
 use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};
@@ -112,15 +112,15 @@ async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
         .await
         .expect("it is made");
     store
-        .add_user(user_id, "Bob".into(), now)
+        .add_user(By::Keeper, user_id, "Bob".into(), now)
         .await
         .expect("it is made");
     store
-        .set_password(user_id, "hash".into())
+        .set_password(By::Keeper, user_id, "hash".into())
         .await
         .expect("it is set");
     store
-        .add_token(user_id, "token of bob", "laptop".into(), now)
+        .add_token(By::Keeper, user_id, "token of bob", "laptop".into(), now)
         .await
         .expect("it is kept");
     let World { store, dir } = world;

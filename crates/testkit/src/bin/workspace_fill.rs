@@ -18,7 +18,7 @@ use bonded_kernel::Millis;
 use bonded_kernel::workspace::{
     Actor, CatchUp, Chain, Change, NewNote, Overlap, Role, RuleDraft, RuleId, Schedule, Trigger,
 };
-use bonded_state::workspace::{WorkspaceStore, Write};
+use bonded_state::workspace::{By, WorkspaceStore, Write};
 use bonded_testkit::notes;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
@@ -65,10 +65,10 @@ async fn fill_notes(path: &Path, notes: u64, people: u64) -> Result<(), Fault> {
     let now = now();
     for person in 0..people {
         let (id, name) = (notes::user_id(person), format!("client {person}"));
-        store.add_user(id, name, now).await?;
+        store.add_user(By::Keeper, id, name, now).await?;
         let label = "measuring".to_owned();
         store
-            .add_token(id, &notes::token(person), label, now)
+            .add_token(By::Keeper, id, &notes::token(person), label, now)
             .await?;
     }
     let workspace = Change::CreateWorkspace {

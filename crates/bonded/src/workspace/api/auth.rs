@@ -2,9 +2,9 @@
 
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
-use bonded_kernel::workspace::folded;
+use bonded_kernel::workspace::{UserId, folded};
 use bonded_kernel::{Hash, Millis};
-use bonded_state::workspace::{User, UserState};
+use bonded_state::workspace::UserState;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,8 +30,7 @@ struct Credentials {
 /// Gives the owner a name and a password, once.
 pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refusal> {
     let given: Credentials = ask.body()?;
-    let caller = ask.caller()?.clone();
-    if !caller.is_owner {
+    if !ask.caller()?.is_owner {
         let message = "only the owner registers: send the token in the file owner-token";
         return Err(Refusal::new("ROLE_FORBIDDEN", message));
     }
@@ -41,7 +40,7 @@ pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refus
     let owner = ask
         .site
         .store
-        .register_owner(given.username, hashed)
+        .register_owner(ask.by()?, given.username, hashed)
         .await?;
     let shown = json!({ "user_id": owner.user_id, "username": owner.name });
     Ok(Answer::created(&shown))
@@ -79,14 +78,17 @@ pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal>
         Some((user, hashed)) if user.state == UserState::Active => (Some(user), hashed),
         _ => (None, None),
     };
-    let (user, is_right) = match user {
+    let fitting = match user {
         Some(user) => {
-            let is_right = site.fits(&user, given.password, hashed).await?;
-            (Some(user), is_right)
+            let fitting = site.fits(user.user_id, given.password, hashed).await?;
+            fitting.map(|hashed| (user, hashed))
         }
-        None => (None, site.fits_nobody(given.password).await?),
+        None => {
+            site.fits_nobody(given.password).await?;
+            None
+        }
     };
-    let user = user.filter(|_| is_right).ok_or_else(|| {
+    let (user, hashed) = fitting.ok_or_else(|| {
         Refusal::new(
             "INVALID_CREDENTIALS",
             "this name and this password do not belong together",
@@ -98,7 +100,7 @@ pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal>
     let expires_at = Millis(now.0.saturating_add(SESSION_SECONDS * 1000));
     let kept = csrf_token.clone();
     site.store
-        .add_session(user.user_id, &session, kept, now, expires_at)
+        .add_session(user.user_id, Some(hashed), &session, kept, now, expires_at)
         .await?;
     let body = json!({
         "user_id": user.user_id,
@@ -153,27 +155,36 @@ impl Site {
         self.slowly(move || password::hash(&password)).await?
     }
 
-    /// Whether this is the user's password. A hash of before is made anew on this occasion.
+    /// What is kept of the user's password, if this is it. A hash of before is made anew on this occasion.
     pub(in crate::workspace) async fn fits(
         &self,
-        user: &User,
+        user_id: UserId,
         password: String,
-        hashed: Option<String>,
-    ) -> Result<bool, Refusal> {
-        let (given, kept) = (password.clone(), hashed.clone());
-        let checked = self.slowly(move || password::check(&given, kept.as_deref()));
-        let checked = checked.await?;
-        if let (Checked::Outdated, Some(old)) = (checked, hashed) {
-            let new = self.hash_password(password).await?;
-            self.store.rehash_password(user.user_id, old, new).await?;
+        mut hashed: Option<String>,
+    ) -> Result<Option<String>, Refusal> {
+        loop {
+            let (given, kept) = (password.clone(), hashed.clone());
+            let checked = self.slowly(move || password::check(&given, kept.as_deref()));
+            match (checked.await?, hashed) {
+                (Checked::Wrong, _) => return Ok(None),
+                (Checked::Outdated, Some(old)) => {
+                    let new = self.hash_password(password.clone()).await?;
+                    let store = &self.store;
+                    if store.rehash_password(user_id, old, new.clone()).await? {
+                        return Ok(Some(new));
+                    }
+                    // It was changed meanwhile, or only kept in the other way by somebody else who came in with it.
+                    hashed = store.password_of(user_id).await?;
+                }
+                (_, hashed) => return Ok(hashed),
+            }
         }
-        Ok(checked != Checked::Wrong)
     }
 
     /// Takes as long for a user that there is not.
-    async fn fits_nobody(&self, password: String) -> Result<bool, Refusal> {
+    async fn fits_nobody(&self, password: String) -> Result<(), Refusal> {
         let checked = self.slowly(move || password::check(&password, None));
-        Ok(checked.await? != Checked::Wrong)
+        checked.await.map(|_| ())
     }
 
     async fn slowly<T: Send + 'static>(

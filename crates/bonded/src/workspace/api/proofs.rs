@@ -58,18 +58,15 @@ pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refu
         return Err(Refusal::bad(message));
     }
     let (store, now) = (&ask.site.store, ask.site.now());
-    let before = store.tokens(user.user_id).await?;
-    let token = random_token()?;
-    if new.revoke_others {
-        for old in before {
-            store.revoke_token(user.user_id, old.token_id, now).await?;
-        }
+    let (by, token) = (ask.by()?, random_token()?);
+    let kept = label.clone();
+    let id = user.user_id;
+    match new.revoke_others {
+        true => store.replace_tokens(by, id, &token, kept, now).await?,
+        false => store.add_token(by, id, &token, kept, now).await?,
     }
-    store
-        .add_token(user.user_id, &token, label.clone(), now)
-        .await?;
     let shown = json!({
-        "user_id": user.user_id, "token_id": proof_id(&token), "label": label, "token": token,
+        "user_id": id, "token_id": proof_id(&token), "label": label, "token": token,
     });
     Ok(Answer::created(&shown))
 }
@@ -78,7 +75,8 @@ pub(in crate::workspace) async fn revoke_token(ask: Ask) -> Result<Answer, Refus
     let user = own(&ask).await?;
     let (token_id, now) = (ask.param("token_id").to_owned(), ask.site.now());
     let store = &ask.site.store;
-    match store.revoke_token(user.user_id, token_id, now).await? {
+    let by = ask.by()?;
+    match store.revoke_token(by, user.user_id, token_id, now).await? {
         true => Ok(Answer::nothing()),
         false => Err(Refusal::new("NOT_FOUND", "this user has no such token")),
     }
@@ -110,8 +108,8 @@ pub(in crate::workspace) async fn sessions(ask: Ask) -> Result<Answer, Refusal> 
 pub(in crate::workspace) async fn end_session(ask: Ask) -> Result<Answer, Refusal> {
     let user = own(&ask).await?;
     let session_id = ask.param("session_id").to_owned();
-    let store = &ask.site.store;
-    match store.end_session_of(user.user_id, session_id).await? {
+    let (store, by) = (&ask.site.store, ask.by()?);
+    match store.end_session_of(by, user.user_id, session_id).await? {
         true => Ok(Answer::nothing()),
         false => Err(Refusal::new("NOT_FOUND", "this user has no such session")),
     }
@@ -119,7 +117,8 @@ pub(in crate::workspace) async fn end_session(ask: Ask) -> Result<Answer, Refusa
 
 pub(in crate::workspace) async fn end_sessions(ask: Ask) -> Result<Answer, Refusal> {
     let user = own(&ask).await?;
-    ask.site.store.end_sessions(user.user_id).await?;
+    let store = &ask.site.store;
+    store.end_sessions(ask.by()?, user.user_id).await?;
     Ok(Answer::nothing())
 }
 
@@ -137,19 +136,27 @@ pub(in crate::workspace) async fn set_password(mut ask: Ask) -> Result<Answer, R
     let user = own(&ask).await?;
     check_password(&given.password)?;
     let site = ask.site.clone();
-    let is_own = ask.caller()?.user_id == user.user_id;
-    if is_own && user.has_password {
+    let by = ask.by()?;
+    if ask.caller()?.user_id != user.user_id {
+        let hashed = site.hash_password(given.password).await?;
+        site.store.set_password(by, user.user_id, hashed).await?;
+        return Ok(Answer::nothing());
+    }
+    let mut old = None;
+    if user.has_password {
         let account = *Hash::of(folded(&user.name).as_bytes()).as_bytes();
         let attempt = site.guesses.begin(ask.from, account)?;
         let hashed = site.store.password_of(user.user_id).await?;
         let current = given.current_password.unwrap_or_default();
-        if !site.fits(&user, current, hashed).await? {
+        old = site.fits(user.user_id, current, hashed).await?;
+        if old.is_none() {
             let message = "current_password is missing or wrong; an invitation by the owner helps who forgot it";
             return Err(Refusal::new("INVALID_CREDENTIALS", message));
         }
         site.guesses.right(&attempt);
     }
     let hashed = site.hash_password(given.password).await?;
-    site.store.set_password(user.user_id, hashed).await?;
+    let store = &site.store;
+    store.change_password(by, user.user_id, old, hashed).await?;
     Ok(Answer::nothing())
 }

@@ -87,7 +87,8 @@ pub(in crate::workspace) async fn add(mut ask: Ask) -> Result<Answer, Refusal> {
         let message = "there is a user of this name already; choose another";
         return Err(Refusal::new("CONFLICT", message));
     }
-    let user = store.add_user(ids::user(), new.name, now).await?;
+    let by = ask.by()?;
+    let user = store.add_user(by, ids::user(), new.name, now).await?;
     let mut shown = json!({ "user_id": user.user_id, "name": user.name });
     match new.invite {
         true => {
@@ -98,7 +99,9 @@ pub(in crate::workspace) async fn add(mut ask: Ask) -> Result<Answer, Refusal> {
         false => {
             let token = random_token()?;
             let label = "made with the user".to_owned();
-            store.add_token(user.user_id, &token, label, now).await?;
+            store
+                .add_token(by, user.user_id, &token, label, now)
+                .await?;
             shown["token"] = json!(token);
         }
     }
@@ -128,7 +131,8 @@ pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal
         Entry::Active => UserState::Active,
         Entry::Disabled => UserState::Disabled,
     };
-    let user = ask.site.store.set_state(user.user_id, state).await?;
+    let (store, by) = (&ask.site.store, ask.by()?);
+    let user = store.set_state(by, user.user_id, state).await?;
     Ok(Answer::ok(&shown(&user)))
 }
 
@@ -137,7 +141,7 @@ pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
     let user = found(&ask).await?;
     refuse_owner(&user)?;
     let (store, now) = (&ask.site.store, ask.site.now());
-    store.delete_user(user.user_id, now).await?;
+    store.delete_user(ask.by()?, user.user_id, now).await?;
     Ok(Answer::nothing())
 }
 
@@ -169,8 +173,8 @@ pub(in crate::workspace) async fn transfer(mut ask: Ask) -> Result<Answer, Refus
     if user.is_owner {
         return Ok(Answer::ok(&shown(&user)));
     }
-    let transferred = ask.site.dir.transfer(&ask.site.store, user.user_id).await;
-    match transferred {
+    let (site, by) = (&ask.site, ask.by()?);
+    match site.dir.transfer(&site.store, by, user.user_id).await {
         Ok(owner) => Ok(Answer::ok(&shown(&owner))),
         Err(TransferError::Store(error)) => Err(error.into()),
         Err(TransferError::File(error)) => {
@@ -198,7 +202,7 @@ async fn invitation(ask: &Ask, user_id: UserId) -> Result<(String, String), Refu
     let expires_at = Millis(now.0.saturating_add(INVITATION_HOURS * HOUR_MS));
     let store = &ask.site.store;
     store
-        .add_invitation(user_id, &invitation, now, expires_at)
+        .add_invitation(ask.by()?, user_id, &invitation, now, expires_at)
         .await?;
     Ok((invitation, times::rfc3339(expires_at)))
 }

@@ -17,7 +17,7 @@ use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStrea
 use super::heard::{self, Heard, Subject};
 use super::stream::Stream;
 use super::{patch, told};
-use crate::workspace::access;
+use crate::workspace::access::{self, Caller};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::site::Site;
 
@@ -118,8 +118,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let (request_id, heard) = heard::read(message.as_payload());
         let name = request_id.as_deref();
+        let caller = self.known(name).await?;
         let answered = match heard {
-            Ok(heard) => self.answer(name, heard).await,
+            Ok(heard) => self.answer(&caller, name, heard).await,
             Err(refusal) => Err(refusal),
         };
         match answered {
@@ -129,10 +130,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    async fn answer(&mut self, name: Option<&str>, heard: Heard) -> Result<Option<Value>, Refusal> {
+    /// Who the client is, if what it came in with is still good; else it hears why not, and nothing more.
+    async fn known(&mut self, name: Option<&str>) -> Result<Caller, Over> {
+        match access::caller(&self.site, &self.headers, false).await {
+            Ok(caller) => Ok(caller),
+            Err(refusal) => {
+                self.tell(&told::error(name, &refusal)).await?;
+                Err(Over(
+                    CloseCode::POLICY_VIOLATION,
+                    "who asks is not known any more",
+                ))
+            }
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        caller: &Caller,
+        name: Option<&str>,
+        heard: Heard,
+    ) -> Result<Option<Value>, Refusal> {
         match heard {
             Heard::Ping => Ok(Some(told::pong(name))),
-            Heard::ApplyPatch(patch) => patch::apply(&self.site, self.user, name, patch)
+            Heard::ApplyPatch(patch) => patch::apply(&self.site, caller, name, patch)
                 .await
                 .map(Some),
             Heard::Subscribe { of, cursor } => self.subscribe(name, of, cursor).await.map(Some),
@@ -195,13 +215,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Ok(events) => events
                 .iter()
                 .map(|event| told::event(stream, event))
-                .collect(),
+                .collect::<Vec<_>>(),
             Err(refusal) => {
                 let gone = self.streams.swap_remove(index);
                 let refusal = refusal.details(json!({ "stream_id": gone.id() }));
                 vec![told::error(None, &refusal)]
             }
         };
+        // After they were read: nothing that happens once the client is shut out is among them.
+        self.known(None).await?;
         for event in events {
             self.tell(&event).await?;
         }
@@ -218,13 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 "nothing was heard for too long",
             ));
         }
-        if let Err(refusal) = access::caller(&self.site, &self.headers, false).await {
-            self.tell(&told::error(None, &refusal)).await?;
-            return Err(Over(
-                CloseCode::POLICY_VIOLATION,
-                "who asks is not known any more",
-            ));
-        }
+        self.known(None).await?;
         self.send(Message::ping("")).await
     }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused, UserId};
-use bonded_state::workspace::{IdempotencyKey, Write};
+use bonded_kernel::workspace::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused};
+use bonded_state::workspace::{By, IdempotencyKey, Write};
 use serde_json::{Value, json};
 
 use super::heard::Patch;
+use crate::workspace::access::Caller;
 use crate::workspace::api::notes::no_note;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::site::Site;
@@ -16,10 +17,11 @@ const KEY_CHARS_MAX: usize = 200;
 /// Applies a patch and says what came of it.
 pub(super) async fn apply(
     site: &Arc<Site>,
-    user_id: UserId,
+    caller: &Caller,
     request_id: Option<&str>,
     patch: Patch,
 ) -> Result<Value, Refusal> {
+    let user_id = caller.user_id;
     site.writes.take(user_id)?;
     let key = patch.idempotency_key.clone();
     if !(1..=KEY_CHARS_MAX).contains(&key.chars().count()) {
@@ -51,7 +53,7 @@ pub(super) async fn apply(
             },
         }),
     };
-    match site.store.write(write).await {
+    match site.store.write_by(By::Asker(caller.proof), write).await {
         Ok(written) => {
             let event = written.events.last();
             Ok(json!({

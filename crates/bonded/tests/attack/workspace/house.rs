@@ -47,6 +47,12 @@ pub(super) struct Said {
     pub(super) text: String,
 }
 
+/// A request whose last byte is still to come.
+pub(super) struct Held {
+    stream: TcpStream,
+    last: String,
+}
+
 impl Said {
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or(Value::Null)
@@ -237,6 +243,42 @@ impl Guest {
     /// Asks with a connection of its own.
     pub(super) fn ask(&self, method: &str, path: &str, body: Option<&Value>, more: &str) -> Said {
         let mut stream = self.connected();
+        let (head, body) = self.request(method, path, body, more);
+        stream
+            .write_all((head + &body).as_bytes())
+            .expect("the server listens");
+        said(stream)
+    }
+
+    /// Asks, but keeps the end of the body back: the server has let them in, and waits.
+    pub(super) fn hold(&self, method: &str, path: &str, body: &Value) -> Held {
+        let mut stream = self.connected();
+        let (head, body) = self.request(method, path, Some(body), "Expect: 100-continue\r\n");
+        stream
+            .write_all(head.as_bytes())
+            .expect("the server listens");
+        // The server asks for the body once it knows who sends it.
+        let mut go_on = [0; 25];
+        stream.read_exact(&mut go_on).expect("the server answers");
+        assert_eq!(go_on, *b"HTTP/1.1 100 Continue\r\n\r\n", "{method} {path}");
+        let (first, last) = body.split_at(body.len() - 1);
+        stream
+            .write_all(first.as_bytes())
+            .expect("the server listens");
+        Held {
+            stream,
+            last: last.to_owned(),
+        }
+    }
+
+    /// The head of a request, and its body.
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        more: &str,
+    ) -> (String, String) {
         let token = self.token.as_ref();
         let token = token.map_or(String::new(), |it| {
             format!("Authorization: Bearer {it}\r\n")
@@ -246,25 +288,13 @@ impl Guest {
             None => ("", String::new()),
         };
         let key = KEYS.fetch_add(1, Ordering::Relaxed);
-        let request = format!(
+        let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nIdempotency-Key: key-{key}\r\n\
-             Content-Length: {}\r\n{kind}{token}{more}\r\n{body}",
+             Content-Length: {}\r\n{kind}{token}{more}\r\n",
             self.address,
             body.len()
         );
-        stream
-            .write_all(request.as_bytes())
-            .expect("the server listens");
-        let mut answer = vec![];
-        stream.read_to_end(&mut answer).expect("the server answers");
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-        let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
-        Said {
-            status: status.unwrap_or_else(|| panic!("no answer to {method} {path}: {answer:?}")),
-            head: head.to_owned(),
-            text: text.to_owned(),
-        }
+        (head, body)
     }
 
     fn connected(&self) -> TcpStream {
@@ -313,6 +343,30 @@ impl Guest {
             assert!(began.elapsed() < PATIENCE, "it does not end: {shown}");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+impl Held {
+    /// Sends what was kept back.
+    pub(super) fn finish(mut self) -> Said {
+        self.stream
+            .write_all(self.last.as_bytes())
+            .expect("the server listens");
+        said(self.stream)
+    }
+}
+
+/// All that is answered over a connection.
+fn said(mut stream: TcpStream) -> Said {
+    let mut answer = vec![];
+    stream.read_to_end(&mut answer).expect("the server answers");
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
+    Said {
+        status: status.unwrap_or_else(|| panic!("no answer: {answer:?}")),
+        head: head.to_owned(),
+        text: text.to_owned(),
     }
 }
 

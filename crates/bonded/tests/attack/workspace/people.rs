@@ -57,6 +57,45 @@ fn who_is_no_owner_takes_no_workspace_from_its_owner() {
 }
 
 #[test]
+fn a_workspace_is_handed_to_nobody_who_cannot_give_it_back() {
+    let house = House::open(&json!({}));
+    let (ada, bob, eve) = (
+        house.user("ada", None),
+        house.user("bob", None),
+        house.user("eve", None),
+    );
+    let workspace = ada.workspace("hers");
+    let members = format!("/api/workspaces/{workspace}/members");
+    let edit = |guest: &Guest, path: &str, state: &str| {
+        guest.ask("PATCH", path, Some(&json!({ "state": state })), "")
+    };
+    edit(
+        &house.owner,
+        &format!("/api/users/{}", bob.user_id),
+        "disabled",
+    )
+    .is(200);
+    house
+        .owner
+        .delete(&format!("/api/users/{}", eve.user_id))
+        .is(204);
+    for role in ["owner", "viewer"] {
+        let to = |id: &str| ada.post(&members, &json!({ "user_id": id, "role": role }));
+        assert_eq!(to(&bob.user_id).code(), "CONFLICT", "{role}");
+        assert_eq!(to(&eve.user_id).code(), "USER_NOT_FOUND", "{role}");
+    }
+    // What she deleted goes the way of all that she owned.
+    let place = format!("/api/workspaces/{workspace}");
+    edit(&ada, &place, "deleted").is(200);
+    house
+        .owner
+        .delete(&format!("/api/users/{}", ada.user_id))
+        .is(204);
+    edit(&house.owner, &place, "active").is(200);
+    house.owner.get(&members).is(200);
+}
+
+#[test]
 fn a_token_that_leaked_is_revoked_and_stays_so_after_a_restart() {
     let house = House::open(&json!({}));
     let ada = house.user("ada", Some("editor"));

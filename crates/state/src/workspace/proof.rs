@@ -1,0 +1,103 @@
+//! Who asks, looked at in the transaction of what they want: what a request came with may have been taken away since.
+
+use bonded_kernel::Hash;
+use bonded_kernel::workspace::{Actor, Refused, UserId};
+use rusqlite::Connection;
+
+use super::accounts::{USER, User, user};
+use super::error::Fault;
+use super::rows;
+
+/// What somebody has shown to say who they are; only its hash is known here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    Token(Hash),
+    /// Its end is for whoever lets it in to look at: what was good then is, unless it was ended, good a moment later.
+    Session(Hash),
+}
+
+/// On whose word something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Whoever has the files.
+    Keeper,
+    /// Somebody who asks from elsewhere.
+    Asker(Proof),
+}
+
+impl Proof {
+    pub fn token(token: &str) -> Self {
+        Self::Token(Hash::of(token.as_bytes()))
+    }
+
+    pub fn session(session_token: &str) -> Self {
+        Self::Session(Hash::of(session_token.as_bytes()))
+    }
+
+    /// Whose it is. What was revoked, or belongs to somebody who is kept out, is nobody's.
+    fn holder(&self, connection: &Connection) -> Result<User, Fault> {
+        let (of, hash, refused) = match self {
+            Self::Token(hash) => (
+                "JOIN token ON token.user = user.id WHERE hash = ?1 AND revoked_at IS NULL",
+                hash,
+                Refused::TokenUnknown,
+            ),
+            Self::Session(hash) => (
+                "JOIN session ON session.user = user.id WHERE hash = ?1",
+                hash,
+                Refused::SessionOver,
+            ),
+        };
+        let sql = format!("{USER} {of} AND state = 'active'");
+        let found = rows::one(connection, &sql, [hash.as_bytes()], user)?;
+        found.ok_or_else(|| refused.into())
+    }
+}
+
+impl By {
+    /// Who asks; nobody does where it is the keeper.
+    fn asker(self, connection: &Connection) -> Result<Option<User>, Fault> {
+        match self {
+            Self::Keeper => Ok(None),
+            Self::Asker(proof) => proof.holder(connection).map(Some),
+        }
+    }
+
+    /// Lets only the owner of the installation go on.
+    pub(super) fn check_owner(self, connection: &Connection) -> Result<(), Fault> {
+        self.check(connection, |asker| asker.is_owner)
+    }
+
+    /// Lets somebody go on who looks after themselves, or the owner.
+    pub(super) fn check_looks_after(
+        self,
+        connection: &Connection,
+        user_id: UserId,
+    ) -> Result<(), Fault> {
+        self.check(connection, |asker| {
+            asker.is_owner || asker.user_id == user_id
+        })
+    }
+
+    /// Lets only the person themselves go on.
+    pub(super) fn check_is(self, connection: &Connection, user_id: UserId) -> Result<(), Fault> {
+        self.check(connection, |asker| asker.user_id == user_id)
+    }
+
+    /// Lets go on whoever acts in their own name.
+    pub(super) fn check_actor(self, connection: &Connection, actor: &Actor) -> Result<(), Fault> {
+        self.check(connection, |asker| {
+            *actor
+                == Actor::User {
+                    user_id: asker.user_id,
+                }
+        })
+    }
+
+    fn check(self, connection: &Connection, may: impl Fn(&User) -> bool) -> Result<(), Fault> {
+        match self.asker(connection)? {
+            Some(asker) if !may(&asker) => Err(Refused::NotTheOwner.into()),
+            _ => Ok(()),
+        }
+    }
+}
