@@ -263,6 +263,8 @@ fn run_id(id: &str) -> Result<RunId, ReadFault> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures_util::FutureExt as _;
     use tempfile::TempDir;
 
@@ -277,7 +279,8 @@ mod tests {
         let taken: Vec<_> = (0..turns).map(|_| pool.turn().now_or_never()).collect();
         assert!(taken.iter().all(Option::is_some));
         let mut listing = store.list(ListFilter::default());
-        assert!((&mut listing).now_or_never().is_none(), "nothing is free");
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut listing).await;
+        assert!(early.is_err(), "nothing is free: {early:?}");
         drop(taken);
         assert_eq!(listing.await, Ok(vec![]));
         assert_eq!(pool.free_turns(), turns, "every turn came back");
