@@ -10,8 +10,10 @@ use crate::world::World;
 /// So often at least a look is taken in all of the time.
 const LOOKS: u32 = 360;
 
-/// Shorter soaks say nothing about what grows.
-const JUDGED_FROM: Duration = Duration::from_secs(600);
+/// Shorter soaks say nothing about what grows. A quarter is for warming up, and at this load it takes up to ten minutes
+/// until what has a bound is full: the 4 MiB that the workspace's writer keeps of its file, the 256 sessions of MCP clients
+/// that left without a word, and the memory that the system's allocator has for each thread.
+const JUDGED_FROM: Duration = Duration::from_secs(2_400);
 
 /// A figure of a look, and by how much a minute it may grow before that is a leak.
 struct Figure {

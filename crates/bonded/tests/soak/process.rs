@@ -113,7 +113,8 @@ impl Process {
         };
         let descriptors = fs::read_dir(format!("/proc/{}/fd", self.id));
         let mut look = Look {
-            memory_kb: field("VmRSS:"),
+            // Pages of the program itself come and go as the system likes.
+            memory_kb: field("RssAnon:"),
             threads: field("Threads:"),
             descriptors: descriptors.map_or(0.0, |them| them.count() as f64),
             ..Look::default()

@@ -14,6 +14,22 @@ use crate::sqlite::pool::{Pool, connections_max};
 use crate::sqlite::worker::Worker;
 use crate::{Ends, Holder, ListFilter, Listed, StoreError};
 
+/// How much of the file each connection keeps in memory, in KiB. What it keeps is worth nothing after the next append, and
+/// the logs of runs lie together.
+const CACHE_KIB: i64 = 256;
+
+/// How many distinct statements reading uses, and some more.
+const STATEMENTS_MAX: usize = 16;
+
+const NEWEST: &str = "SELECT key, id, goal, worker FROM run LEFT JOIN lease ON run_key = key \
+     ORDER BY key DESC LIMIT ?1";
+
+/// A server looks for the runs of a key at every request that has one, so only those are touched. Without the plus the
+/// newest run would be looked for among all.
+const NEWEST_OF_PREFIX: &str = "SELECT key, id, goal, worker FROM run LEFT JOIN lease ON run_key = key \
+     WHERE key IN (SELECT key FROM run WHERE id >= ?2 AND id < ?3 ORDER BY +key DESC LIMIT ?1) \
+     ORDER BY key DESC";
+
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Pool,
@@ -21,7 +37,10 @@ pub(super) struct Readers {
 
 impl Readers {
     pub(super) fn new(file: StoreFile) -> Self {
-        let pool = Pool::new(file, connections_max(), |_| Ok(()));
+        let pool = Pool::new(file, connections_max(), |connection| {
+            connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+            connection.pragma_update(None, "cache_size", -CACHE_KIB)
+        });
         Self { pool }
     }
 
@@ -84,11 +103,14 @@ impl Readers {
         let prefix = filter.prefix.as_deref().unwrap_or_default();
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
         self.read(|connection| {
-            let mut query = connection.prepare_cached(
-                "SELECT key, id, goal, worker FROM run LEFT JOIN lease ON run_key = key \
-                 WHERE substr(id, 1, length(?1)) = ?1 ORDER BY key DESC LIMIT ?2",
-            )?;
-            let mut rows = query.query(params![prefix, limit])?;
+            let mut query = connection.prepare_cached(match prefix {
+                "" => NEWEST,
+                _ => NEWEST_OF_PREFIX,
+            })?;
+            let mut rows = match prefix {
+                "" => query.query([limit]),
+                _ => query.query(params![limit, prefix, beyond(prefix)]),
+            }?;
             let mut listed = Vec::new();
             while let Some(row) = rows.next()? {
                 let run = run_id(row.get_ref(1)?.as_str()?)?;
@@ -109,6 +131,11 @@ impl Readers {
             Ok(listed)
         })
     }
+}
+
+/// What comes after everything that begins so.
+fn beyond(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
 }
 
 /// Why something could not be read.
@@ -263,10 +290,43 @@ fn run_id(id: &str) -> Result<RunId, ReadFault> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures_util::FutureExt as _;
+    use rusqlite::{StatementStatus, params};
     use tempfile::TempDir;
 
+    use super::{NEWEST_OF_PREFIX, beyond};
+    use crate::sqlite::file::{LOG, StoreFile};
     use crate::{ListFilter, SqliteStore, Store as _};
+
+    #[test]
+    fn the_runs_of_a_prefix_are_found_without_a_look_at_the_others() {
+        let dir = TempDir::new().expect("a temporary directory can be made");
+        let file = StoreFile::new(&dir.path().join("store.db"), &LOG).expect("a path");
+        file.create().expect("the store can be made");
+        let connection = file.open_for_writing().expect("it opens");
+        for number in 0..500 {
+            let id = format!("key-{number:03}-x");
+            let inserted = connection.execute("INSERT INTO run (id, goal) VALUES (?1, 'g')", [id]);
+            inserted.expect("a run can be inserted");
+        }
+        let mut query = connection.prepare(NEWEST_OF_PREFIX).expect("it is SQL");
+        for (prefix, limit, expected) in [
+            ("key-123-", 1_000, &["key-123-x"][..]),
+            ("key-12", 2, &["key-129-x", "key-128-x"]),
+            ("key-5", 1_000, &[]),
+        ] {
+            let rows = query.query_map(params![limit, prefix, beyond(prefix)], |row| {
+                row.get::<_, String>(1)
+            });
+            let found: Result<Vec<String>, _> = rows.expect("it can be asked").collect();
+            assert_eq!(found.expect("the rows can be read"), expected, "{prefix}");
+        }
+        assert_eq!(query.get_status(StatementStatus::FullscanStep), 0);
+        let steps = query.get_status(StatementStatus::VmStep);
+        assert!(steps < 1_000, "{steps} steps for few of 500 runs");
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn who_finds_all_connections_taken_waits_for_one_on_no_thread() {
@@ -277,7 +337,8 @@ mod tests {
         let taken: Vec<_> = (0..turns).map(|_| pool.turn().now_or_never()).collect();
         assert!(taken.iter().all(Option::is_some));
         let mut listing = store.list(ListFilter::default());
-        assert!((&mut listing).now_or_never().is_none(), "nothing is free");
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut listing).await;
+        assert!(early.is_err(), "nothing is free: {early:?}");
         drop(taken);
         assert_eq!(listing.await, Ok(vec![]));
         assert_eq!(pool.free_turns(), turns, "every turn came back");

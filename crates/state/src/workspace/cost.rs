@@ -112,6 +112,7 @@ async fn costs(store: &WorkspaceStore) -> Vec<(&'static str, i64)> {
         "a history" => store.history(note_id(500), page);
         "backlinks" => store.backlinks(note_id(500));
         "a link" => store.link_target(WORKSPACE, "note 500".into());
+        "the notes of a title" => store.notes_titled(WORKSPACE, "note 500".into(), 10);
         "the last notes" => list(NoteSort::Updated, None);
         "the newest notes" => list(NoteSort::Created, None);
         "the first titles" => list(NoteSort::Title, None);

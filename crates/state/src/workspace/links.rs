@@ -42,8 +42,9 @@ impl WorkspaceStore {
             let Some(key) = rows::workspace_key(connection, workspace)? else {
                 return Ok(vec![]);
             };
+            // Without the plus all notes of the workspace are gone through in the order of their creation.
             let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND title = ?3 \
-                       AND deleted_at IS NULL ORDER BY created_at, id LIMIT ?4";
+                       AND deleted_at IS NULL ORDER BY +created_at, id LIMIT ?4";
             let parameters = params![key, folded(&title), title, most as i64];
             rows::all(connection, sql, parameters, |row| {
                 Ok(NoteId::from_bytes(row.get(0)?))
