@@ -51,7 +51,7 @@ fn check_all(vault: &Vault, paths: &[PathBuf]) -> Result<(), CliError> {
     let broken: Vec<String> = paths
         .iter()
         .filter_map(|path| {
-            let why = vault.prepare(path).err()?.to_string();
+            let why = vault.prepare(path).err()?;
             Some(summary::line(path, &why))
         })
         .collect();
