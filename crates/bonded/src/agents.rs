@@ -194,6 +194,7 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     Confinement {
         launcher: Launcher::own(),
         hidden_paths: hidden_paths(store),
+        kept: Arc::default(),
         apart: vec![],
         homes: settings::homes_dir(),
         copies: store.files().first().map(|file| {

@@ -2,21 +2,24 @@
 //! and what is kept elsewhere tells.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufReader, Read as _};
 use std::path::Path;
 
 use bonded_host::HostError;
+use bonded_host::regular;
 use bonded_host::witness::{Claim, Log};
 use bonded_kernel::{Hash, Kept, RunId};
 use bonded_state::Store;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 
+use crate::ledger::{self, LINE_BYTES_MAX};
 use crate::snapshot;
 
-/// Far more than the beginning of any snapshot takes, in which the head is.
+/// Far more than any snapshot takes.
 const SNAPSHOT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// A million heads as `verify --json` prints them.
+const HEADS_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The newest account of each run that a ledger has of a store.
 pub(crate) type LastLines = BTreeMap<RunId, Claim>;
@@ -33,19 +36,18 @@ struct Line {
 /// What a ledger says of the runs of a store. Nothing where there is no ledger.
 pub(crate) fn of_ledger(ledger: &Path, store: &Path) -> io::Result<LastLines> {
     let mut last = LastLines::new();
-    let file = match File::open(ledger) {
+    let file = match regular::open(ledger) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(last),
         opened => opened?,
     };
-    let mut reader = BufReader::new(file);
+    let mut reader = ledger::reader(&file)?;
     let mut line = vec![];
-    while reader.read_until(b'\n', &mut line)? > 0 {
+    while regular::take_line(&mut reader, &mut line, LINE_BYTES_MAX)?.bytes > 0 {
         if let Some((run, claim)) = read_line(&line, ledger, store)
             && last.get(&run).is_none_or(|it| it.entries <= claim.entries)
         {
             last.insert(run, claim);
         }
-        line.clear();
     }
     Ok(last)
 }
@@ -74,7 +76,7 @@ struct Snapshot {
 /// What the snapshot of a run says of it. Nothing where there is none.
 pub(crate) fn of_snapshot(dir: &Path, run: &RunId) -> io::Result<Option<Claim>> {
     let path = snapshot::path(dir, run);
-    let file = match File::open(&path) {
+    let file = match regular::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
@@ -144,7 +146,7 @@ pub(crate) fn of_heads(file: &Path) -> Result<BTreeMap<RunId, Vec<Claim>>, Strin
         head: Hash,
         termination: Option<String>,
     }
-    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let text = regular::read_text(file, HEADS_BYTES_MAX).map_err(|error| error.to_string())?;
     let mut heads: BTreeMap<RunId, Vec<Claim>> = BTreeMap::new();
     let written = text.lines().enumerate();
     let written = written.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));

@@ -1,9 +1,10 @@
 //! Where a goal comes from: the argument itself, stdin, a file, or the lines of one.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
+use bonded_host::regular;
 use bonded_kernel::{Hash, RunId};
 use serde::Deserialize;
 
@@ -11,6 +12,8 @@ use crate::error::{CliError, Code};
 
 /// A goal is sent to the model with every request; what is larger belongs into a file that it can read.
 pub(crate) const GOAL_BYTES_MAX: u64 = 1 << 20;
+/// All goals of a file are held at once.
+const GOALS_BYTES_MAX: u64 = 1 << 30;
 
 pub(crate) fn read(argument: &str) -> Result<String, CliError> {
     let text = match argument {
@@ -84,17 +87,20 @@ struct LineObject {
 /// Reads a goal file whole before anything runs, so that a mistake in line 900 costs nothing. The id of
 /// a line that names none follows from what it says and where: the same file gives the same ids.
 pub(crate) fn read_lines(path: &Path) -> Result<Vec<(RunId, String)>, CliError> {
-    let file = BufReader::new(open(path)?);
+    let unreadable = |error: io::Error| {
+        let message = format!("cannot read {}: {error}", path.display());
+        CliError::new(Code::BadGoal, message)
+    };
+    let text = regular::text_of(open(path)?, GOALS_BYTES_MAX).map_err(unreadable)?;
     let mut goals = vec![];
     let mut ids = std::collections::BTreeSet::new();
-    for (index, line) in file.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let place = format!("{} line {}", path.display(), index + 1);
         let bad = |why: String| CliError::new(Code::BadGoal, format!("{place}: {why}"));
-        let line = line.map_err(|error| bad(error.to_string()))?;
         if line.trim().is_empty() {
             continue;
         }
-        let parsed: Line = serde_json::from_str(&line)
+        let parsed: Line = serde_json::from_str(line)
             .map_err(|_| bad("not a JSON string and not {\"goal\": ..., \"id\": ...}".into()))?;
         let (goal, id) = match parsed {
             Line::Text(goal) => (goal, None),

@@ -13,12 +13,14 @@ use tokio::task::JoinHandle;
 
 use crate::error::{CliError, Code};
 use crate::ledger::Ledger;
-use crate::{claims, output, snapshot};
+use crate::snapshot::{self, Snapshots};
+use crate::{claims, output};
 
 /// Keeps the runs of a process.
 pub(crate) struct Keeper {
     store: Arc<dyn Store>,
     ledgers: Mutex<BTreeMap<PathBuf, Arc<Ledger>>>,
+    snapshots: Mutex<BTreeMap<PathBuf, Snapshots>>,
 }
 
 impl std::fmt::Debug for Keeper {
@@ -31,7 +33,7 @@ impl std::fmt::Debug for Keeper {
 pub(crate) struct Following {
     store: Arc<dyn Store>,
     run: RunId,
-    snapshots: Option<PathBuf>,
+    snapshots: Option<Snapshots>,
     stop: CancellationToken,
     booking: Option<JoinHandle<Booking>>,
 }
@@ -41,6 +43,7 @@ impl Keeper {
         Self {
             store,
             ledgers: Mutex::default(),
+            snapshots: Mutex::default(),
         }
     }
 
@@ -78,10 +81,21 @@ impl Keeper {
         Ok(Following {
             store: self.store.clone(),
             run: run.clone(),
-            snapshots: kept.and_then(|kept| kept.snapshots.as_ref().map(PathBuf::from)),
+            snapshots: self.snapshots(kept),
             stop,
             booking,
         })
+    }
+
+    /// The directory of snapshots, opened once: what a later agent puts in its place is not written to.
+    fn snapshots(&self, kept: Option<&Kept>) -> Option<Snapshots> {
+        let path = kept?.snapshots.as_deref().map(PathBuf::from)?;
+        let mut all = self.snapshots.lock();
+        let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
+        let opened = all
+            .entry(path)
+            .or_insert_with_key(|path| Snapshots::open(path));
+        Some(opened.clone())
     }
 
     fn ledger(&self, path: &Path) -> Result<Arc<Ledger>, CliError> {
@@ -100,14 +114,20 @@ impl Keeper {
     }
 }
 
-/// Where the log says that a run is kept.
-pub(crate) async fn kept(store: &dyn Store, run: &RunId) -> Result<Option<Kept>, StoreError> {
+/// Where the log says that a run is kept, and where it works.
+pub(crate) async fn kept(
+    store: &dyn Store,
+    run: &RunId,
+) -> Result<Option<(Kept, String)>, StoreError> {
     let entries = store.load_part(run, 0, 1).await?;
     Ok(entries
         .into_iter()
         .next()
         .and_then(|entry| match entry.event {
-            Event::RunStarted(started) => started.config.kept.map(|kept| *kept),
+            Event::RunStarted(started) => {
+                let kept = started.config.kept.map(|kept| *kept);
+                Some((kept.unwrap_or_default(), started.config.dir))
+            }
             _ => None,
         }))
 }

@@ -5,19 +5,26 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Take, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bonded_host::accounting::{AccountKind, Booked};
+use bonded_host::regular;
 use bonded_kernel::Hash;
 use serde::Deserialize;
 
-use crate::private;
+use crate::private::HeldDir;
 use crate::render::result::account_value;
+
+/// Far more than an account takes; what is longer is no account.
+pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// So much is read in a minute. Whoever has more moves it away.
+const BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
 pub(crate) struct Ledger {
     path: PathBuf,
+    dir: HeldDir,
     /// The store whose runs are booked: several may share a ledger.
     store: PathBuf,
     seen: Mutex<Seen>,
@@ -47,11 +54,9 @@ struct Line {
 impl Ledger {
     /// Opens the ledger and makes it where it is missing: what cannot be booked shall not begin.
     pub(crate) fn open(path: &Path, store: &Path) -> io::Result<Self> {
-        if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-            private::make_dir(dir)?;
-        }
         let ledger = Self {
             path: path.to_owned(),
+            dir: HeldDir::make(path.parent().unwrap_or(path))?,
             store: store.to_owned(),
             seen: Mutex::default(),
         };
@@ -91,7 +96,8 @@ impl Ledger {
 
     /// The file, ours alone until it is dropped. It is opened each time: somebody may have moved it away.
     fn file(&self) -> io::Result<File> {
-        let file = private::open_to_append(&self.path)?;
+        let name = self.path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let file = self.dir.open_to_append(name)?;
         match file.lock() {
             // Where nothing can be locked, only one process can be written by.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
@@ -115,21 +121,31 @@ impl Seen {
 
     /// Reads whole lines; says whether the file ends with one.
     fn read(&mut self, file: &File) -> io::Result<bool> {
-        let mut reader = BufReader::new(file);
-        reader.seek(SeekFrom::Start(self.bytes))?;
+        let mut from = file;
+        from.seek(SeekFrom::Start(self.bytes))?;
+        let mut reader = reader(file)?;
         let mut line = vec![];
-        while reader.read_until(b'\n', &mut line)? > 0 {
-            if line.last() != Some(&b'\n') {
-                return Ok(false);
+        loop {
+            let taken = regular::take_line(&mut reader, &mut line, LINE_BYTES_MAX)?;
+            if !taken.is_ended {
+                return Ok(taken.bytes == 0);
             }
-            self.bytes += line.len() as u64;
+            self.bytes += taken.bytes;
             if let Some(key) = key_in(&line) {
                 *self.lines.entry(key).or_default() += 1;
             }
-            line.clear();
         }
-        Ok(true)
     }
+}
+
+/// Reads a ledger from where it stands, and refuses one that nobody has.
+pub(crate) fn reader(file: &File) -> io::Result<BufReader<Take<&File>>> {
+    if file.metadata()?.len() > BYTES_MAX {
+        let why =
+            format!("it has more than {BYTES_MAX} bytes; move it away, and a new one is begun");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(BufReader::new(file.take(BYTES_MAX)))
 }
 
 /// The account that a line is of; `None` for one that was cut short, or that is not ours.

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bonded_host::RunResult;
 use bonded_host::accounting::accounts;
@@ -10,12 +11,31 @@ use bonded_state::{Store, StoreError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::output;
+use crate::private::HeldDir;
 use crate::render::result;
-use crate::{output, private};
+
+/// The directory of snapshots, opened before agents work.
+#[derive(Clone)]
+pub(crate) struct Snapshots {
+    path: PathBuf,
+    /// Why it cannot be opened is told when a run has ended: the run itself is safe in the store.
+    dir: Arc<Result<HeldDir, String>>,
+}
+
+impl Snapshots {
+    pub(crate) fn open(path: &Path) -> Self {
+        let dir = HeldDir::make(path).map_err(|error| error.to_string());
+        Self {
+            path: path.to_owned(),
+            dir: Arc::new(dir),
+        }
+    }
+}
 
 /// Writes the snapshot of a run. The run itself is safe in the store, so a snapshot that cannot be written
 /// is a warning.
-pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<(), StoreError> {
+pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Snapshots) -> Result<(), StoreError> {
     let Some(ended) = RunResult::of(run) else {
         return Ok(());
     };
@@ -25,13 +45,12 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
     let text = format!(
         r#"{{"version":1,"reason":"final","entries":{entries},"head":"{head}","result":{whole}}}"#
     );
-    let file = path(dir, run.id());
-    let name = file.display().to_string();
-    let dir = dir.to_owned();
+    let name = path(&dir.path, run.id()).display().to_string();
+    let (dir, file) = (dir.dir.clone(), file_name(run.id()));
     let replaced = tokio::task::spawn_blocking(move || replace(&text, &dir, &file)).await;
     let why = match replaced {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(why)) => why,
         Err(error) => error.to_string(),
     };
     output::stderr(&format!("warning: cannot write the snapshot {name}: {why}"));
@@ -40,19 +59,20 @@ pub(crate) async fn write(store: &dyn Store, run: &Run, dir: &Path) -> Result<()
 
 /// The file of a run's snapshot.
 pub(crate) fn path(dir: &Path, run: &RunId) -> PathBuf {
-    dir.join(format!("{run}.json.gz"))
+    dir.join(file_name(run))
+}
+
+fn file_name(run: &RunId) -> String {
+    format!("{run}.json.gz")
 }
 
 /// A reader finds the whole file or none.
-fn replace(text: &str, dir: &Path, file: &Path) -> std::io::Result<()> {
-    private::make_dir(dir)?;
-    let mut packed = GzEncoder::new(
-        tempfile::NamedTempFile::new_in(dir)?,
-        Compression::default(),
-    );
-    packed.write_all(text.as_bytes())?;
-    let written = packed.finish()?;
-    written.as_file().sync_data()?;
-    written.persist(file)?;
-    Ok(())
+fn replace(text: &str, dir: &Result<HeldDir, String>, file: &str) -> Result<(), String> {
+    let dir = dir.as_ref().map_err(Clone::clone)?;
+    let replaced = dir.replace(file, |file| {
+        let mut packed = GzEncoder::new(file, Compression::default());
+        packed.write_all(text.as_bytes())?;
+        packed.finish().map(drop)
+    });
+    replaced.map_err(|error| error.to_string())
 }

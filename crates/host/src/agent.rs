@@ -241,6 +241,11 @@ impl Agent {
         tools::works(&self.options)
     }
 
+    /// The directory that its runs work in, or that theirs lie in.
+    pub fn dir(&self) -> &Path {
+        &self.workplace.dir
+    }
+
     /// Makes the goal of one run.
     pub fn goal(&self, assignment: Assignment) -> Result<Goal, AgentError> {
         self.check_input(&assignment.input)?;

@@ -8,7 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bonded_tools::beneath::{Links, OpenError, Root};
-use rustix::fs::{Mode, OFlags};
+
+use crate::regular;
 
 /// Files that hold secrets, whatever they are called and however they are linked. What a prompt includes is sent to
 /// a provider.
@@ -85,9 +86,7 @@ pub(crate) fn leads_out(error: &io::Error) -> bool {
 
 /// Opens a regular file anywhere: a person allowed it.
 pub(crate) fn open_anywhere(path: &Path) -> io::Result<Opened> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::empty())?;
-    looked_at(File::from(opened), path)
+    looked_at(regular::open(path)?, path)
 }
 
 /// Opens a file that must not be a link itself.

@@ -1,7 +1,8 @@
 //! What holds for the commands and servers of all runs that this process drives.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::{RunConfig, SandboxLevel};
 use bonded_tools::Sandbox;
@@ -16,6 +17,9 @@ pub struct Confinement {
     pub launcher: Launcher,
     /// What no command may see: the store.
     pub hidden_paths: Vec<PathBuf>,
+    /// Where the runs of this process are kept: what their accounts and results say is no agent's to change, neither
+    /// theirs nor one that they call.
+    pub kept: Arc<Mutex<BTreeSet<PathBuf>>>,
     /// Directories of which a run sees only the one that it works in.
     pub apart: Vec<PathBuf>,
     /// Where the homes of commands and servers are kept. Without it each command has one that goes with it.
@@ -53,6 +57,7 @@ impl Confinement {
         run: &RunConfig,
         own: &OwnWishes,
     ) -> Result<Arc<Sandbox>, SandboxError> {
+        self.note_kept(run);
         // A run of an older format says nothing, and gets the usual.
         let demanded = run.sandbox.as_deref().cloned().unwrap_or_default();
         let mut hidden_paths = self.hidden_paths.clone();
@@ -74,7 +79,7 @@ impl Confinement {
             env_pass: demanded.env,
             show: demanded.show.into_iter().map(PathBuf::from).collect(),
             hidden_paths,
-            protected_paths: vec![],
+            protected_paths: self.kept().iter().cloned().collect(),
             home: self.home(&run.dir, own.name.as_deref(), level, network),
         };
         let sandbox = Sandbox::prepare(policy, Path::new(&run.dir), &self.launcher)?;
@@ -86,6 +91,17 @@ impl Confinement {
 }
 
 impl Confinement {
+    /// Protects what a run is kept in, before one that it calls begins.
+    pub(crate) fn note_kept(&self, run: &RunConfig) {
+        let kept = run.kept.iter();
+        let paths = kept.flat_map(|kept| [&kept.ledger, &kept.snapshots]);
+        self.kept().extend(paths.flatten().map(PathBuf::from));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The home for one directory, and in it for one server or for commands, and for how far they reach: what is left
     /// in a home acts on whoever has it next, so that nobody has one with those who reach further or hold other keys.
     fn home(

@@ -23,6 +23,7 @@ mod many;
 mod policy;
 mod provider;
 mod refuse;
+pub mod regular;
 mod result;
 mod review;
 mod secrets;

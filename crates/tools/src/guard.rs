@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     is_read_only: bool,
     /// Below the working directory: neither read nor written.
     hidden: Vec<PathBuf>,
+    /// Below the working directory: read, and not written.
+    protected: Vec<PathBuf>,
     /// The person's homes, where the working directory is one or holds one. Of what lies in it, a name that begins with
     /// a dot is a program's, and programs keep keys there.
     homes: Vec<PathBuf>,
@@ -44,6 +46,8 @@ impl Guard {
             .iter()
             .filter_map(|path| below(path))
             .collect();
+        let protected = policy.protected_paths.iter();
+        let protected = protected.filter_map(|path| below(path)).collect();
         let mut homes = vec![];
         let workdir = spellings.last().cloned().unwrap_or_default();
         // Whose commands may read everything has no need to hide it from a tool.
@@ -59,6 +63,7 @@ impl Guard {
         Self {
             is_read_only,
             hidden,
+            protected,
             homes,
             workdir,
         }
@@ -99,6 +104,10 @@ impl Guard {
         given: &str,
     ) -> Result<(), ToolFault> {
         self.refuse_read_only()?;
+        if !call.approved() && self.protected.iter().any(|it| real.starts_with(it)) {
+            let why = "is where the accounts and the results of runs are kept";
+            return Err(ToolFault::protected(given, why, call.tool()));
+        }
         self.check_read(real, call, given)
     }
 
@@ -162,6 +171,7 @@ mod tests {
         let guard = Guard {
             is_read_only: false,
             hidden: vec!["data/store.db".into(), "keys".into()],
+            protected: vec![],
             homes: vec!["/top/home/ada".into()],
             workdir: "/top".into(),
         };

@@ -51,11 +51,8 @@ fn check_all(vault: &Vault, paths: &[PathBuf]) -> Result<(), CliError> {
     let broken: Vec<String> = paths
         .iter()
         .filter_map(|path| {
-            Some(format!(
-                "{}: {}",
-                path.display(),
-                vault.prepare(path).err()?
-            ))
+            let why = vault.prepare(path).err()?;
+            Some(summary::line(path, &why))
         })
         .collect();
     if broken.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bonded_host::regular;
 use bonded_kernel::workspace::{Change, NewNote, Note, NoteEdit, NoteWrite};
 use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
 
@@ -15,6 +16,9 @@ use crate::render::table::{self, Side};
 use crate::render::text;
 use crate::workspace::notebook::Notebook;
 use crate::workspace::{ids, shown, store_error};
+
+/// Far more than a note takes; how long one may be is told by whoever keeps it.
+const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 pub(crate) async fn note(args: &NoteArgs) -> Result<ExitCode, CliError> {
     let notes = Notebook::open(&args.place).await?;
@@ -158,7 +162,7 @@ fn read_text(said: &str) -> Result<String, CliError> {
             None => return Ok(said.to_owned()),
         },
     };
-    let read = std::fs::read_to_string(path);
+    let read = std::fs::File::open(path).and_then(|file| regular::text_of(file, TEXT_BYTES_MAX));
     read.map_err(|error| CliError::new(Code::Usage, format!("cannot read {path}: {error}")))
 }
 

@@ -1,6 +1,6 @@
 //! `bonded resume`: goes on with what was interrupted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::trust::Stance;
@@ -98,15 +98,11 @@ pub(crate) async fn one(
 
 /// Where a run is kept: what is said now, else what was said when it began.
 async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
-    let recorded = keeping::kept(store, id).await?.unwrap_or_default();
-    let said = |path: &Option<PathBuf>| {
-        let path = path.as_ref()?;
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        Some(path.to_string_lossy().into_owned())
-    };
+    let (recorded, dir) = keeping::kept(store, id).await?.unwrap_or_default();
+    let said = settings::kept_at(&args.billing_file, &args.sessions_dir, &dir);
     Ok(Kept {
-        ledger: said(&args.billing_file).or(recorded.ledger),
-        snapshots: said(&args.sessions_dir).or(recorded.snapshots),
+        ledger: said.ledger.or(recorded.ledger),
+        snapshots: said.snapshots.or(recorded.snapshots),
     })
 }
 

@@ -1,8 +1,8 @@
 //! `bonded rule`: rules on a terminal, directly on the store.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 
+use bonded_host::regular;
 use bonded_kernel::workspace::{Change, EventId, Fault, Fire, RuleDraft, run_of_firing};
 use bonded_state::workspace::{Outcome, Page, RunFilter};
 use serde_json::{Value, json};
@@ -14,6 +14,9 @@ use crate::render::table::{self, Side};
 use crate::render::text;
 use crate::workspace::notebook::Notebook;
 use crate::workspace::{ids, shown, store_error};
+
+/// Far more than a rule takes.
+const TEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 pub(crate) async fn rule(args: &RuleArgs) -> Result<ExitCode, CliError> {
     let book = Notebook::open(&args.place).await?;
@@ -82,12 +85,11 @@ async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
             format!("cannot read {}: {error}", file.display()),
         )
     };
-    let mut text = String::new();
-    match file.to_str() {
-        Some("-") => std::io::stdin().read_to_string(&mut text).map(|_| ()),
-        _ => std::fs::read_to_string(file).map(|read| text = read),
-    }
-    .map_err(unreadable)?;
+    let text = match file.to_str() {
+        Some("-") => regular::text_of(std::io::stdin(), TEXT_BYTES_MAX),
+        _ => std::fs::File::open(file).and_then(|file| regular::text_of(file, TEXT_BYTES_MAX)),
+    };
+    let text = text.map_err(unreadable)?;
     let mut written: Value = serde_json::from_str(&text).map_err(|error| {
         CliError::new(
             Code::Refused,

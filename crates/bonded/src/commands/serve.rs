@@ -150,7 +150,7 @@ impl<D> Prepared<D> {
         let shown = shown.fold(Shown::default(), Shown::and);
         let keeper = Keeper::new(store.clone());
         for agent in &agents {
-            keeper.check(settings::kept(&agent.options).as_deref())?;
+            keeper.check(settings::kept(&agent.options, &dir).as_deref())?;
         }
         let (host, tools) = agents::host_apart(store, workplace, shown, apart.clone());
         for agent in &agents {

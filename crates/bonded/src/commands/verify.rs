@@ -137,7 +137,7 @@ impl<'a> Witnesses<'a> {
         self.archive = Some(archive.claims);
         for run in runs {
             // A damaged log is met again when it is looked at.
-            if let Ok(Some(kept)) = keeping::kept(self.store, run).await {
+            if let Ok(Some((kept, _))) = keeping::kept(self.store, run).await {
                 self.read_ledger(kept.ledger.as_deref());
             }
         }
@@ -208,7 +208,8 @@ impl<'a> Witnesses<'a> {
             Some(first) => keeping::kept(self.store, first).await.unwrap_or_default(),
             None => None,
         };
-        for kept in [own, above.unwrap_or_default(), self.kept.clone()] {
+        let above = above.unwrap_or_default().0;
+        for kept in [own, above, self.kept.clone()] {
             self.read_ledger(kept.ledger.as_deref());
             if let Some(dir) = &kept.snapshots {
                 match claims::of_snapshot(Path::new(dir), id) {

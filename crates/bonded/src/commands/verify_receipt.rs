@@ -1,11 +1,11 @@
 //! `bonded verify RECEIPT.json`: receipts, without the network, and without a store where there is none.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bonded_host::regular;
 use bonded_host::witness::{Claim, Log, Signer};
-use bonded_host::work::key::PublicKey;
+use bonded_host::work::key::{KEY_FILE_BYTES_MAX, PublicKey};
 use bonded_host::work::tree::tree_of;
 use bonded_host::work::{KnownKeys, Workshop, open_receipt};
 use bonded_kernel::work::{
@@ -140,16 +140,14 @@ fn read(file: &Path) -> Result<String, CliError> {
         let message = format!("the receipt {} cannot be read: {why}", file.display());
         CliError::new(Code::Usage, message)
     };
-    let size = fs::metadata(file).map_err(|error| unreadable(&error.to_string()))?;
-    if size.len() > RECEIPT_BYTES_MAX {
-        return Err(unreadable("it is far too large for a receipt"));
-    }
-    fs::read_to_string(file).map_err(|error| unreadable(&error.to_string()))
+    let text = regular::read_text(file, RECEIPT_BYTES_MAX);
+    text.map_err(|error| unreadable(&error.to_string()))
 }
 
 fn read_key(file: &Path) -> Result<PublicKey, CliError> {
     let bad = |why: String| CliError::new(Code::Usage, format!("--key {}: {why}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let text =
+        regular::read_text(file, KEY_FILE_BYTES_MAX).map_err(|error| bad(error.to_string()))?;
     PublicKey::from_pem(&text).map_err(|error| bad(error.to_string()))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bonded_host::agent::{Agent, AgentError, Assignment};
 use bonded_host::agent_file::InputFormat;
 use bonded_host::{Goal, Host};
-use bonded_kernel::{Limits, ReportFormat};
+use bonded_kernel::{Kept, Limits, ReportFormat};
 use serde_json::{Value, json};
 
 use super::ask::unix_seconds;
@@ -19,6 +19,8 @@ use crate::{agents, settings};
 pub(crate) struct Model {
     pub(crate) id: String,
     pub(crate) agent: Agent,
+    /// Made out when the server starts, before its agents work.
+    kept: Option<Box<Kept>>,
 }
 
 #[derive(Debug)]
@@ -33,7 +35,7 @@ impl Models {
         let names = distinct(agents.iter().map(|agent| agent.name.as_str()));
         let models = names.into_iter().zip(agents);
         Self {
-            models: models.map(|(id, agent)| Model { id, agent }).collect(),
+            models: models.map(|(id, agent)| Model::new(id, agent)).collect(),
             created: unix_seconds(),
         }
     }
@@ -89,6 +91,11 @@ fn unknown(id: &str, known: &[&str]) -> String {
 }
 
 impl Model {
+    fn new(id: String, agent: Agent) -> Self {
+        let kept = settings::kept(&agent.options, &agent.dir().to_string_lossy());
+        Self { id, agent, kept }
+    }
+
     /// Makes the goal of a request.
     pub(crate) fn goal(
         &self,
@@ -114,7 +121,7 @@ impl Model {
             None => self.agent.goal(assignment),
         };
         let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
-        goal.config.kept = settings::kept(&self.agent.options);
+        goal.config.kept = self.kept.clone();
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
         goal.config.own_tools.progress |= wants_progress && self.agent.works();
         if let Some((wish, schema)) = wish.and_then(|wish| Some((wish, wish.schema.as_ref()?)))

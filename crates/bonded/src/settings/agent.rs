@@ -29,7 +29,7 @@ pub(super) fn prepare_agent(
         limits: own_limits(args.limits, 0)?,
         parent: None,
     })?;
-    sample.config.kept = kept(&agent.options);
+    sample.config.kept = kept(&agent.options, &sample.config.dir);
     let targets = &sample.config.targets;
     let unpriced = targets.iter().any(|target| target.price.is_none());
     if sample.config.limits.cost_max.is_some() && unpriced {

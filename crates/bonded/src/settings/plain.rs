@@ -6,6 +6,7 @@ use std::path::Path;
 use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
+use bonded_host::regular;
 use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
@@ -175,7 +176,7 @@ fn plain_config(
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
         context_summary: options.context_summary,
-        kept: kept(options),
+        kept: kept(options, &dir),
         policy: policy(options, &[], &Host::draw_nonce()),
         own_tools: OwnTools {
             output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
@@ -186,11 +187,15 @@ fn plain_config(
     })
 }
 
+/// More than any model reads.
+const SYSTEM_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
     let Some(path) = file else {
         return Ok(DEFAULT_SYSTEM.into());
     };
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = std::fs::File::open(path).and_then(|file| regular::text_of(file, SYSTEM_BYTES_MAX));
+    let text = text.map_err(|error| {
         let message = format!("cannot read the system text {}: {error}", path.display());
         CliError::new(Code::BadGoal, message)
     })?;

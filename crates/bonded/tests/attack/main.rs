@@ -10,6 +10,7 @@ mod files;
 #[expect(dead_code, reason = "the tests of logins use more of it")]
 #[path = "../../../testkit/tests/mcp/issuer.rs"]
 mod issuer;
+mod kept;
 mod masking;
 mod people;
 mod person;

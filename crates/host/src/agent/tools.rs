@@ -377,6 +377,7 @@ impl Toolset for AgentTools {
         config: &'a RunConfig,
     ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
         self.trust().remember(&config.held);
+        self.confinement.note_kept(config);
         let Some(agent) = &config.agent else {
             return self.plain.open(config);
         };

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::work::{ItemId, Receipt, ReceiptLink};
 use bonded_kernel::{Hash, RunId};
 
-use super::files::read_if_there;
+use super::files::{FILE_BYTES_MAX, read_if_there};
 use super::history::{History, Remembered};
 use super::papers::{RECEIPT, RESULT};
 use super::plan_id::PlanId;
 use super::plan_record::{PlanRecord, plan_ids};
 use super::signed::{KnownKeys, open_receipt};
 use super::workshop::Workshop;
+use crate::regular;
 use crate::witness::Claim;
 
 /// Everything that receipts beside a store say.
@@ -123,7 +124,10 @@ impl Archive {
 /// work writes the receipt first.
 fn missing(workshop: &Workshop, history: &str, line: &Remembered) -> Option<String> {
     let file = workshop.item_dir(&line.plan, &line.item).join(RECEIPT);
-    let (hash, text) = (line.link.receipt_hash, fs::read_to_string(&file));
+    let (hash, text) = (
+        line.link.receipt_hash,
+        regular::read_text(&file, FILE_BYTES_MAX),
+    );
     let file = file.display();
     let is_kept_back = |error: &io::Error| {
         ![io::ErrorKind::NotFound, io::ErrorKind::InvalidData].contains(&error.kind())

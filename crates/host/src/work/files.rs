@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
+use crate::regular;
+
 const PRIVATE_DIR: u32 = 0o700;
 pub(crate) const PRIVATE_FILE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
+/// More than the histories and journals of any tree take.
+pub(super) const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// Puts `bytes` at `path`, in place of what is there. When this returns, they have reached the disk. Missing
 /// directories are made. The caller sees to it that no other process writes the same path at the same time.
@@ -41,7 +45,7 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T
 
 /// What a file holds, and nothing where there is none.
 pub(super) fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match regular::read(path, FILE_BYTES_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(about(path, error.kind(), &error.to_string())),
         Ok(bytes) => Ok(Some(bytes)),

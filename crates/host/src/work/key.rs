@@ -12,6 +12,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use rustix::fs::{FlockOperation, flock};
 
 use super::files::{make_directory_of, remove_durably, sync_directory};
+use crate::regular;
 
 const PUBLIC_BYTES: usize = 32;
 /// What stands before the 32 bytes of every Ed25519 key in the form of RFC 8410.
@@ -20,7 +21,8 @@ const PUBLIC_PREFIX: [u8; 12] = [
 ];
 const PRIVATE_LABEL: &str = "PRIVATE KEY";
 const PUBLIC_LABEL: &str = "PUBLIC KEY";
-const KEY_FILE_BYTES_MAX: u64 = 4096;
+/// More than a key takes, with remarks around it.
+pub const KEY_FILE_BYTES_MAX: u64 = 4096;
 
 /// Signs. The secret never leaves it but into its file.
 pub struct SigningKey {
@@ -143,7 +145,7 @@ fn read_private(file: &Path) -> Result<Option<String>, KeyError> {
         file: file.to_owned(),
         source,
     };
-    let opened = match File::open(file) {
+    let opened = match regular::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(failed)?,
     };

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::files::{PRIVATE_FILE, make_private_directory, read_json};
 use super::publish::Contents;
 use super::tree::{Checkpoints, TreeCopy, TreeError};
+use crate::regular;
 
 /// Where more than this was changed it is not saved; the item begins again then.
 const SAVED_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -111,10 +112,10 @@ fn save_contents(dir: &Path, copy: &TreeCopy, changes: &[Change]) -> io::Result<
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     make_private_directory(dir)?;
-    for (path, _, content) in files {
+    for (path, bytes, content) in files {
         let saved = dir.join(content.to_string());
         if !saved.exists() {
-            let mut from = File::open(copy.path_of(path))?;
+            let mut from = regular::open(&copy.path_of(path))?.take(bytes);
             replace(&saved, |mut to| io::copy(&mut from, &mut to).map(drop))?;
         }
     }

@@ -12,7 +12,7 @@ use super::admitted::{Admitting, admitted};
 use super::error::WorkError;
 use super::files::{read_json, write_durably};
 use super::history::History;
-use super::key::SigningKey;
+use super::key::{KEY_FILE_BYTES_MAX, SigningKey};
 use super::late::{Late, keep_late};
 use super::meeting::{Meeting, meet};
 use super::order::{WorkNews, WorkOrder};
@@ -20,6 +20,7 @@ use super::outcome::Outcome;
 use super::papers::{Papers, Sealed};
 use super::publish::{self, CommitPlan, Publish, PublishError, Replaced};
 use super::tree::{Checkpoints, Frozen, read_tree, write_tree};
+use crate::regular;
 
 /// Publishes and seals what items came to. It alone writes to the tree.
 pub(super) struct Sealer<'a> {
@@ -318,7 +319,7 @@ pub(super) fn undone(foreign: &[TreePath]) -> String {
 /// Puts the public key where people find it, to give it to whoever checks receipts.
 fn show_public(key: &SigningKey, file: &Path) -> std::io::Result<()> {
     let pem = key.public().to_pem();
-    match std::fs::read_to_string(file).is_ok_and(|there| there == pem) {
+    match regular::read_text(file, KEY_FILE_BYTES_MAX).is_ok_and(|there| there == pem) {
         true => Ok(()),
         false => write_durably(file, pem.as_bytes()),
     }

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use bonded_kernel::work::{ItemOutcome, Receipt, Tree, WorkItem, verify_receipt};
 
+use super::files::FILE_BYTES_MAX;
 use super::outcome::Outcome;
 use super::papers::{Drawn, Papers, RECEIPT};
 use super::plan_id::PlanId;
 use super::seal::Sealer;
 use super::tree::Frozen;
+use crate::regular;
 
 impl Sealer<'_> {
     /// What became of an item, with nothing of it published.
@@ -69,7 +71,7 @@ impl Sealer<'_> {
     /// other may take that.
     pub(super) fn begun(&self, plan: &PlanId, item: &WorkItem, dir: &Path) -> Option<Receipt> {
         let line = self.history.of(plan, &item.id)?;
-        let text = std::fs::read_to_string(dir.join(RECEIPT)).ok()?;
+        let text = regular::read_text(&dir.join(RECEIPT), FILE_BYTES_MAX).ok()?;
         let receipt = verify_receipt(&text).ok();
         receipt.filter(|it| it.receipt_hash == line.link.receipt_hash)
     }

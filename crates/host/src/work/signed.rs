@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use bonded_kernel::work::{EnvelopeFault, Receipt, open_signed_receipt};
 
-use super::key::PublicKey;
+use super::key::{KEY_FILE_BYTES_MAX, PublicKey};
 use super::workshop::Workshop;
+use crate::regular;
 use crate::witness::Signer;
 
 /// Opens a receipt that is whole, does not contradict itself, and has the signature of the key that it names.
@@ -35,7 +36,7 @@ pub struct KnownKeys(Vec<PublicKey>);
 impl KnownKeys {
     /// The key that receipts beside this store are signed with, if there is one.
     pub fn of(workshop: &Workshop) -> Self {
-        let pem = std::fs::read_to_string(workshop.public_key_file());
+        let pem = regular::read_text(&workshop.public_key_file(), KEY_FILE_BYTES_MAX);
         let own = pem.ok().and_then(|pem| PublicKey::from_pem(&pem).ok());
         Self(own.into_iter().collect())
     }

@@ -215,9 +215,10 @@ impl Sandbox {
                 .iter()
                 .any(|cover| path.starts_with(cover) && !self.workdir.starts_with(cover))
         };
-        protected.retain(|path| {
-            self.is_inside(path) && path.symlink_metadata().is_ok() && !is_hidden(path)
-        });
+        // The directory itself is what commands work in, whatever else is kept there.
+        let is_below = |path: &PathBuf| self.is_inside(path) && *path != self.workdir;
+        protected
+            .retain(|path| is_below(path) && path.symlink_metadata().is_ok() && !is_hidden(path));
         protected.sort();
         protected.dedup();
         protected

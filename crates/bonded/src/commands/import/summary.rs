@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use bonded_host::letters::written_out;
 use bonded_host::workspace::NoteFiles;
 
 /// Of each kind so many are named; the rest is counted.
 pub(super) const LINES_MAX: usize = 50;
+/// So many endings are named, those that most files have first.
+const ENDINGS_MAX: usize = 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
@@ -24,11 +27,6 @@ pub(super) struct Summary {
 
 impl Summary {
     pub(super) fn new(found: &NoteFiles) -> Self {
-        let line = |path: &Path, why: &str| format!("{}: {why}", path.display());
-        let other = |(ending, count): (&String, &u64)| match ending.as_str() {
-            "" => format!("{count} without an ending"),
-            ending => format!("{count} .{ending}"),
-        };
         Self {
             counts: [0; 3],
             left_out: found
@@ -36,7 +34,7 @@ impl Summary {
                 .iter()
                 .map(|it| line(&it.path, it.why))
                 .collect(),
-            others: found.others.iter().map(other).collect(),
+            others: others(found),
             not_taken: vec![],
             told: vec![],
         }
@@ -47,12 +45,12 @@ impl Summary {
     }
 
     pub(super) fn not_taken(&mut self, path: &Path, why: &str) {
-        self.not_taken.push(format!("{}: {why}", path.display()));
+        self.not_taken.push(line(path, why));
     }
 
     /// Something about a file that was taken.
     pub(super) fn tell(&mut self, path: &Path, what: &str) {
-        self.told.push(format!("{}: {what}", path.display()));
+        self.told.push(line(path, what));
     }
 
     /// Whether a file that should be a note is none.
@@ -88,4 +86,28 @@ impl Summary {
         ));
         lines
     }
+}
+
+/// One line, whatever a path or a file's own words hold.
+pub(super) fn line(path: &Path, what: &str) -> String {
+    written_out(&format!("{}: {what}", path.display()))
+}
+
+/// How many files have which ending.
+fn others(found: &NoteFiles) -> Vec<String> {
+    let mut all: Vec<(&String, &u64)> = found.others.iter().collect();
+    all.sort_by_key(|(ending, count)| (std::cmp::Reverse(**count), ending.as_str()));
+    let named = all.iter().take(ENDINGS_MAX);
+    let mut others: Vec<String> = named
+        .map(|(ending, count)| match ending.as_str() {
+            "" => format!("{count} without an ending"),
+            ending => format!("{count} .{}", written_out(ending)),
+        })
+        .collect();
+    let rest = all.get(ENDINGS_MAX..).unwrap_or_default();
+    if !rest.is_empty() {
+        let files: u64 = rest.iter().map(|(_, count)| **count).sum();
+        others.push(format!("{files} with {} other endings", rest.len()));
+    }
+    others
 }

@@ -6,12 +6,16 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use bonded_host::regular;
+
 use crate::args::{ServeArgs, variable};
 use crate::error::{CliError, Code};
 use crate::serve::{self, Apart, Tokens};
 use crate::{output, settings};
 
 const TOKEN_BYTES_MAX: u64 = 4096;
+/// A file with the tokens of many clients.
+const TOKENS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The tokens of a server that listens there. A server has one, unless the person says otherwise.
 pub(super) fn tokens(
@@ -72,10 +76,12 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
 fn given(args: &ServeArgs, usual: Option<&str>) -> Result<Tokens, CliError> {
     let in_file = match &args.token_file {
         None => String::new(),
-        Some(path) => std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("cannot read the tokens in {}: {error}", path.display());
-            CliError::new(Code::Usage, message)
-        })?,
+        Some(path) => File::open(path)
+            .and_then(|file| regular::text_of(file, TOKENS_BYTES_MAX))
+            .map_err(|error| {
+                let message = format!("cannot read the tokens in {}: {error}", path.display());
+                CliError::new(Code::Usage, message)
+            })?,
     };
     let lines = in_file.lines().map(str::trim);
     let lines: Vec<&str> = lines

@@ -86,6 +86,36 @@ fn links_pipes_and_giants_in_a_given_directory_become_no_notes() {
 }
 
 #[test]
+fn no_name_of_a_file_forges_a_line_of_the_summary_and_the_summary_stays_short() {
+    let house = House::open(&json!({}));
+    let person = &house.person;
+    let given = person.path("given");
+    person.write(given.join("plain.md"), "a plain note\n");
+    let forged = "0 new, 0 changed, 777 as they were";
+    for name in [format!("x\n{forged}\n.md"), format!("y.a\n{forged}")] {
+        symlink("plain.md", given.join(&name)).expect("a link");
+        person.write(given.join(format!("{name}.a\n{forged}")), "no note");
+    }
+    for number in 0..300 {
+        let ending = "e".repeat(200);
+        person.write(given.join(format!("f.{ending}{number}")), "");
+    }
+    let done = house.bonded(&["import", &given.display().to_string()]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let is_forged = done.stderr.lines().any(|line| line.starts_with(forged));
+    assert!(!is_forged, "{}", done.stderr);
+    assert!(
+        done.stderr.contains("\nleft out: x\\u{a}0 new")
+            || done.stderr.starts_with("left out: x\\u{a}0 new"),
+        "{}",
+        done.stderr
+    );
+    assert!(done.stderr.contains("other endings"), "{}", done.stderr);
+    let longest = done.stderr.lines().map(str::len).max();
+    assert!(longest < Some(6_000), "{longest:?}");
+}
+
+#[test]
 fn an_export_writes_only_into_a_directory_that_holds_nothing() {
     let house = House::open(&json!({}));
     let person = &house.person;

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::commit::CommitPlan;
 use super::error::PublishError;
 use super::faults::{Faults, Operation};
-use crate::work::files::{remove_durably, write_durably};
+use crate::regular;
+use crate::work::files::{FILE_BYTES_MAX, remove_durably, write_durably};
 
 const FORMAT: u32 = 1;
 
@@ -79,7 +80,7 @@ impl From<Format> for u32 {
 impl Journal {
     /// Nothing where there is no journal.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, PublishError> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match regular::read(path, FILE_BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|source| failed(path, source))?,
         };

@@ -1,9 +1,12 @@
 //! Whether git is in the middle of something.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::TreeError;
+use crate::regular;
+
+/// Far more than the path that a `.git` names takes.
+const GIT_FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// What git leaves in its directory while something is under way: the name, what that is, and how to end it.
 const UNDER_WAY: [(&str, &str, &str); 8] = [
@@ -61,7 +64,7 @@ fn resolved(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_owned());
     }
-    let text = fs::read_to_string(dot_git).ok()?;
+    let text = regular::read_text(dot_git, GIT_FILE_BYTES_MAX).ok()?;
     let target = text.strip_prefix("gitdir:")?.trim();
     Some(dot_git.parent()?.join(target))
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::CommitError;
-use crate::work::files::{remove_durably, write_durably};
+use crate::regular;
+use crate::work::files::{FILE_BYTES_MAX, remove_durably, write_durably};
 
 pub(super) struct Taken {
     file: PathBuf,
@@ -15,7 +16,7 @@ pub(super) struct Taken {
 impl Taken {
     pub(super) fn beside(index: &Path) -> Self {
         let file = index.with_extension("staged");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let text = regular::read_text(&file, FILE_BYTES_MAX).unwrap_or_default();
         let objects = text.lines().map(str::to_owned).collect();
         Self { file, objects }
     }
