@@ -139,7 +139,7 @@ impl Words {
         let field = Self::of(field).text;
         let before = |words: &&str| self.text.contains(&format!(" {words}{field}"));
         let behind = |words: &&str| self.text.contains(&format!("{field}{words} "));
-        BEFORE_UNKNOWN.iter().any(|it| before(it)) || BEHIND_UNKNOWN.iter().any(|it| behind(it))
+        BEFORE_UNKNOWN.iter().any(before) || BEHIND_UNKNOWN.iter().any(behind)
     }
 
     /// The words after what introduces a list of values; all of them go to the end of the message.

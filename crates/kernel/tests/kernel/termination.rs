@@ -303,10 +303,11 @@ fn a_run_that_nobody_drove_is_not_charged_the_time_since_it_was_left() {
         world.after(1_000).reply(reply([look("a")]));
         world.after(3_600_000).input(input("enough".into()));
         audit(&world.entries).expect("the log is what its inputs make of it");
-        match world.entries.last().map(|entry| &entry.event) {
-            Some(Event::RunEnded(ended)) => ended.elapsed_ms,
-            other => panic!("it has ended: {other:?}"),
-        }
+        let ended = world.entries.iter().find_map(|entry| match &entry.event {
+            Event::RunEnded(ended) => Some(ended.elapsed_ms),
+            _ => None,
+        });
+        ended.expect("it has ended")
     };
     let driven = used_ms(|reason| Input::Cancel { reason });
     let left = used_ms(|reason| Input::CancelLeft { reason });

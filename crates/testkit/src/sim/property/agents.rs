@@ -109,10 +109,10 @@ pub(super) fn skipped_calls_are_never_executed(history: &History) -> Result<(), 
     Ok(())
 }
 
-/// What stands in place of an output that did not fit is a failure, and only that.
 /// What says how to read on in an output of which a part is shown.
 const READ_ON_BYTES_MAX: u64 = 512;
 
+/// What stands in place of an output that did not fit is a failure, and only that; or the part that has room.
 pub(super) fn a_dropped_output_is_never_shown(history: &History) -> Result<(), String> {
     for entry in &history.entries {
         let Event::ToolFinished(finished) = &entry.event else {
