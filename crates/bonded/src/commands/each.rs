@@ -40,7 +40,7 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     let mut results = pin!(many(Arc::new(host), begun, args.jobs, cancel));
     let mut ended = 0;
     while let Some((id, result)) = results.next().await {
-        ended += 1;
+        ended += usize::from(!matches!(result, Err(HostError::Interrupted { .. })));
         succeeded += usize::from(batch.end(&id, result).await);
     }
     tools.stop().await;

@@ -26,7 +26,14 @@ const PASSWORD_BYTES_MAX: u64 = 8 << 10;
 
 pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
     let dir = DataDir::open(&args.data.data)?;
-    let store = &*dir.open_store()?;
+    let only_looks = matches!(
+        args.command,
+        UserCommand::List { .. } | UserCommand::Tokens { .. }
+    );
+    let store = &*match only_looks {
+        true => dir.open_store_to_read()?,
+        false => dir.open_store()?,
+    };
     match &args.command {
         UserCommand::List { json } => list(store, *json).await?,
         UserCommand::Add { name, invite } => add(store, name, *invite).await?,

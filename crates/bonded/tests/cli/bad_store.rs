@@ -411,6 +411,9 @@ look verify --all --store "$dir/store.db"
 look replay run --store "$dir/store.db"
 look doctor --store "$dir/store.db"
 look note --data "$dir/data" list
+look user --data "$dir/data" list
+look user --data "$dir/data" tokens owner
+look rule --data "$dir/data" list
 look export out --data "$dir/data"
 look cancel run --store "$dir/store.db"
 "#;
@@ -449,8 +452,8 @@ fn what_only_looks_works_on_a_mount_that_is_read_only() {
         let end = finish(start(&mut place.command_of(Path::new("unshare"), &words)));
         let codes: Vec<&str> = end.stdout.lines().collect();
         let expected = [
-            "runs 0", "show 0", "verify 7", "replay 0", "doctor 0", "note 0", "export 0",
-            "cancel 3",
+            "runs 0", "show 0", "verify 7", "replay 0", "doctor 0", "note 0", "user 0", "user 0",
+            "rule 0", "export 0", "cancel 3",
         ];
         assert_eq!(codes, expected, "{with_wal}: {end:?}");
     }

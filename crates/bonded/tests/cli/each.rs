@@ -158,6 +158,21 @@ fn a_signal_cancels_what_was_begun_and_begins_nothing_more() {
 }
 
 #[test]
+fn what_a_machine_stops_is_not_taken_for_a_failure_of_the_goals() {
+    // All goals have begun, and with one job some have not.
+    for jobs in ["8", "1"] {
+        let place = Place::new();
+        let goals = goal_file(&place);
+        let script = place.script(&[never()]);
+        let arguments = ["run", "--each", &goals, "--jobs", jobs, "--model", &script];
+        let child = start(&mut place.command(&arguments));
+        place.wait_for_entry("g0", 1, "attempt_started");
+        signal(&child, Signal::TERM);
+        finish(child).fails_with(143, "interrupted");
+    }
+}
+
+#[test]
 fn a_bad_line_is_refused_before_anything_runs() {
     let place = Place::new();
     let script = marking_script(&place, "0");
