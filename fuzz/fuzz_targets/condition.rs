@@ -4,10 +4,8 @@
 
 #![no_main]
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, Condition, Facts, Note, NoteId, WorkspaceId,
-};
+use bonded_kernel::{Millis, NoteId, WorkspaceId};
+use bonded_workspace_rules::{CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, Condition, Facts, Note};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

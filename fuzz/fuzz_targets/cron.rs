@@ -6,7 +6,7 @@
 
 use bonded_host::workspace::Cron;
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::Instants as _;
+use bonded_workspace_rules::Instants as _;
 use libfuzzer_sys::fuzz_target;
 
 /// Zones whose clocks change by an hour, half an hour, two hours, seven and a day, and one that changes them for a month.

@@ -15,8 +15,8 @@ mod front_matter;
 )]
 mod times;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Note, NoteId, WorkspaceId, check_metadata};
+use bonded_kernel::{Millis, NoteId, WorkspaceId};
+use bonded_workspace_rules::{Note, check_metadata};
 use front_matter::NoteFile;
 use libfuzzer_sys::fuzz_target;
 

@@ -5,10 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_kernel::workspace::{
-    LINKS_MAX, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, SNIPPET_CHARS_MAX, TITLE_CHARS_MAX,
-    check_metadata, headings_and_body, index_text, links, meaning_text, search_terms, snippet,
-};
+use bonded_workspace_rules::{LINKS_MAX, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, SNIPPET_CHARS_MAX, TITLE_CHARS_MAX, check_metadata, headings_and_body, index_text, links, meaning_text, search_terms, snippet};
 use libfuzzer_sys::fuzz_target;
 
 fn check_links(text: &str) {

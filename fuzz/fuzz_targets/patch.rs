@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use bonded_kernel::workspace::{BadPatch, PatchOp, patched};
+use bonded_workspace_rules::{BadPatch, PatchOp, patched};
 use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use bonded_host::work::{line_of, parse_plan};
-use bonded_kernel::work::{Constraints, ItemId, PlanContext, WorkPlan};
+use bonded_work_rules::{Constraints, ItemId, PlanContext, WorkPlan};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use bonded_kernel::workspace::{AgentPrompt, DEFAULT_CONDITION, PromptFault, STATES, TAGS};
+use bonded_workspace_rules::{AgentPrompt, PromptFault};
+use bonded_kernel::{DEFAULT_CONDITION, STATES, TAGS};
 use libfuzzer_sys::fuzz_target;
 
 fn check_good(prompt: &AgentPrompt) {

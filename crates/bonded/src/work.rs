@@ -13,7 +13,7 @@ use bonded_host::work::lock::{LockError, TreeLock};
 use bonded_host::work::publish::{Processes, Writers};
 use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
 use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
-use bonded_kernel::work::{RunResult, WorkPlan, WorkStatus};
+use bonded_work_rules::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
 use tokio::time::Instant;
 

@@ -38,6 +38,7 @@ mod plain_schema;
 mod policy;
 mod progress;
 mod prompt;
+mod reading;
 mod report;
 mod retry;
 mod run;
@@ -49,8 +50,7 @@ mod text;
 mod time;
 mod tokens;
 mod tool;
-pub mod work;
-pub mod workspace;
+mod uuid;
 
 pub use accepts::{
     Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
@@ -84,7 +84,10 @@ pub use event::{
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use lesson::{Lesson, Parameter};
-pub use looping::{LoopAudit, LoopConfig, PAGING_BYTES};
+pub use looping::{
+    DEFAULT_CONDITION, LoopAudit, LoopConfig, Mode, OperationOutcome, OperationSummary,
+    PAGING_BYTES, RunAudit, STATES, Scope, ScopeCode, ScopeViolation, Segment, TAGS, segments_for,
+};
 pub use mask::{Found, Mask};
 pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
@@ -99,13 +102,14 @@ pub use paging::paging_hint;
 pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict, WaitingCall};
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use prompt::{DEFAULT_SYSTEM, request};
+pub use reading::{escaped, folded, nearest, short, type_of};
 pub use report::{
     FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportStatus,
     ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,
     synthetic,
 };
 pub use run::{BadLog, Held, Run, Spend, apply, replay, replay_on};
-pub use sandbox::{ProcessLimits, SandboxConfig, SandboxLevel};
+pub use sandbox::{INERT, ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
 pub use step::{
     Effect, Input, Invocation, NotDurable, Step, ToolOutput, beside, fork, next, start, step,
@@ -115,3 +119,4 @@ pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
 pub use tokens::{Calibration, estimate as estimate_tokens, estimate_for as estimate_tokens_for};
 pub use tool::{BadCatalog, Catalog, DONE, ToolEffect, ToolSpec};
+pub use uuid::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};

@@ -2,12 +2,19 @@
 //! What makes a run one of these is in its settings; everything else is the same kernel.
 
 mod op;
+mod operation;
+mod prompt;
+mod scope;
 mod summary;
 mod told;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use operation::{OperationOutcome, OperationSummary, RunAudit};
+pub use prompt::{DEFAULT_CONDITION, Mode, STATES, Segment, TAGS, segments_for};
+pub use scope::{Scope, ScopeCode, ScopeViolation};
 
 pub(crate) use op::{LoopOp, LoopRules, enters_state};
 pub(crate) use summary::{Alike, alike_in, summary_of_finished, summary_of_refused};
@@ -18,7 +25,7 @@ use crate::event::RejectReason;
 use crate::memory::Memory;
 use crate::text::Text;
 use crate::time::Millis;
-use crate::workspace::{Mode, OperationSummary, RuleId, RunAudit, Scope, ScopeCode, Segment};
+use crate::uuid::RuleId;
 
 /// Where the memory begins to be too large, unless a setting says otherwise.
 pub const PAGING_BYTES: u64 = 8_192;

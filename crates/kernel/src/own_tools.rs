@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::decode::xml::PROGRESS_REPORT;
-use crate::tool::{ToolEffect, ToolSpec};
+use crate::tool::{ToolEffect, ToolSpec, is_terminal};
 
 /// Several calls in one.
 pub const BATCH: &str = "agent__batch";
@@ -44,6 +44,11 @@ impl OwnTool {
 }
 
 impl OwnTools {
+    /// Whether a call of this tool is something done: what ends a run, tells of it or holds calls together is not.
+    pub fn acts(&self, tool: &str) -> bool {
+        !is_terminal(tool) && self.of(tool).is_none_or(OwnTool::acts)
+    }
+
     /// The tool of this name, where the run offers it.
     pub(crate) fn of(&self, tool: &str) -> Option<OwnTool> {
         match tool {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// How the name begins of what a command made and the sandbox put aside, because it would configure later programs.
+pub const INERT: &[u8] = b"inert-";
+
 /// What a command may do to the machine.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

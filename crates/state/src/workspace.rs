@@ -33,10 +33,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, Note, Operation, Refused, Role, StoredEvent, UserId,
-    Workspace,
+use bonded_kernel::{Millis, UserId};
+use bonded_workspace_rules::{
+    Actor, AutomationRun, Chain, Change, Note, Operation, Refused, Role, StoredEvent, Workspace,
 };
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@
 //! three of them are planted, so that a search can be chosen by how much it finds: one in every note, one in every
 //! 59th, one in every 10,000th.
 
-use bonded_kernel::workspace::{NoteId, UserId, WorkspaceId};
+use bonded_kernel::{NoteId, UserId, WorkspaceId};
 
 /// The workspace that all notes lie in.
 pub const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([0x5a; 16]);

@@ -16,9 +16,10 @@ const BOOKS: [(&str, &str); 2] = [
 ];
 
 /// Where codes of the workspace are written; each must have a page.
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 5] = [
     "crates/kernel/src/looping.rs",
-    "crates/kernel/src/workspace",
+    "crates/kernel/src/looping",
+    "crates/workspace-rules/src",
     "crates/host/src/workspace",
     "crates/bonded/src/workspace",
 ];

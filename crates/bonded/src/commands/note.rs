@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use bonded_host::regular;
-use bonded_kernel::workspace::{Change, NewNote, Note, NoteEdit, NoteWrite};
 use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
+use bonded_workspace_rules::{Change, NewNote, Note, NoteEdit, NoteWrite};
 
 use crate::args::{
     NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs, NoteHistoryArgs, NoteListArgs,

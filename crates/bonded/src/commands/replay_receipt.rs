@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use bonded_host::trust::Stance;
 use bonded_host::work::{Asked, ReplayError, Replayed, Workshop, replay_item};
-use bonded_kernel::work::Receipt;
+use bonded_work_rules::Receipt;
 use serde_json::json;
 
 use super::verify_receipt::read_receipt;

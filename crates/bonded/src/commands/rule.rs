@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use bonded_host::regular;
-use bonded_kernel::workspace::{Change, EventId, Fault, Fire, RuleDraft, run_of_firing};
+use bonded_kernel::EventId;
 use bonded_state::workspace::{Outcome, Page, RunFilter};
+use bonded_workspace_rules::{Change, Fault, Fire, RuleDraft, run_of_firing};
 use serde_json::{Value, json};
 
 use crate::args::{RuleArgs, RuleCommand};

@@ -3,8 +3,7 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::UserId;
+use bonded_kernel::{Millis, UserId};
 use bonded_state::workspace::{By, User, UserState, WorkspaceStore, proof_id};
 use serde_json::json;
 

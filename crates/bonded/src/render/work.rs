@@ -1,7 +1,7 @@
 //! Plans and what became of them, for people.
 
 use bonded_host::work::WorkNews;
-use bonded_kernel::work::{RunResult, WorkItem, WorkPlan, WorkStatus};
+use bonded_work_rules::{RunResult, WorkItem, WorkPlan, WorkStatus};
 
 use super::table::{Side, table};
 use super::text;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bonded_host::work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
-use bonded_kernel::work::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
+use bonded_work_rules::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
 use serde_json::Value;
 
 use crate::args::WorkArgs;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::work::{Assigned, PlanRecord, Staff, goal_text};
-use bonded_kernel::work::{AgentId, WorkItem};
 use bonded_kernel::{HeldFile, SandboxLevel};
 use bonded_state::Store;
+use bonded_work_rules::{AgentId, WorkItem};
 
 use crate::agents::{self, Shown};
 use crate::args::WorkArgs;

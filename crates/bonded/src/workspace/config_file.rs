@@ -8,7 +8,7 @@ use axum::http::HeaderName;
 use bonded_host::config::Environment;
 use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
 use bonded_host::workspace::{ProviderHealth, Tell, WallClock};
-use bonded_kernel::workspace::Workspace;
+use bonded_workspace_rules::Workspace;
 
 use super::cors::Origins;
 use super::data_dir::DataDir;

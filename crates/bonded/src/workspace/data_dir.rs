@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::workspace::config::WorkspaceConfig;
-use bonded_kernel::workspace::{Actor, AgentPrompt, Chain, Change, UserId};
+use bonded_kernel::UserId;
 use bonded_state::workspace::{By, User, WorkspaceError, WorkspaceStore, Write};
+use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change};
 
 use super::ids;
 use super::password::random_token;

@@ -2,10 +2,10 @@
 //! be seen. Whatever would be written is shown.
 
 use bonded_host::letters::written_out;
-use bonded_kernel::workspace::{
+use bonded_state::workspace::WorkspaceStore;
+use bonded_workspace_rules::{
     MARKDOWN_BYTES_MAX, Metadata, NewNote, NoteWrite, Operation, Proposal, patched,
 };
-use bonded_state::workspace::WorkspaceStore;
 use serde_json::Value;
 
 use super::refusal::Refusal;

@@ -3,8 +3,8 @@
 mod foreign;
 
 use bonded_host::work::parse_plan;
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{AccessScope, Metadata, Note, NoteId};
+use bonded_kernel::{Millis, NoteId};
+use bonded_workspace_rules::{AccessScope, Metadata, Note};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -145,7 +145,7 @@ pub(crate) fn file_name(note: &Note) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bonded_kernel::workspace::WorkspaceId;
+    use bonded_kernel::WorkspaceId;
     use proptest::prelude::*;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! Ids of what is new: random UUIDs.
 
-use bonded_kernel::workspace::{NoteId, RuleId, UserId, WorkspaceId};
+use bonded_kernel::{NoteId, RuleId, UserId, WorkspaceId};
 
 fn drawn() -> [u8; 16] {
     uuid::Uuid::new_v4().into_bytes()

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bonded_host::workspace::config::HostSurroundings;
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Actor, Chain, Change, Note, NoteId, Rule, Workspace};
+use bonded_kernel::{Millis, NoteId};
 use bonded_state::workspace::{StoredRule, WorkspaceStore, Write, Written};
+use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use super::config_file;
 use super::data_dir::DataDir;

@@ -7,10 +7,9 @@ use axum::http::HeaderName;
 use bonded_host::CancellationToken;
 use bonded_host::workspace::config::HostSurroundings;
 use bonded_host::workspace::{Embedder, ProviderHealth};
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::UserId;
-use bonded_kernel::workspace::{Actor, Chain, Change, Refused};
+use bonded_kernel::{Millis, UserId};
 use bonded_state::workspace::{IdempotencyKey, WorkspaceError, WorkspaceStore, Write, Written};
+use bonded_workspace_rules::{Actor, Chain, Change, Refused};
 use serde_json::json;
 use tokio::sync::Semaphore;
 

@@ -1,7 +1,7 @@
 //! Times as the wire has them: RFC 3339 in UTC, with milliseconds.
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::title_from_clock;
+use bonded_workspace_rules::title_from_clock;
 use serde_json::Value;
 
 /// 9999-12-31T23:59:59.999Z: later years have five digits, and not all who read them can.

@@ -1,11 +1,11 @@
 //! What a run proposes, judged by a person.
 
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, EventId, Fire, NewNote, NoteEdit, NoteWrite, OperationId, Proposal,
-    RuleId, RunEnd, RunMove, WorkspaceId, run_of_firing,
-};
-use bonded_kernel::{Millis, RunId};
+use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_state::workspace::{WorkspaceStore, Write};
+use bonded_workspace_rules::{
+    Actor, Chain, Change, Fire, NewNote, NoteEdit, NoteWrite, Proposal, RunEnd, RunMove,
+    run_of_firing,
+};
 use serde_json::{Value, json};
 
 use crate::server::{Server, code};
@@ -74,7 +74,7 @@ fn proposed(server: &Server, note: &Value) -> RunId {
         })
     };
     let new = Proposal::CreateNote(NewNote {
-        note_id: bonded_kernel::workspace::NoteId::from_bytes([7; 16]),
+        note_id: bonded_kernel::NoteId::from_bytes([7; 16]),
         workspace_id,
         title: Some("Proposed".into()),
         markdown: "by the agent".into(),

@@ -3,7 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use bonded_kernel::workspace::{Actor, Note, RuleId, StoredEvent, WorkspaceId};
+use bonded_kernel::{RuleId, WorkspaceId};
+use bonded_workspace_rules::{Actor, Note, StoredEvent};
 use serde_json::{Value, json};
 
 use crate::client::Request;

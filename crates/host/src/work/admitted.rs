@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::WorkStatus;
+use bonded_work_rules::WorkStatus;
 use rustix::fs::{FlockOperation, flock};
 
 use super::files::{PRIVATE_FILE, make_private_directory, read_if_there};

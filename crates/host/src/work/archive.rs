@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::work::{ItemId, Receipt, ReceiptLink};
 use bonded_kernel::{Hash, RunId};
+use bonded_work_rules::{ItemId, Receipt, ReceiptLink};
 
 use super::files::{FILE_BYTES_MAX, read_if_there};
 use super::history::{History, Remembered};

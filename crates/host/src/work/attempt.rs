@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bonded_kernel::RunId;
-use bonded_kernel::work::{Change, WorkItem};
 use bonded_tools::is_unfinished;
+use bonded_work_rules::{Change, WorkItem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

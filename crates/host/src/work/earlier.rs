@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use bonded_kernel::RunId;
-use bonded_kernel::work::EarlierAttempt;
+use bonded_work_rules::EarlierAttempt;
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_durably};

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use bonded_kernel::work::TreePath;
 use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
+use bonded_work_rules::TreePath;
 
 use super::key::KeyError;
 use super::publish::{CommitError, PublishError};

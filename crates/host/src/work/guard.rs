@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::work::{Change, Denial, WorkItem, check_so_far};
 use bonded_kernel::{Invocation, RunConfig, ToolEffect};
 use bonded_tools::{BoxFuture, CallGuard, Registry, ToolFault};
+use bonded_work_rules::{Change, Denial, WorkItem, check_so_far};
 use tokio_util::sync::CancellationToken;
 
 use super::saved::Saver;

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{ItemId, Receipt, ReceiptLink, WorkStatus};
+use bonded_work_rules::{ItemId, Receipt, ReceiptLink, WorkStatus};
 use serde::{Deserialize, Serialize};
 
 use super::archive::{Filed, receipts_of};

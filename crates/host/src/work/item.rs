@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::work::{
+use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
+use bonded_work_rules::{
     CallStatus, Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
     check_so_far, missing_inputs, missing_outputs, prompt_of, tool_trace,
 };
-use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempt;

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bonded_kernel::work::TreePath;
+use bonded_work_rules::TreePath;
 
 use super::files::{PRIVATE_FILE, make_private_directory};
 use super::publish::Replaced;

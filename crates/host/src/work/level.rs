@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::work::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 use bonded_kernel::{Entry, Hash, ItemOfPlan, Millis, RunConfig, RunId};
 use bonded_tools::Sandbox;
+use bonded_work_rules::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 
 use super::admitted::admitted;
 use super::attempt::Attempt;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{
+use bonded_work_rules::{
     Change, Clash, MERGED_BYTES_MAX, Node, Receipt, Tree, TreePath, merged_lines,
 };
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{ItemId, RunResult, TreePath, WorkItem, WorkPlan, WorkStatus};
 use bonded_kernel::{Hash, RunId};
 use bonded_state::Store;
+use bonded_work_rules::{ItemId, RunResult, TreePath, WorkItem, WorkPlan, WorkStatus};
 use futures_util::{StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use bonded_kernel::work::{Capsule, EarlierAttempt, TestReport, WorkStatus};
+use bonded_work_rules::{Capsule, EarlierAttempt, TestReport, WorkStatus};
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_durably};

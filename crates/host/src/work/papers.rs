@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::work::{
+use bonded_work_rules::{
     Receipt, ResultFiles, RunResult, WorkStatus, seal_envelope, signed_receipt, statement,
 };
 use serde::{Deserialize, Serialize};

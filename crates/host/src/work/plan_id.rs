@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use bonded_kernel::work::ItemId;
 use bonded_kernel::{Hash, RUN_ID_BYTES_MAX, RunId};
+use bonded_work_rules::ItemId;
 use serde::{Deserialize, Serialize};
 
 /// Names one execution of a plan.

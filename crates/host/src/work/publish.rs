@@ -27,7 +27,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Change, Clash, TreePath};
+use bonded_work_rules::{Change, Clash, TreePath};
 use serde_json::Value;
 
 pub use aside::Replaced;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{ItemId, ItemOutcome, TreePath, WorkStatus};
+use bonded_work_rules::{ItemId, ItemOutcome, TreePath, WorkStatus};
 
 use super::error::WorkError;
 use super::papers::Papers;

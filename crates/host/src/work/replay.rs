@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::work::{Node, Receipt, Tree, TreePath};
 use bonded_kernel::{Event, Hash, RunId, RunStarted};
 use bonded_state::{MemoryStore, Store, StoreError};
+use bonded_work_rules::{Node, Receipt, Tree, TreePath};
 use tokio_util::sync::CancellationToken;
 
 use super::error::WorkError;

@@ -10,8 +10,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bonded_kernel::work::{CallStatus, Change, Node, tool_trace};
 use bonded_kernel::{Entry, Hash, Invocation, RunId};
+use bonded_work_rules::{CallStatus, Change, Node, tool_trace};
 use serde::{Deserialize, Serialize};
 
 use super::files::{PRIVATE_FILE, make_private_directory, read_json};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bonded_kernel::work::{
+use bonded_work_rules::{
     Capsule, Change, Denial, ItemId, ItemOutcome, LevelReceipt, Receipt, RunResult, Tree, TreePath,
     WorkItem, WorkStatus,
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bonded_kernel::work::{ItemOutcome, Receipt, Tree, WorkItem, verify_receipt};
+use bonded_work_rules::{ItemOutcome, Receipt, Tree, WorkItem, verify_receipt};
 
 use super::files::FILE_BYTES_MAX;
 use super::outcome::Outcome;

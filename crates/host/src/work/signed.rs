@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use bonded_kernel::work::{EnvelopeFault, Receipt, open_signed_receipt};
+use bonded_work_rules::{EnvelopeFault, Receipt, open_signed_receipt};
 
 use super::key::{KEY_FILE_BYTES_MAX, PublicKey};
 use super::workshop::Workshop;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bonded_kernel::work::WorkItem;
+use bonded_work_rules::WorkItem;
 
 use crate::agent::AgentTools;
 use crate::host::{Goal, Host};

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bonded_kernel::work::{TestReport, WorkItem, test_counts};
 use bonded_kernel::{Hash, Mask};
 use bonded_tools::Sandbox;
 use bonded_tools::shell::shell;
+use bonded_work_rules::{TestReport, WorkItem, test_counts};
 
 use super::outcome::Tests;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::ItemId;
+use bonded_work_rules::ItemId;
 
 use super::plan_id::PlanId;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bonded_kernel::RunId;
-use bonded_kernel::workspace::{AutomationRun, RuleId};
+use bonded_kernel::{RuleId, RunId};
+use bonded_workspace_rules::AutomationRun;
 use tokio_util::sync::CancellationToken;
 
 /// The runs that are driven here, and what they use alone.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{RunAction, RunEnd, RunMove};
 use bonded_kernel::{Limits, ReportFormat, Run, RunId, TerminationKind};
 use bonded_state::StoreError;
 use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{RunAction, RunEnd, RunMove};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -10,7 +10,8 @@ mod surroundings;
 
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::workspace::{LoopDefaults, MemoryPlace, Mode, Pace, ProviderChoice};
+use bonded_kernel::Mode;
+use bonded_workspace_rules::{LoopDefaults, MemoryPlace, Pace, ProviderChoice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ mod days;
 mod line;
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::Instants;
+use bonded_workspace_rules::Instants;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};

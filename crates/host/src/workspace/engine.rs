@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Actor, Chain, Change};
 use bonded_state::BoxFuture;
 use bonded_state::workspace::{WorkspaceError, WorkspaceStore, Write, Written};
+use bonded_workspace_rules::{Actor, Chain, Change};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bonded_kernel::RunId;
-use bonded_kernel::workspace::{
+use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{
     Action, AutomationRun, LoopAction, Note, Rule, RunAction, RunEnd, RunMove, StoredEvent,
     WorkAction,
 };
-use bonded_tools::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::workspace::NoteId;
-use bonded_kernel::{Failure, FailureClass};
+use bonded_kernel::{Failure, FailureClass, NoteId};
 use bonded_state::workspace::{NoteVector, UnseenNote, WorkspaceError, WorkspaceStore};
 use tokio_util::sync::CancellationToken;
 

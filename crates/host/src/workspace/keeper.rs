@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{LoopAction, ProviderChoice, RuleId};
-use bonded_kernel::{Limits, LoopConfig, Memory, Run, RunConfig, RunId, Target, Text};
+use bonded_kernel::{Limits, LoopConfig, Memory, RuleId, Run, RunConfig, RunId, Target, Text};
+use bonded_workspace_rules::{LoopAction, ProviderChoice};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;

@@ -1,9 +1,9 @@
 //! The action `kjxlkj_agent`: a run that works in loops under the id of the firing.
 
-use bonded_kernel::workspace::{LoopAction, RunEnd, RunMove};
 use bonded_kernel::{Run, RunId, TerminationKind};
 use bonded_state::StoreError;
 use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{LoopAction, RunEnd, RunMove};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

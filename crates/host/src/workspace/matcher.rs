@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{
-    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, RuleId, StoredEvent,
-    WorkspaceEvent, WorkspaceId, run_of_firing,
-};
+use bonded_kernel::{RuleId, WorkspaceId};
 use bonded_state::workspace::WorkspaceError;
+use bonded_workspace_rules::{
+    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, StoredEvent, WorkspaceEvent,
+    run_of_firing,
+};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::engine::Shared;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::workspace::{Action, AgentPrompt, PromptFault, RuleDraft};
 use bonded_tools::beneath::{Links, OpenError, Root};
+use bonded_workspace_rules::{Action, AgentPrompt, PromptFault, RuleDraft};
 
 use super::config::{HostSurroundings, PromptFile};
 

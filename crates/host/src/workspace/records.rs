@@ -7,13 +7,13 @@ mod write;
 
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{Actor, Chain, Mode, Note, Refused, Scope};
-use bonded_kernel::{Invocation, LoopConfig, RunConfig, ToolSpec};
+use bonded_kernel::{Invocation, LoopConfig, Mode, RunConfig, Scope, ToolSpec};
 use bonded_state::Store;
 use bonded_state::workspace::{
     IdempotencyKey, Outcome, WorkspaceError, WorkspaceStore, Write, Written,
 };
 use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
+use bonded_workspace_rules::{Actor, Chain, Note, Refused};
 use serde_json::Value;
 
 use crate::clock::Clock;
@@ -65,7 +65,7 @@ impl Toolset for LoopTools {
 struct Records {
     store: Arc<WorkspaceStore>,
     clock: Arc<dyn Clock>,
-    rule: bonded_kernel::workspace::RuleId,
+    rule: bonded_kernel::RuleId,
     scope: Scope,
     mode: Mode,
     log: Arc<dyn Store>,
@@ -137,7 +137,7 @@ impl Records {
     async fn write(
         &self,
         call: &Invocation,
-        change: bonded_kernel::workspace::Change,
+        change: bonded_workspace_rules::Change,
     ) -> Result<Written, WorkspaceError> {
         let run = self.store.run(call.run().clone()).await?;
         let chain = run.map_or(Chain::default(), |run| Chain {

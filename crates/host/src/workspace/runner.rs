@@ -8,8 +8,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bonded_kernel::RunId;
-use bonded_kernel::workspace::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
 use bonded_state::workspace::WorkspaceError;
+use bonded_workspace_rules::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, Change, Condition, Facts, Fire, Instants as _, Issue,
-    LeftOut, Rule, RuleId, Schedule, due, firing_event_id, run_of_firing,
-};
+use bonded_kernel::{Millis, RuleId};
 use bonded_state::workspace::WorkspaceError;
+use bonded_workspace_rules::{
+    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, Change, Condition, Facts, Fire, Instants as _, Issue,
+    LeftOut, Rule, Schedule, due, firing_event_id, run_of_firing,
+};
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 

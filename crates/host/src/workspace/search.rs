@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::Failure;
-use bonded_kernel::workspace::{Fused, NoteId, Scored, Standing, fuse, later_first};
+use bonded_kernel::{Failure, NoteId};
 use bonded_state::workspace::{
     Hit, Nearest, Page, SearchQuery, SearchSort, WorkspaceError, WorkspaceStore,
 };
+use bonded_workspace_rules::{Fused, Scored, Standing, fuse, later_first};
 
 use super::embeddings::Embedder;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use bonded_kernel::Target;
-use bonded_kernel::workspace::ProviderChoice;
 use bonded_transport::models;
+use bonded_workspace_rules::ProviderChoice;
 
 use crate::config::Whose;
 use crate::provider::{self, ProviderError, SCRIPT, TargetRequest, resolve_target};

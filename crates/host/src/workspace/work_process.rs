@@ -9,9 +9,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::workspace::{RunEnd, RunMove, RunStatus, WorkAction};
 use bonded_kernel::{Hash, RunId};
 use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{RunEnd, RunMove, RunStatus, WorkAction};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};

@@ -1,9 +1,9 @@
 //! Calls that are made again because nobody knows whether they were made, and what a rule is told of its run.
 
 use bonded_host::workspace::{Firing, Performed, Performs as _};
-use bonded_kernel::Outcome;
-use bonded_kernel::workspace::{Action, Mode, RunMove};
+use bonded_kernel::{Mode, Outcome};
 use bonded_state::workspace::Page;
+use bonded_workspace_rules::{Action, RunMove};
 use serde_json::json;
 
 use crate::world::{HERE, IDLE, World, add, read, world};

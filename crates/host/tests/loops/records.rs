@@ -1,8 +1,8 @@
 //! What an agent does with notes, and what becomes of its memory from run to run.
 
-use bonded_kernel::workspace::{Actor, Mode, OperationStatus};
-use bonded_kernel::{Outcome, TerminationKind, audit};
+use bonded_kernel::{Mode, Outcome, TerminationKind, audit};
 use bonded_state::workspace::Page;
+use bonded_workspace_rules::{Actor, OperationStatus};
 use serde_json::json;
 
 use crate::world::{ELSEWHERE, HERE, IDLE, add, read, update, world};
@@ -193,7 +193,7 @@ struct Conflict {
 }
 
 impl Conflict {
-    async fn between(world: &crate::world::World, note: bonded_kernel::workspace::NoteId) -> Self {
+    async fn between(world: &crate::world::World, note: bonded_kernel::NoteId) -> Self {
         let registry = world.tools().await;
         let ids = json!({ "ids": [note.to_string()] });
         let seen = world.call(&registry, "record_search", &ids).await;

@@ -8,17 +8,18 @@ use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_host::workspace::keeper::{Keeper, KeeperError, LoopOrder};
 use bonded_host::workspace::records::LoopTools;
 use bonded_host::{CancellationToken, Clock, Host, SystemClock, WorkdirTools};
-use bonded_kernel::workspace::{
-    Action, Actor, Chain, Change, EventId, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit,
-    NoteId, NoteWrite, RuleDraft, RuleId, Trigger, UserId, WorkspaceId,
-};
 use bonded_kernel::{
-    self as kernel, Effect, Entry, Input, Mask, Millis, Reply, Run, RunId, RunStarted, ToolOutput,
+    self as kernel, Effect, Entry, EventId, Input, Mask, Millis, NoteId, Reply, RuleId, Run, RunId,
+    RunStarted, ToolOutput, UserId, WorkspaceId,
 };
 use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, WorkspaceStore, Write};
 use bonded_state::{MemoryStore, Store as _};
 use bonded_tools::Registry;
 use bonded_transport::Providers;
+use bonded_workspace_rules::{
+    Action, Actor, Chain, Change, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit,
+    NoteWrite, RuleDraft, Trigger,
+};
 use serde_json::{Value, json};
 
 pub(crate) const HERE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);

@@ -5,7 +5,8 @@ use std::path::Path;
 use bonded_host::workspace::config::{
     WorkspaceConfig, WorkspaceConfigError, data_file, environment,
 };
-use bonded_kernel::workspace::{LoopDefaults, Mode, Surroundings as _, WorkspaceId};
+use bonded_kernel::{Mode, WorkspaceId};
+use bonded_workspace_rules::{LoopDefaults, Surroundings as _};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<WorkspaceConfig, WorkspaceConfigError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bonded_host::workspace::Cron;
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::Instants as _;
+use bonded_workspace_rules::Instants as _;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};

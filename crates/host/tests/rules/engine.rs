@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bonded_host::workspace::Performed;
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, EventId, Fire, NoteEdit, NoteId, RuleDraft, RuleId, RunEnd, RunMove,
-    RunStatus, UserId, WorkspaceId, run_of_firing,
-};
+use bonded_kernel::{EventId, NoteId, RuleId, UserId, WorkspaceId};
 use bonded_state::workspace::Write;
+use bonded_workspace_rules::{
+    Actor, Chain, Change, Fire, NoteEdit, RuleDraft, RunEnd, RunMove, RunStatus, run_of_firing,
+};
 use serde_json::json;
 
 use crate::world::{WORKSPACE, World, at_once, new_note, until_cancelled};

@@ -1,7 +1,7 @@
 //! Schedules of rules in a store, in virtual time.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{RuleId, RunStatus, firing_event_id};
+use bonded_kernel::{Millis, RuleId};
+use bonded_workspace_rules::{RunStatus, firing_event_id};
 use serde_json::{Value, json};
 
 use crate::world::{NEW_YEAR, World, at_once, soon, until_cancelled};
@@ -15,17 +15,14 @@ fn hourly(catch_up: &str, overlap: &str) -> Value {
     })
 }
 
-fn fired(
-    rule: RuleId,
-    hours: impl IntoIterator<Item = u64>,
-) -> Vec<bonded_kernel::workspace::EventId> {
+fn fired(rule: RuleId, hours: impl IntoIterator<Item = u64>) -> Vec<bonded_kernel::EventId> {
     let events = hours
         .into_iter()
         .map(|hour| firing_event_id(rule, Millis(NEW_YEAR + hour * HOUR)));
     events.collect()
 }
 
-async fn events(world: &World) -> Vec<bonded_kernel::workspace::EventId> {
+async fn events(world: &World) -> Vec<bonded_kernel::EventId> {
     let runs = world.runs().await;
     runs.iter().map(|run| run.triggering_event_id).collect()
 }
@@ -139,7 +136,7 @@ async fn a_rule_that_was_off_for_a_while_does_not_make_up_for_it() {
         let mut over = hourly("all", "queue");
         over["enabled"] = json!(enabled);
         let draft = Box::new(world.draft(&over));
-        let change = bonded_kernel::workspace::Change::UpdateRule {
+        let change = bonded_workspace_rules::Change::UpdateRule {
             rule_id,
             base_version: None,
             draft,

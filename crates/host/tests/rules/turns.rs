@@ -1,10 +1,9 @@
 //! Whose turn it is when more runs are queued than there is room for, and how much is made up for.
 
 use bonded_host::workspace::Performed;
-use bonded_kernel::workspace::{
-    CAUGHT_UP_MAX, Change, EventId, Fire, RuleId, RunStatus, run_of_firing,
-};
+use bonded_kernel::{EventId, RuleId};
 use bonded_state::workspace::Page;
+use bonded_workspace_rules::{CAUGHT_UP_MAX, Change, Fire, RunStatus, run_of_firing};
 use serde_json::json;
 
 use crate::world::{NEW_YEAR, WORKSPACE, World, at_once, until_cancelled};

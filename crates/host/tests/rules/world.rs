@@ -8,13 +8,12 @@ use std::time::Duration;
 use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig};
 use bonded_host::workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
 use bonded_host::{CancellationToken, Clock};
-use bonded_kernel::workspace::{
-    Actor, AutomationRun, Chain, Change, NewNote, NoteEdit, NoteId, NoteWrite, RuleDraft, RuleId,
-    RunStatus, UserId, WorkspaceId,
-};
-use bonded_kernel::{Millis, RunId};
+use bonded_kernel::{Millis, NoteId, RuleId, RunId, UserId, WorkspaceId};
 use bonded_state::workspace::{Page, RunFilter, WorkspaceError, WorkspaceStore, Write, Written};
 use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{
+    Actor, AutomationRun, Chain, Change, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;

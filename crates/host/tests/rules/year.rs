@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bonded_host::workspace::Cron;
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
+use bonded_workspace_rules::{
     CLOCK_CORRECTED_MS, CatchUp, Instants, ON_TIME_MS, Overlap, Schedule, due,
 };
 

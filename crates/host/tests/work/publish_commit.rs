@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bonded_host::work::publish::{
     CommitError, CommitPlan, Committed, Faults, NoFaults, Operation, Outcome, PublishError,
 };
-use bonded_kernel::work::Change;
+use bonded_work_rules::Change;
 
 use crate::publish_world::{
     CrashAt, Setup, World, chmod, git, link, remove, run, sealed, text, write,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bonded_host::work::publish::{Faults, NoFaults, Operation, Outcome, PublishError};
-use bonded_kernel::work::{Change, TreePath};
+use bonded_work_rules::{Change, TreePath};
 
 use crate::publish_world::{CrashAt, Edit, FullAt, World, chmod, link, published, remove, write};
 

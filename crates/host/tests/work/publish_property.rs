@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use bonded_host::work::publish::{NoFaults, Outcome};
-use bonded_kernel::work::{Change, Tree, TreePath};
+use bonded_work_rules::{Change, Tree, TreePath};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bonded_host::work::publish::{NoFaults, Outcome, Publish, PublishError};
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Change, Node, Special, TreePath};
+use bonded_work_rules::{Change, Node, Special, TreePath};
 
 use crate::publish_world::{CrashAt, Edit, World, chmod, link, published, remove, sealed, write};
 

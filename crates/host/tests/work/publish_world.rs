@@ -14,7 +14,7 @@ use bonded_host::work::publish::{
     Contents, Faults, NoFaults, Operation, Outcome, Publish, PublishError,
 };
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Change, Child, Directory, Node, Tree};
+use bonded_work_rules::{Change, Child, Directory, Node, Tree};
 use serde_json::{Value, json};
 
 /// Changes files below a directory.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use bonded_host::sandbox::{Launcher, Sandbox, SandboxPolicy};
 use bonded_host::work::tree::{Checkpoints, Copies, Isolation, Isolations, TreeCopy, TreeError};
-use bonded_kernel::work::{Change, Node};
+use bonded_work_rules::{Change, Node};
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
 use crate::tree_process::{launcher, not_tested, with_own_mounts};

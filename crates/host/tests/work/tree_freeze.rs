@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::time::SystemTime;
 
 use bonded_host::work::tree::{TreeError, read_tree, write_tree};
-use bonded_kernel::work::{Node, TreePath};
+use bonded_work_rules::{Node, TreePath};
 use rustix::fs::FileType;
 
 use crate::tree_world::{SETTLED, World, make_special};

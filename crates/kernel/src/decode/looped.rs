@@ -13,9 +13,9 @@ use crate::check;
 use crate::event::{Answer, Call, DecisionMade, Event, Refusal, RefusalCode, RejectReason, Tag};
 use crate::hash::Hash;
 use crate::looping::LoopConfig;
+use crate::looping::ScopeViolation;
 use crate::model::{Finish, Reply, ReplyCall};
 use crate::text::Text;
-use crate::workspace::ScopeViolation;
 
 /// More calls outside of the text than these are not told one by one.
 const IGNORED_CALLS_MAX: usize = 8;
@@ -279,8 +279,9 @@ fn note_kind(arguments: &Value) -> String {
 mod tests {
     use super::*;
     use crate::config::RunConfig;
+    use crate::looping::Scope;
     use crate::tool::Catalog;
-    use crate::workspace::{RuleId, Scope, WorkspaceId};
+    use crate::uuid::{RuleId, WorkspaceId};
 
     /// A log that says of a call that it was accepted, under settings that do not accept it.
     #[test]

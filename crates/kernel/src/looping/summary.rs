@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use crate::decode::attrless::{RECORD_ADD, RECORD_SEARCH, RECORD_UPDATE};
 use crate::event::{Call, Outcome, RefusalCode, ToolFinished};
-use crate::workspace::{OperationId, OperationOutcome, OperationSummary, ScopeCode, TAGS, folded};
+use crate::looping::{OperationOutcome, OperationSummary, ScopeCode, TAGS};
+use crate::reading::folded;
+use crate::uuid::OperationId;
 
 const ABOUT_CHARS_MAX: usize = 100;
 

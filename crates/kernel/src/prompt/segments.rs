@@ -3,9 +3,9 @@
 
 use crate::event::Call;
 use crate::looping::Looping;
+use crate::looping::segments_for;
 use crate::memory::USER_REQUEST_KEY;
 use crate::text::Text;
-use crate::workspace::segments_for;
 
 /// An entry of the memory, and all of them, are shown up to here. A memory that the agent itself wrote is smaller.
 const ENTRY_BYTES_MAX: usize = 8_192;

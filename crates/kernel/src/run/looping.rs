@@ -198,7 +198,7 @@ impl Run {
         if let Some((config, looping)) = self.loop_parts()
             && config.scope.strict_scope
         {
-            let code = crate::workspace::ScopeCode::ScopeViolation;
+            let code = crate::looping::ScopeCode::ScopeViolation;
             looping.violation = Some(code.as_str().into());
         }
     }

@@ -1,10 +1,10 @@
 //! A run that works in loops, for the tests of it.
 
-use bonded_kernel::workspace::{RuleId, Scope, Segment, WorkspaceId};
 use bonded_kernel::{
     Catalog, Entry, Finish, Limits, LoopConfig, Memory, Reply, RunConfig, RunStarted, ToolEffect,
     ToolSpec, request,
 };
+use bonded_kernel::{RuleId, Scope, Segment, WorkspaceId};
 use serde_json::{Value, json};
 
 use crate::common::{World, target, text};

@@ -1,7 +1,7 @@
 //! The order in which the states of a run that works in loops follow one another, and those that come by themselves.
 
-use bonded_kernel::workspace::{OperationOutcome, OperationSummary};
 use bonded_kernel::{Event, Outcome, State, ToolOutput, audit};
+use bonded_kernel::{OperationOutcome, OperationSummary};
 
 use crate::common::{World, output, text};
 use crate::looping_common::{change, looped, note, ram, search, state};

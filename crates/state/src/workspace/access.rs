@@ -1,8 +1,8 @@
 //! What people prove themselves with: tokens, sessions, invitations. Of each only a hash is kept, and only somebody who is
 //! active proves anything.
 
-use bonded_kernel::workspace::{Refused, UserId};
-use bonded_kernel::{Hash, Millis};
+use bonded_kernel::{Hash, Millis, UserId};
+use bonded_workspace_rules::Refused;
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 

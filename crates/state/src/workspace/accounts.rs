@@ -1,9 +1,7 @@
 //! People: who there is, who owns the installation, and what becomes of those who go.
 
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, Refused, Role, UserId, WorkspaceId, WorkspaceState, folded,
-};
-use bonded_kernel::{Hash, Millis};
+use bonded_kernel::{Hash, Millis, UserId, WorkspaceId, folded};
+use bonded_workspace_rules::{Actor, Chain, Change, Refused, Role, WorkspaceState};
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 

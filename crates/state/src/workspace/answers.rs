@@ -1,7 +1,7 @@
 //! Writes that may be asked for again, and what they came to.
 
-use bonded_kernel::workspace::{NoteId, OperationId, Refused};
-use bonded_kernel::{Millis, RunId};
+use bonded_kernel::{Millis, NoteId, OperationId, RunId};
+use bonded_workspace_rules::Refused;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 

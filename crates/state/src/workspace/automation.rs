@@ -1,10 +1,7 @@
 //! Rules, their runs, and what those left for a person.
 
-use bonded_kernel::workspace::{
-    AutomationRun, EventId, Operation, OperationId, Rule, RuleId, RunStatus, StoredEvent,
-    WorkspaceId,
-};
-use bonded_kernel::{Millis, RunId};
+use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
+use bonded_workspace_rules::{AutomationRun, Operation, Rule, RunStatus, StoredEvent};
 use rusqlite::{Connection, params};
 
 use super::codes::{at, number, time};

@@ -2,10 +2,8 @@
 
 use std::cell::Cell;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, EventId, NewNote, NoteId, RuleId, UserId, WorkspaceId,
-};
+use bonded_kernel::{EventId, Millis, NoteId, RuleId, UserId, WorkspaceId};
+use bonded_workspace_rules::{Actor, Chain, Change, NewNote};
 use rusqlite::{Statement, StatementStatus};
 use tempfile::TempDir;
 

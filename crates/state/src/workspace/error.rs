@@ -1,6 +1,6 @@
 //! What can go wrong in a workspace store.
 
-use bonded_kernel::workspace::Refused;
+use bonded_workspace_rules::Refused;
 use rusqlite::ErrorCode;
 use rusqlite::types::FromSqlError;
 

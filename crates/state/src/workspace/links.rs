@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::workspace::{Note, NoteId, WorkspaceId, folded};
+use bonded_kernel::{NoteId, WorkspaceId, folded};
+use bonded_workspace_rules::Note;
 use rusqlite::{Connection, params};
 
 use super::error::Fault;

@@ -1,6 +1,7 @@
 //! Workspaces and who is what in them.
 
-use bonded_kernel::workspace::{Refused, Role, UserId, Workspace, WorkspaceId, WorkspaceState};
+use bonded_kernel::{UserId, WorkspaceId};
+use bonded_workspace_rules::{Refused, Role, Workspace, WorkspaceState};
 use rusqlite::{Connection, params};
 
 use super::accounts::UserState;

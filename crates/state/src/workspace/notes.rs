@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    AccessScope, Metadata, Note, NoteId, StoredEvent, WorkspaceId, apply,
-};
+use bonded_kernel::{Millis, NoteId, WorkspaceId};
+use bonded_workspace_rules::{AccessScope, Metadata, Note, StoredEvent, apply};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 

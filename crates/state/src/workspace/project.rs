@@ -3,7 +3,7 @@
 mod automation;
 mod notes;
 
-use bonded_kernel::workspace::{Change, MemberSet, StoredEvent, Workspace, WorkspaceEvent, apply};
+use bonded_workspace_rules::{Change, MemberSet, StoredEvent, Workspace, WorkspaceEvent, apply};
 use rusqlite::{Connection, params};
 
 use super::Outcome;

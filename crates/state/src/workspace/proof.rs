@@ -1,7 +1,7 @@
 //! Who asks, looked at in the transaction of what they want: what a request came with may have been taken away since.
 
-use bonded_kernel::Hash;
-use bonded_kernel::workspace::{Actor, Refused, UserId};
+use bonded_kernel::{Hash, UserId};
+use bonded_workspace_rules::{Actor, Refused};
 use rusqlite::Connection;
 
 use super::accounts::{USER, User, user};

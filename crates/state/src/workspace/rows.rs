@@ -1,10 +1,9 @@
 //! How rows become what they stand for.
 
-use bonded_kernel::workspace::{
-    AutomationRun, Chain, EventId, Note, NoteId, Operation, Rule, RuleId, StoredEvent, Workspace,
-    WorkspaceEvent, WorkspaceId,
+use bonded_kernel::{EventId, NoteId, RuleId, RunId, Text, WorkspaceId};
+use bonded_workspace_rules::{
+    AutomationRun, Chain, Note, Operation, Rule, StoredEvent, Workspace, WorkspaceEvent,
 };
-use bonded_kernel::{RunId, Text};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,8 @@ mod expression;
 mod model;
 mod order;
 
-use bonded_kernel::workspace::{NoteId, WorkspaceId, snippet};
+use bonded_kernel::{NoteId, WorkspaceId};
+use bonded_workspace_rules::snippet;
 use rusqlite::Connection;
 
 use super::error::Fault;

@@ -1,6 +1,7 @@
 //! Events, read in order and waited for.
 
-use bonded_kernel::workspace::{EventId, NoteId, StoredEvent, WorkspaceId};
+use bonded_kernel::{EventId, NoteId, WorkspaceId};
+use bonded_workspace_rules::StoredEvent;
 use rusqlite::{Connection, params};
 
 use super::codes::{count, number};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, EventId, Fire, Refused, RuleId,
-    StoredEvent, WorkspaceEvent, WorkspaceId, decide,
+use bonded_kernel::{EventId, Millis, RuleId, WorkspaceId};
+use bonded_workspace_rules::{
+    Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, Fire, Refused, StoredEvent,
+    WorkspaceEvent, decide,
 };
 use rusqlite::{Connection, params};
 

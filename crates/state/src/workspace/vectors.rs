@@ -3,7 +3,8 @@
 //! A vector is kept as one byte for each number and a factor, a quarter of what it would be in full, because a search
 //! reads all vectors of a workspace.
 
-use bonded_kernel::workspace::{NoteId, WorkspaceId, meaning_text};
+use bonded_kernel::{NoteId, WorkspaceId};
+use bonded_workspace_rules::meaning_text;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::codes::{count, number};

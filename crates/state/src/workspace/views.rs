@@ -1,10 +1,7 @@
 //! What the kernel has to know to decide about a change.
 
-use bonded_kernel::RunId;
-use bonded_kernel::workspace::{
-    Actor, AutomationRun, Change, EventId, NoteId, Operation, OperationId, Proposal, RuleId, View,
-    WorkspaceId,
-};
+use bonded_kernel::{EventId, NoteId, OperationId, RuleId, RunId, WorkspaceId};
+use bonded_workspace_rules::{Actor, AutomationRun, Change, Operation, Proposal, View};
 use rusqlite::{Connection, params};
 
 use super::error::Fault;

@@ -4,7 +4,7 @@ mod waiting;
 
 use std::borrow::Cow;
 
-use bonded_kernel::workspace::{Note, headings_and_body, index_text};
+use bonded_workspace_rules::{Note, headings_and_body, index_text};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::error::Fault;

@@ -1,8 +1,8 @@
 //! People, tokens and sessions.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, Role, UserId, WorkspaceId, WorkspaceState};
+use bonded_kernel::{Millis, UserId, WorkspaceId};
 use bonded_state::workspace::{By, UserState, WorkspaceError, proof_id};
+use bonded_workspace_rules::{Change, Role, WorkspaceState};
 
 use crate::common::{by, world};
 

@@ -1,11 +1,11 @@
 //! Rules, runs, operations, cursors.
 
-use bonded_kernel::workspace::{
-    Actor, Change, EventId, Fire, Issue, NoteEdit, NoteWrite, OperationId, OperationStatus,
-    Proposal, Review, Role, RuleDraft, RuleId, RunEnd, RunMove, RunStatus, Trigger,
-};
-use bonded_kernel::{Millis, RunId};
+use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId};
 use bonded_state::workspace::{Outcome, Page, RunFilter, Write};
+use bonded_workspace_rules::{
+    Actor, Change, Fire, Issue, NoteEdit, NoteWrite, OperationStatus, Proposal, Review, Role,
+    RuleDraft, RunEnd, RunMove, RunStatus, Trigger,
+};
 use serde_json::json;
 
 use crate::common::{WORKSPACE, World, by, edit, new_note, note, note_id, world};

@@ -1,11 +1,10 @@
 //! A store in a directory of its own, and short ways to write to it.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, NewNote, Note, NoteEdit, NoteId, NoteWrite, Refused, Role, UserId,
-    WorkspaceId,
-};
+use bonded_kernel::{Millis, NoteId, UserId, WorkspaceId};
 use bonded_state::workspace::{IdempotencyKey, Outcome, WorkspaceStore, Write, Written};
+use bonded_workspace_rules::{
+    Actor, Chain, Change, NewNote, Note, NoteEdit, NoteWrite, Refused, Role,
+};
 use tempfile::TempDir;
 
 pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);

@@ -1,9 +1,8 @@
 //! Whatever is written: a note is the fold of its events, now and at every version.
 
-use bonded_kernel::workspace::{
-    Change, Note, NoteEdit, NoteWrite, PatchOp, StoredEvent, apply, folded,
-};
+use bonded_kernel::folded;
 use bonded_state::workspace::{NoteFilter, NoteSort, Page};
+use bonded_workspace_rules::{Change, Note, NoteEdit, NoteWrite, PatchOp, StoredEvent, apply};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! Files of older builds.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, NoteEdit, NoteWrite, UserId};
+use bonded_kernel::{Millis, UserId};
 use bonded_state::workspace::{By, Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
+use bonded_workspace_rules::{Change, NoteEdit, NoteWrite};
 use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};

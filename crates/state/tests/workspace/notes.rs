@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, NoteEdit, NoteWrite, PatchOp, Role, UserId};
+use bonded_kernel::{Millis, UserId};
 use bonded_state::workspace::{NoteFilter, NoteSort, Page, WorkspaceStore};
+use bonded_workspace_rules::{Change, NoteEdit, NoteWrite, PatchOp, Role};
 
 use crate::common::{OWNER, WORKSPACE, by, edit, keyed, new_note, note, note_id, world};
 

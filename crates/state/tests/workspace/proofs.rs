@@ -1,8 +1,8 @@
 //! What somebody showed when they began to ask, and lost before the change is made.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, Role, UserId, WorkspaceId, WorkspaceState};
+use bonded_kernel::{Millis, UserId, WorkspaceId};
 use bonded_state::workspace::{By, Proof, UserState, WorkspaceError, WorkspaceStore};
+use bonded_workspace_rules::{Change, Role, WorkspaceState};
 
 use crate::common::{World, by, new_note, world};
 

@@ -1,8 +1,8 @@
 //! Search by words.
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{Change, NoteEdit, NoteWrite, WorkspaceId};
+use bonded_kernel::{Millis, WorkspaceId};
 use bonded_state::workspace::{Found, Page, SearchQuery, SearchSort};
+use bonded_workspace_rules::{Change, NoteEdit, NoteWrite};
 use proptest::prelude::*;
 
 use crate::common::{OWNER, WORKSPACE, World, by, edit, new_note, note_id, world};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use bonded_kernel::workspace::Change;
 use bonded_state::workspace::{Found, Page, SearchQuery, SearchSort};
+use bonded_workspace_rules::Change;
 use futures_util::future::join_all;
 
 use crate::common::{OWNER, WORKSPACE, World, by, edit, new_note, note_id, world};

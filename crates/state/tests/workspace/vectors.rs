@@ -1,7 +1,7 @@
 //! Search by meaning.
 
-use bonded_kernel::workspace::Change;
 use bonded_state::workspace::NoteVector;
+use bonded_workspace_rules::Change;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};
 

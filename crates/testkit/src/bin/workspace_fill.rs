@@ -14,12 +14,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, CatchUp, Chain, Change, NewNote, Overlap, Role, RuleDraft, RuleId, Schedule, Trigger,
-};
+use bonded_kernel::{Millis, RuleId};
 use bonded_state::workspace::{By, WorkspaceStore, Write};
 use bonded_testkit::notes;
+use bonded_workspace_rules::{
+    Actor, CatchUp, Chain, Change, NewNote, Overlap, Role, RuleDraft, Schedule, Trigger,
+};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde_json::json;
 

@@ -1,7 +1,8 @@
 //! What a seed means for runs that work in loops: some of the worlds without an agent have one.
 
-use bonded_kernel::workspace::{Mode, RuleId, STATES, Scope, Segment, WorkspaceId};
-use bonded_kernel::{LoopConfig, RunConfig, Window};
+use bonded_kernel::{
+    LoopConfig, Mode, RuleId, RunConfig, STATES, Scope, Segment, Window, WorkspaceId,
+};
 use serde_json::json;
 
 use super::rng::Rng;

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use bonded_host::workspace::NoteDir;
-use bonded_kernel::Hash;
-use bonded_kernel::workspace::{MARKDOWN_BYTES_MAX, NoteId, WorkspaceId};
+use bonded_kernel::{Hash, NoteId, WorkspaceId};
+use bonded_workspace_rules::MARKDOWN_BYTES_MAX;
 
 use super::unreadable;
 use crate::error::CliError;

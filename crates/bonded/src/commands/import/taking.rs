@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_kernel::workspace::{Change, Metadata, NewNote, Note, NoteEdit, NoteId, NoteWrite};
-use bonded_kernel::{Hash, Millis};
+use bonded_kernel::{Hash, Millis, NoteId};
 use bonded_state::workspace::Write;
+use bonded_workspace_rules::{Change, Metadata, NewNote, Note, NoteEdit, NoteWrite};
 use serde_json::json;
 
 use super::reading::Prepared;

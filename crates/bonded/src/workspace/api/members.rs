@@ -1,6 +1,7 @@
 //! Who is in a workspace, and as what.
 
-use bonded_kernel::workspace::{Change, Permission, Role, UserId, WorkspaceId};
+use bonded_kernel::{UserId, WorkspaceId};
+use bonded_workspace_rules::{Change, Permission, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

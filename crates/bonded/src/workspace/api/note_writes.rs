@@ -1,7 +1,8 @@
 //! Notes as they are written. Every write says which version it was made for.
 
-use bonded_kernel::workspace::{
-    AccessScope, Change, Metadata, NewNote, NoteEdit, NoteId, NoteWrite, PatchOp, WorkspaceId,
+use bonded_kernel::{NoteId, WorkspaceId};
+use bonded_workspace_rules::{
+    AccessScope, Change, Metadata, NewNote, NoteEdit, NoteWrite, PatchOp,
 };
 use serde::Deserialize;
 use serde_json::Value;

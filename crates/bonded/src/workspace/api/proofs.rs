@@ -1,8 +1,7 @@
 //! What people prove themselves with: their tokens, their sessions, their passwords. Each looks after their own, and the
 //! owner after everybody's.
 
-use bonded_kernel::Hash;
-use bonded_kernel::workspace::folded;
+use bonded_kernel::{Hash, folded};
 use bonded_state::workspace::proof_id;
 use serde::Deserialize;
 use serde_json::{Value, json};

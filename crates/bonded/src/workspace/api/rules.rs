@@ -1,8 +1,7 @@
 //! Rules: written, checked, launched.
 
-use bonded_kernel::workspace::{
-    Change, EventId, Fault, Fire, Permission, Rule, RuleDraft, RuleId, run_of_firing,
-};
+use bonded_kernel::{EventId, RuleId};
+use bonded_workspace_rules::{Change, Fault, Fire, Permission, Rule, RuleDraft, run_of_firing};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

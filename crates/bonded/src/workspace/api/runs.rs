@@ -1,10 +1,10 @@
 //! Runs of rules: what they did, what waits for a person, and what they want looked at.
 
-use bonded_kernel::workspace::{
-    AutomationRun, Change, Operation, OperationId, Permission, Review, RunEnd, RunMove, RunStatus,
-};
-use bonded_kernel::{Hash, RunId};
+use bonded_kernel::{Hash, OperationId, RunId};
 use bonded_state::workspace::RunFilter;
+use bonded_workspace_rules::{
+    AutomationRun, Change, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use bonded_host::workspace::{self, Embedder, ScoredHit, SearchError, SearchMode};
 use bonded_kernel::Failure;
-use bonded_kernel::workspace::Permission;
 use bonded_state::workspace::{Page, SearchQuery, SearchSort};
+use bonded_workspace_rules::Permission;
 use serde_json::{Value, json};
 
 use super::notes::workspace_asked;

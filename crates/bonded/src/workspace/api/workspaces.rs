@@ -1,6 +1,6 @@
 //! Workspaces: made, listed, renamed, archived.
 
-use bonded_kernel::workspace::{Change, Role, Workspace, WorkspaceState};
+use bonded_workspace_rules::{Change, Role, Workspace, WorkspaceState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use bonded_kernel::workspace::UserId;
+use bonded_kernel::UserId;
 use futures_util::future::select_all;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};

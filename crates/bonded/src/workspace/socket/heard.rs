@@ -1,6 +1,7 @@
 //! What a client says over its socket.
 
-use bonded_kernel::workspace::{NoteId, PatchOp, WorkspaceId};
+use bonded_kernel::{NoteId, WorkspaceId};
+use bonded_workspace_rules::PatchOp;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::workspace::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused};
 use bonded_state::workspace::{By, IdempotencyKey, Write};
+use bonded_workspace_rules::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused};
 use serde_json::{Value, json};
 
 use super::heard::Patch;

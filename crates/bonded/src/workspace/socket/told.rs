@@ -1,6 +1,6 @@
 //! What a client is told over its socket.
 
-use bonded_kernel::workspace::{StoredEvent, WorkspaceEvent};
+use bonded_workspace_rules::{StoredEvent, WorkspaceEvent};
 use serde_json::{Value, json};
 
 use super::heard::Subject;

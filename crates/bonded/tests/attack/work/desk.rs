@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use bonded_host::work::tree::{Checkpoints, read_tree};
-use bonded_kernel::work::{Receipt, Tree, verify_receipt};
+use bonded_work_rules::{Receipt, Tree, verify_receipt};
 use serde_json::{Value, json};
 
 use crate::person::{Done, Person, done, finish, start};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Node, Receipt, TreePath};
+use bonded_work_rules::{Node, Receipt, TreePath};
 use serde_json::json;
 
 use super::desk::{Desk, Outcome, passes};

@@ -292,11 +292,11 @@ fn no_field_of_a_rule_takes_what_a_hostile_member_puts_there() {
 /// The lists of fields in the kernel's own text.
 fn known() -> BTreeSet<String> {
     let sources = [
-        include_str!("../../../../kernel/src/workspace/rule.rs"),
-        include_str!("../../../../kernel/src/workspace/action.rs"),
-        include_str!("../../../../kernel/src/workspace/action/looping.rs"),
-        include_str!("../../../../kernel/src/workspace/scope.rs"),
-        include_str!("../../../../kernel/src/workspace/schedule.rs"),
+        include_str!("../../../../workspace-rules/src/rule.rs"),
+        include_str!("../../../../workspace-rules/src/action.rs"),
+        include_str!("../../../../workspace-rules/src/action/looping.rs"),
+        include_str!("../../../../workspace-rules/src/scope.rs"),
+        include_str!("../../../../workspace-rules/src/schedule.rs"),
     ];
     let lists = sources
         .iter()

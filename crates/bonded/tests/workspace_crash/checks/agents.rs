@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::{loops_of, title};
 use crate::remains::Remains;
 use crate::rules::{Kind, text};
-use bonded_kernel::workspace::WorkspaceEvent;
+use bonded_workspace_rules::WorkspaceEvent;
 use serde_json::Value;
 
 /// Gives how many loops there were.

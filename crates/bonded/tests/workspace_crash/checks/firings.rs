@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{EventId, WorkspaceEvent, firing_event_id, run_of_firing};
+use bonded_kernel::{EventId, Millis};
+use bonded_workspace_rules::{WorkspaceEvent, firing_event_id, run_of_firing};
 use serde_json::Value;
 
 use super::writes::History;

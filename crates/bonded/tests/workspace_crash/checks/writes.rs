@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::workspace::{Note, StoredEvent, apply};
+use bonded_workspace_rules::{Note, StoredEvent, apply};
 
 use crate::notes::Kept;
 use crate::remains::Remains;

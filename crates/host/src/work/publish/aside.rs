@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Change, Node, TreePath};
+use bonded_work_rules::{Change, Node, TreePath};
 use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use bonded_kernel::work::{Change, Clash, Node, TreePath, sets_id};
+use bonded_work_rules::{Change, Clash, Node, TreePath, sets_id};
 use rustix::fs::{Access, AtFlags, accessat, fstat};
 use rustix::io::Errno;
 use rustix::process::geteuid;

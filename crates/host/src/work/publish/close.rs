@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bonded_kernel::work::{Change, Node, TreePath};
+use bonded_work_rules::{Change, Node, TreePath};
 use rustix::fs::{Mode, fchmod, fstat, fsync};
 
 use super::faults::{Faults, Operation};

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::work::{Change, TreePath};
+use bonded_work_rules::{Change, TreePath};
 use serde::{Deserialize, Serialize};
 
 use super::Contents;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use bonded_kernel::work::TreePath;
+use bonded_work_rules::TreePath;
 
 use super::commit::CommitError;
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use bonded_kernel::work::{Change, TreePath};
+use bonded_work_rules::{Change, TreePath};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Node, TreePath};
+use bonded_work_rules::{Node, TreePath};
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat, statat,
 };

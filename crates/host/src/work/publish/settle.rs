@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use bonded_kernel::work::{Change, Node, TreePath};
+use bonded_work_rules::{Change, Node, TreePath};
 use rustix::fs::{AtFlags, Mode, fchmod, fstat, mkdirat, unlinkat};
 use rustix::io::Errno;
 

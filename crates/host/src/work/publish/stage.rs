@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::work::{Change, Node, TreePath};
+use bonded_work_rules::{Change, Node, TreePath};
 use rustix::fs::{
     AtFlags, Mode, OFlags, fstat, fsync, mkdirat, openat, readlinkat, symlinkat, unlinkat,
 };

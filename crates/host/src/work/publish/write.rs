@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::os::fd::OwnedFd;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Node, TreePath};
+use bonded_work_rules::{Node, TreePath};
 use rustix::fs::{Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, openat, symlinkat};
 
 use super::Contents;

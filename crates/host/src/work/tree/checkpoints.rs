@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::Tree;
+use bonded_work_rules::Tree;
 
 use super::error::TreeError;
 use super::looks::{Eye, Looks};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bonded_kernel::work::{Change, Node, Tree, TreePath};
+use bonded_work_rules::{Change, Node, Tree, TreePath};
 
 use super::checkpoints::{Checkpoints, Frozen};
 use super::content::{Read, Reader};

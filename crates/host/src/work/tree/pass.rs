@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, available_parallelism};
 
-use bonded_kernel::work::{Child, Node, Tree};
+use bonded_work_rules::{Child, Node, Tree};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid};

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_kernel::work::{Child, Directory, Node, Special, Tree};
+use bonded_work_rules::{Child, Directory, Node, Special, Tree};
 use rustix::fs::{FileType, Mode, OFlags, fchmod, mkdirat, mknodat, open, openat, symlinkat};
 
 use super::checkpoints::Checkpoints;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_kernel::Hash;
-use bonded_kernel::work::{Child, Directory, Node, Special, Tree};
+use bonded_work_rules::{Child, Directory, Node, Special, Tree};
 
 use super::error::TreeError;
 use crate::work::files::write_durably;

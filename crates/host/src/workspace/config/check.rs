@@ -1,6 +1,6 @@
 //! Holds what was written against what there is: the same keys, the same types, and values that make sense.
 
-use bonded_kernel::workspace::WorkspaceId;
+use bonded_kernel::WorkspaceId;
 use serde_json::{Map, Value};
 
 use super::WorkspaceConfig;

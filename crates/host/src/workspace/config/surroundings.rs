@@ -8,8 +8,9 @@ mod providers;
 
 use std::path::{Component, Path, PathBuf};
 
-use bonded_kernel::workspace::{
-    BadSchedule, LoopDefaults, ProviderChoice, Surroundings, WorkspaceId, memory_name,
+use bonded_kernel::WorkspaceId;
+use bonded_workspace_rules::{
+    BadSchedule, LoopDefaults, ProviderChoice, Surroundings, memory_name,
 };
 
 use super::super::cron::Cron;

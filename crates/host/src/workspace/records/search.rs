@@ -1,8 +1,9 @@
 //! Finding and reading notes: a bounded answer with the versions that the run has seen then.
 
-use bonded_kernel::workspace::{Note, NoteId};
+use bonded_kernel::NoteId;
 use bonded_state::workspace::{Page, SearchQuery, SearchSort};
 use bonded_tools::ToolFault;
+use bonded_workspace_rules::Note;
 use serde_json::{Value, json};
 
 use super::{Records, fault};

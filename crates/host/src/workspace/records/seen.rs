@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use bonded_kernel::workspace::{Note, NoteId};
 use bonded_kernel::{
-    Entry, Event, Outcome, RECORD_ADD, RECORD_SEARCH, RECORD_UPDATE, ToolFinished,
+    Entry, Event, NoteId, Outcome, RECORD_ADD, RECORD_SEARCH, RECORD_UPDATE, ToolFinished,
 };
+use bonded_workspace_rules::Note;
 use serde_json::Value;
 
 /// The versions that a run knows.

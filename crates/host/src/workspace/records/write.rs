@@ -1,12 +1,11 @@
 //! Making and changing notes, and writing issues down. In reviewed mode nothing is changed: a person is asked.
 
-use bonded_kernel::Invocation;
-use bonded_kernel::workspace::{
-    Actor, Change, Issue, Metadata, Mode, NewNote, Note, NoteEdit, NoteId, NoteWrite, OperationId,
-    Proposal, WorkspaceEvent,
-};
+use bonded_kernel::{Invocation, Mode, NoteId, OperationId};
 use bonded_state::workspace::Page;
 use bonded_tools::ToolFault;
+use bonded_workspace_rules::{
+    Actor, Change, Issue, Metadata, NewNote, Note, NoteEdit, NoteWrite, Proposal, WorkspaceEvent,
+};
 use serde_json::{Value, json};
 
 use super::{AGENT_CALL, Records, fault, note_of};

@@ -1,8 +1,8 @@
 //! What an engine finds that the one before it could not bring to its end.
 
 use bonded_kernel::Millis;
-use bonded_kernel::workspace::RunStatus;
 use bonded_state::workspace::WorkspaceError;
+use bonded_workspace_rules::RunStatus;
 
 use super::{RECOVERED_MAX, Ready, Runner, ready};
 

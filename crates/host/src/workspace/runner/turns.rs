@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::workspace::{AutomationRun, RuleId};
+use bonded_kernel::RuleId;
 use bonded_state::workspace::QueuedRuns;
+use bonded_workspace_rules::AutomationRun;
 
 use super::super::active::Active;
 

@@ -1,8 +1,9 @@
 //! The rows of rules, runs, operations and issues.
 
-use bonded_kernel::workspace::{
-    AutomationRun, Operation, OperationId, OperationStatus, Rule, RunFinished, RunQueued,
-    RunStatus, StoredEvent, WorkspaceEvent,
+use bonded_kernel::OperationId;
+use bonded_workspace_rules::{
+    AutomationRun, Operation, OperationStatus, Rule, RunFinished, RunQueued, RunStatus,
+    StoredEvent, WorkspaceEvent,
 };
 use rusqlite::params;
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! A note's row, its snapshots, its words and its links.
 
-use bonded_kernel::workspace::{Note, StoredEvent, WorkspaceEvent, folded, links};
+use bonded_kernel::folded;
+use bonded_workspace_rules::{Note, StoredEvent, WorkspaceEvent, links};
 use rusqlite::params;
 
 use super::Projection;

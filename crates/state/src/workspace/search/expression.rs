@@ -1,6 +1,6 @@
 //! A query in the words of FTS5.
 
-use bonded_kernel::workspace::search_terms;
+use bonded_workspace_rules::search_terms;
 
 use super::SearchQuery;
 use crate::workspace::words::{kind_word, plain};

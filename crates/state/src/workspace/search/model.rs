@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use bonded_kernel::Millis;
-use bonded_kernel::workspace::{
-    Actor, Chain, Change, NewNote, Note, NoteEdit, NoteId, NoteWrite, headings_and_body,
+use bonded_kernel::{Millis, NoteId};
+use bonded_workspace_rules::{
+    Actor, Chain, Change, NewNote, Note, NoteEdit, NoteWrite, headings_and_body,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::workspace::Note;
+use bonded_workspace_rules::Note;
 use rusqlite::Connection;
 
 use super::{Place, add, remove};

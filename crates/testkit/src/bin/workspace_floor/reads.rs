@@ -5,8 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
-use bonded_kernel::Hash;
-use bonded_kernel::workspace::{NoteId, WorkspaceId};
+use bonded_kernel::{Hash, NoteId, WorkspaceId};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 

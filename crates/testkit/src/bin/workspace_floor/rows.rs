@@ -1,7 +1,6 @@
 //! The statements that several requests need.
 
-use bonded_kernel::workspace::{NoteId, UserId, WorkspaceId};
-use bonded_kernel::{Hash, Text};
+use bonded_kernel::{Hash, NoteId, Text, UserId, WorkspaceId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::{Value, json};
 

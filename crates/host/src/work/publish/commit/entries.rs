@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use bonded_kernel::work::{Change, TreePath};
+use bonded_work_rules::{Change, TreePath};
 
 use super::super::git::{Git, argument, one_line};
 use super::CommitError;

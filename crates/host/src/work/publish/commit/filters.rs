@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use bonded_kernel::work::{Change, TreePath};
+use bonded_work_rules::{Change, TreePath};
 
 use super::super::git::{Git, Setting};
 use super::CommitError;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use bonded_kernel::work::{Change, MERGED_BYTES_MAX, Node, TreePath, merged_lines};
+use bonded_work_rules::{Change, MERGED_BYTES_MAX, Node, TreePath, merged_lines};
 
 use super::super::Contents;
 use super::super::git::{Git, argument, one_line};

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::work::Node;
+use bonded_work_rules::Node;
 use rustix::fs::{Mode, OFlags, ResolveFlags, ioctl_ficlone, open, openat2};
 
 use crate::work::tree::checkpoints::{Checkpoints, Frozen};

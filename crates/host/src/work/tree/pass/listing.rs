@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use bonded_kernel::work::{Child, Directory, Node, Special};
+use bonded_work_rules::{Child, Directory, Node, Special};
 use rustix::fs::{FileType, RawDir, readlinkat};
 use rustix::io::Errno;
 

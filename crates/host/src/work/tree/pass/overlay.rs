@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use bonded_kernel::work::{Child, Directory};
+use bonded_work_rules::{Child, Directory};
 use rustix::fs::fgetxattr;
 
 use crate::work::tree::stamp::Seen;

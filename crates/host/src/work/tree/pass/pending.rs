@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::work::{Child, Directory, Tree};
+use bonded_work_rules::{Child, Directory, Tree};
 
 /// It becomes a [`Directory`] when its last part is done: its listing, each batch of its files that was put off,
 /// and each directory in it.

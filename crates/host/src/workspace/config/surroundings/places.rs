@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use bonded_kernel::workspace::WorkspaceId;
+use bonded_kernel::WorkspaceId;
 
 use super::plain;
 

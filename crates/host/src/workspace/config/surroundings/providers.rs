@@ -1,7 +1,7 @@
 //! The providers that rules may ask: that of `config.json`, and those that it lists. A key goes to the place that it was
 //! listed for and to no other, whatever a rule says.
 
-use bonded_kernel::workspace::ProviderChoice;
+use bonded_workspace_rules::ProviderChoice;
 
 use crate::config::Whose;
 use crate::provider::{self, SCRIPT, checked_url};

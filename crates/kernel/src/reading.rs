@@ -1,0 +1,50 @@
+//! What every reader of what people write needs to say of a mistake in it.
+
+use serde_json::Value;
+
+/// The known word that is nearest to what was written, if one is near at all.
+pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    // A hostile word may be long; nothing that long is a slip of the fingers.
+    if written.len() > 64 {
+        return None;
+    }
+    let most = (written.len() / 3).max(2);
+    let distances = known
+        .into_iter()
+        .map(|word| (strsim::osa_distance(written, word), word));
+    distances
+        .filter(|(distance, word)| *distance <= most && *distance < word.len())
+        .min()
+        .map(|(_, word)| word.to_owned())
+}
+
+/// What kind of value stands there, in words.
+pub fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A name as JSON pointers write it.
+pub fn escaped(name: &str) -> String {
+    short(name).replace('~', "~0").replace('/', "~1")
+}
+
+/// What somebody wrote may be long; a message need not be.
+pub fn short(text: &str) -> String {
+    const SHOWN_MAX: usize = 80;
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// How a title is compared where the case of its letters does not matter.
+pub fn folded(title: &str) -> String {
+    title.trim().to_lowercase()
+}

@@ -1,0 +1,107 @@
+//! What is wrong with a plan: where, and what to do about it.
+
+use std::fmt;
+
+use super::item::{BadAgentId, BadItemId, ItemId};
+use super::path::BadTreePath;
+
+/// One thing that is wrong with a plan. All of them are found at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFault {
+    /// A JSON pointer into the plan.
+    pub at: String,
+    /// The id of the item, where it has a usable one.
+    pub item: Option<ItemId>,
+    pub kind: PlanFaultKind,
+}
+
+impl std::error::Error for PlanFault {}
+
+impl fmt::Display for PlanFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.at.as_str() {
+            "" => f.write_str("the plan")?,
+            at => f.write_str(at)?,
+        }
+        if let Some(item) = &self.item {
+            write!(f, " (item {item})")?;
+        }
+        write!(f, ": {}", self.kind)
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanFaultKind {
+    #[error("a plan is one work item (an object) or an array of them, not {found}")]
+    NotAPlan { found: &'static str },
+    #[error("there is no work item in it")]
+    NoItem,
+    #[error("{field} is missing")]
+    Missing { field: &'static str },
+    #[error("there is no field {field:?}{}", did_you_mean(.nearest))]
+    UnknownField {
+        field: String,
+        nearest: Option<String>,
+    },
+    #[error("must be {expected}, not {found}")]
+    WrongType {
+        expected: &'static str,
+        found: &'static str,
+    },
+    #[error("must be a whole number from {least} to {most}, not {found}")]
+    OutOfRange {
+        found: String,
+        least: u64,
+        most: u64,
+    },
+    #[error("must be low, medium or high, not {found:?}")]
+    BadComplexity { found: String },
+    #[error("must not be empty")]
+    EmptyText,
+    #[error("must not hold a NUL character")]
+    Nul,
+    #[error(transparent)]
+    BadId(#[from] BadItemId),
+    #[error(transparent)]
+    BadAgent(#[from] BadAgentId),
+    #[error(transparent)]
+    BadPath(#[from] BadTreePath),
+    #[error("the item at {first} has the same id; each needs its own")]
+    DuplicateId { first: String },
+    #[error(
+        "depends on {id:?}, which is neither in the plan nor done before{}",
+        did_you_mean(.nearest)
+    )]
+    UnknownDependency { id: String, nearest: Option<String> },
+    #[error("depends on itself")]
+    SelfDependency,
+    #[error("these depend on each other in a circle: {}", circle(.ids))]
+    Cycle {
+        /// Each depends on the next, and the last on the first.
+        ids: Vec<ItemId>,
+    },
+    #[error("tests are expected, but there is no test_command to run them")]
+    NoTestCommand,
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => String::new(),
+    }
+}
+
+/// Longer circles are shown in part.
+const CIRCLE_SHOWN_MAX: usize = 20;
+
+fn circle(ids: &[ItemId]) -> String {
+    let mut shown: Vec<&str> = ids.iter().map(ItemId::as_str).collect();
+    let more = format!("({} more)", shown.len().saturating_sub(CIRCLE_SHOWN_MAX));
+    if shown.len() > CIRCLE_SHOWN_MAX {
+        shown.truncate(CIRCLE_SHOWN_MAX);
+        shown.push(&more);
+    }
+    shown.extend(ids.first().map(ItemId::as_str));
+    shown.join(" -> ")
+}

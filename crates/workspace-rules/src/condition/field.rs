@@ -1,0 +1,115 @@
+//! The fields that a condition can ask about.
+
+use std::borrow::Cow;
+
+use bonded_kernel::Millis;
+use serde_json::Value;
+
+use super::Facts;
+use crate::note::title_from_clock;
+
+/// A field by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    Plain(Plain),
+    /// `note.metadata.KEY`
+    Metadata(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plain {
+    Workspace,
+    EventType,
+    ActorType,
+    At,
+    NoteId,
+    Title,
+    Markdown,
+    Kind,
+    Keywords,
+    Version,
+    AccessScope,
+}
+
+pub(super) const PLAIN: [(&str, Plain); 11] = [
+    ("workspace_id", Plain::Workspace),
+    ("event.type", Plain::EventType),
+    ("event.actor_type", Plain::ActorType),
+    ("trigger.at", Plain::At),
+    ("note.id", Plain::NoteId),
+    ("note.title", Plain::Title),
+    ("note.markdown", Plain::Markdown),
+    ("note.kind", Plain::Kind),
+    ("note.keywords", Plain::Keywords),
+    ("note.version", Plain::Version),
+    ("note.access_scope", Plain::AccessScope),
+];
+
+const METADATA: &str = "note.metadata.";
+
+/// What values a field has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    Id,
+    Text,
+    Texts,
+    Number,
+    Anything,
+}
+
+/// The value of a field, as it was found.
+pub(super) enum Found<'a> {
+    Text(Cow<'a, str>),
+    Texts(&'a [String]),
+    Number(u64),
+    Json(&'a Value),
+}
+
+impl Field {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        if let Some(key) = name.strip_prefix(METADATA) {
+            return (!key.is_empty()).then(|| Self::Metadata(key.to_owned()));
+        }
+        let plain = PLAIN.iter().find(|(known, _)| *known == name);
+        plain.map(|(_, field)| Self::Plain(*field))
+    }
+
+    pub(super) fn sort(&self) -> Sort {
+        match self {
+            Self::Plain(Plain::Workspace | Plain::NoteId) => Sort::Id,
+            Self::Plain(Plain::Keywords) => Sort::Texts,
+            Self::Plain(Plain::Version) => Sort::Number,
+            Self::Plain(_) => Sort::Text,
+            Self::Metadata(_) => Sort::Anything,
+        }
+    }
+
+    pub(super) fn of<'a>(&self, facts: &Facts<'a>) -> Option<Found<'a>> {
+        let note = facts.note;
+        let field = match self {
+            Self::Metadata(key) => return Some(Found::Json(note?.metadata.get(key)?)),
+            Self::Plain(field) => field,
+        };
+        let borrowed = |text: &'a str| Found::Text(text.into());
+        let owned = |text: String| Found::Text(text.into());
+        Some(match field {
+            Plain::Workspace => owned(facts.workspace_id.to_string()),
+            Plain::EventType => borrowed(facts.event_type?),
+            Plain::ActorType => borrowed(facts.actor_type?),
+            Plain::At => owned(rfc3339(facts.at)),
+            Plain::NoteId => owned(note?.note_id.to_string()),
+            Plain::Title => borrowed(&note?.title),
+            Plain::Markdown => borrowed(&note?.markdown),
+            Plain::Kind => borrowed(&note?.note_kind),
+            Plain::Keywords => Found::Texts(&note?.keywords),
+            Plain::Version => Found::Number(note?.version),
+            Plain::AccessScope => borrowed(note?.access_scope.as_str()),
+        })
+    }
+}
+
+/// UTC with milliseconds: texts of this form are in the order of time.
+fn rfc3339(at: Millis) -> String {
+    let seconds = title_from_clock(at).replacen(' ', "T", 1);
+    format!("{seconds}.{:03}Z", at.0 % 1000)
+}

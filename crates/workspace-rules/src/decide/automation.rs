@@ -1,0 +1,205 @@
+//! Rules and their runs.
+
+use bonded_kernel::{Millis, RuleId};
+
+use super::{permit, permit_in_archive, review};
+use crate::automation::{AutomationRun, RunFinished, RunQueued, RunStatus};
+use crate::change::{Actor, Change, Fire, RunEnd, RunMove, View};
+use crate::event::WorkspaceEvent;
+use crate::refused::Refused;
+use crate::role::Permission;
+use crate::rule::{Rule, RuleDraft};
+
+pub(super) fn decide(
+    view: &View,
+    change: &Change,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    match change {
+        Change::CreateRule { rule_id, draft } => create_rule(view, *rule_id, draft, actor, now),
+        Change::UpdateRule {
+            rule_id,
+            base_version,
+            draft,
+        } => {
+            let known = known_rule(view, *rule_id)?;
+            let workspace_id = known.draft.workspace_id;
+            permit(view, workspace_id, actor, Permission::ManageRules)?;
+            check_version(known, *base_version)?;
+            update_rule(known, draft, now)
+        }
+        Change::DeleteRule {
+            rule_id,
+            base_version,
+        } => {
+            let rule = known_rule(view, *rule_id)?;
+            permit(
+                view,
+                rule.draft.workspace_id,
+                actor,
+                Permission::ManageRules,
+            )?;
+            check_version(rule, *base_version)?;
+            Ok(vec![WorkspaceEvent::RuleDeleted { rule_id: *rule_id }])
+        }
+        Change::Fire(fire) => fire_rule(view, fire, actor),
+        Change::MoveRun { run_id, to } => {
+            let missing = || Refused::RunNotFound {
+                run_id: run_id.clone(),
+            };
+            move_run(view, view.run.as_ref().ok_or_else(missing)?, to, actor)
+        }
+        Change::Propose {
+            operation_id,
+            workspace_id,
+            proposal,
+        } => review::propose(view, *operation_id, *workspace_id, proposal, actor, now),
+        Change::Review {
+            operation_id,
+            review,
+        } => {
+            let missing = Refused::OperationNotFound {
+                operation_id: *operation_id,
+            };
+            let operation = view.operation.as_ref().ok_or(missing)?;
+            review::review(view, operation, review, actor, now)
+        }
+        Change::RecordIssue {
+            workspace_id,
+            issue,
+        } => {
+            permit(view, *workspace_id, actor, Permission::WriteNotes)?;
+            Ok(vec![review::recorded(issue, actor)?])
+        }
+        _ => Ok(vec![]),
+    }
+}
+
+fn create_rule(
+    view: &View,
+    rule_id: RuleId,
+    draft: &RuleDraft,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit(view, draft.workspace_id, actor, Permission::ManageRules)?;
+    if view.rule.is_some() {
+        return Err(Refused::bad(format!(
+            "there is a rule {rule_id} already; draw another id"
+        )));
+    }
+    let rule = Box::new(Rule {
+        rule_id,
+        draft: draft.clone(),
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    });
+    Ok(vec![WorkspaceEvent::RuleCreated { rule }])
+}
+
+fn check_version(rule: &Rule, expected: Option<u64>) -> Result<(), Refused> {
+    match expected {
+        Some(expected_version) if expected_version != rule.version => Err(Refused::RuleConflict {
+            rule_id: rule.rule_id,
+            expected_version,
+            current_version: rule.version,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn update_rule(
+    known: &Rule,
+    draft: &RuleDraft,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let (rule_id, workspace_id) = (known.rule_id, known.draft.workspace_id);
+    if draft.workspace_id != workspace_id {
+        return Err(Refused::bad(format!(
+            "rule {rule_id} belongs to workspace {workspace_id} and stays there; make a new rule in the other one"
+        )));
+    }
+    let rule = Box::new(Rule {
+        rule_id,
+        draft: draft.clone(),
+        version: known.version + 1,
+        created_at: known.created_at,
+        updated_at: now,
+    });
+    Ok(vec![WorkspaceEvent::RuleUpdated { rule }])
+}
+
+fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
+    view.rule.as_ref().ok_or(Refused::RuleNotFound { rule_id })
+}
+
+fn fire_rule(view: &View, fire: &Fire, actor: &Actor) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let workspace_id = known_rule(view, fire.rule_id)?.draft.workspace_id;
+    permit(view, workspace_id, actor, Permission::LaunchRules)?;
+    if view.event_workspace.is_some_and(|it| it != workspace_id) {
+        return Err(Refused::ForeignEvent {
+            event_id: fire.triggering_event_id,
+        });
+    }
+    if view.run.is_some() {
+        return Ok(vec![]);
+    }
+    Ok(vec![WorkspaceEvent::AutomationQueued(RunQueued {
+        run_id: fire.run_id.clone(),
+        rule_id: fire.rule_id,
+        triggering_event_id: fire.triggering_event_id,
+        depth: fire.depth,
+    })])
+}
+
+fn move_run(
+    view: &View,
+    run: &AutomationRun,
+    to: &RunMove,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit_in_archive(view, run.workspace_id, actor, Permission::LaunchRules)?;
+    if matches!(actor, Actor::User { .. }) && !matches!(to, RunMove::Cancelled(_)) {
+        return Err(Refused::bad("a person can only cancel a run"));
+    }
+    let (from, status) = (run.status, to.status());
+    if from == status {
+        return Ok(vec![]);
+    }
+    let may_move = match from {
+        RunStatus::Queued => status != RunStatus::Succeeded,
+        RunStatus::Running => status.has_ended(),
+        _ => false,
+    };
+    if !may_move {
+        return Err(Refused::RunCannotMove {
+            run_id: run.run_id.clone(),
+            from,
+            to: status,
+        });
+    }
+    Ok(vec![moved(run, to)])
+}
+
+fn moved(run: &AutomationRun, to: &RunMove) -> WorkspaceEvent {
+    let finished = |end: &RunEnd| {
+        Box::new(RunFinished {
+            run_id: run.run_id.clone(),
+            rule_id: run.rule_id,
+            error_code: end.error_code.clone(),
+            result_json: end.result_json.clone(),
+            audit: end.audit.clone(),
+        })
+    };
+    match to {
+        RunMove::Running => WorkspaceEvent::AutomationRunning {
+            run_id: run.run_id.clone(),
+            rule_id: run.rule_id,
+        },
+        RunMove::Succeeded(end) => WorkspaceEvent::AutomationSucceeded(finished(end)),
+        RunMove::Failed(end) => WorkspaceEvent::AutomationFailed(finished(end)),
+        RunMove::Cancelled(end) => WorkspaceEvent::AutomationCancelled(finished(end)),
+    }
+}

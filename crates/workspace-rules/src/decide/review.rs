@@ -1,0 +1,185 @@
+//! What runs propose, what a person says to it, and what is left for a person to look at.
+
+use bonded_kernel::{Millis, OperationId, WorkspaceId};
+use serde_json::Value;
+
+use super::{notes, permit};
+use crate::automation::{Issue, Operation, OperationStatus, Proposal};
+use crate::change::{Actor, Review, View};
+use crate::event::WorkspaceEvent;
+use crate::refused::Refused;
+use crate::role::Permission;
+
+const ISSUE_KEY_CHARS_MAX: usize = 500;
+const ISSUE_BYTES_MAX: usize = 64 << 10;
+const REASON_CHARS_MAX: usize = 2000;
+
+pub(super) fn propose(
+    view: &View,
+    operation_id: OperationId,
+    workspace_id: WorkspaceId,
+    proposal: &Proposal,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let Actor::Agent { run_id, .. } = actor else {
+        return Err(Refused::bad("only the run of an agent proposes operations"));
+    };
+    permit(view, workspace_id, actor, Permission::WriteNotes)?;
+    if view.operation.is_some() {
+        return Err(Refused::bad(format!(
+            "there is an operation {operation_id} already; draw another id"
+        )));
+    }
+    let proposal = checked_proposal(view, workspace_id, proposal, actor, now)?;
+    Ok(vec![WorkspaceEvent::OperationProposed(Box::new(
+        Operation {
+            operation_id,
+            run_id: run_id.clone(),
+            workspace_id,
+            operation_index: view.operations,
+            proposal,
+            status: OperationStatus::Pending,
+            reject_reason: None,
+            proposed_at: now,
+            decided_at: None,
+            decided_by: None,
+        },
+    ))])
+}
+
+/// The proposal as it would be applied now; what could not be applied is refused at once.
+fn checked_proposal(
+    view: &View,
+    workspace_id: WorkspaceId,
+    proposal: &Proposal,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Proposal, Refused> {
+    match proposal {
+        Proposal::CreateNote(new) if new.workspace_id != workspace_id => {
+            Err(Refused::CrossWorkspaceRejected {
+                workspace_id: new.workspace_id,
+            })
+        }
+        Proposal::CreateNote(new) => {
+            notes::check_proposed(&new.metadata, actor)?;
+            let new = notes::stamped_new(new, actor);
+            notes::create(view, &new, now)?;
+            Ok(Proposal::CreateNote(new))
+        }
+        Proposal::UpdateNote(write) => {
+            notes::check_proposed(&write.edit.metadata, actor)?;
+            let write = notes::stamped_write(write, actor);
+            check_place(view, workspace_id)?;
+            notes::update(view, &write)?;
+            Ok(Proposal::UpdateNote(write))
+        }
+        Proposal::RecordIssue {
+            key,
+            value,
+            metadata,
+        } => {
+            check_issue(key, value, metadata)?;
+            Ok(proposal.clone())
+        }
+    }
+}
+
+/// The note of a proposal lies where the operation does.
+fn check_place(view: &View, workspace_id: WorkspaceId) -> Result<(), Refused> {
+    match &view.note {
+        Some(note) if note.workspace_id != workspace_id => Err(Refused::CrossWorkspaceRejected {
+            workspace_id: note.workspace_id,
+        }),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn review(
+    view: &View,
+    operation: &Operation,
+    review: &Review,
+    actor: &Actor,
+    now: Millis,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit(
+        view,
+        operation.workspace_id,
+        actor,
+        Permission::ReviewOperations,
+    )?;
+    review.check_meant(operation)?;
+    let (operation_id, run_id) = (operation.operation_id, operation.run_id.clone());
+    match (operation.status, review) {
+        (OperationStatus::Applied, Review::Apply { .. })
+        | (OperationStatus::Rejected, Review::Reject { .. }) => Ok(vec![]),
+        (OperationStatus::Applied, _) | (OperationStatus::Rejected, _) => Err(Refused::bad(
+            format!("operation {operation_id} was decided already"),
+        )),
+        (OperationStatus::Pending, Review::Reject { reject_reason, .. }) => {
+            let reason = reject_reason.as_deref().unwrap_or_default();
+            let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
+            Ok(vec![WorkspaceEvent::OperationRejected {
+                operation_id,
+                run_id,
+                reject_reason: (!reason.is_empty()).then_some(reason),
+            }])
+        }
+        (OperationStatus::Pending, Review::Apply { .. }) => Ok(vec![
+            proposed_event(view, operation, now)?,
+            WorkspaceEvent::OperationApplied {
+                operation_id,
+                run_id,
+            },
+        ]),
+    }
+}
+
+fn proposed_event(
+    view: &View,
+    operation: &Operation,
+    now: Millis,
+) -> Result<WorkspaceEvent, Refused> {
+    match &operation.proposal {
+        Proposal::CreateNote(new) => notes::create(view, new, now),
+        Proposal::UpdateNote(write) => {
+            check_place(view, operation.workspace_id)?;
+            notes::update(view, write)
+        }
+        Proposal::RecordIssue {
+            key,
+            value,
+            metadata,
+        } => Ok(WorkspaceEvent::IssueRecorded(Issue {
+            key: key.clone(),
+            value: value.clone(),
+            metadata: metadata.clone(),
+            run_id: Some(operation.run_id.clone()),
+        })),
+    }
+}
+
+pub(super) fn recorded(issue: &Issue, actor: &Actor) -> Result<WorkspaceEvent, Refused> {
+    check_issue(&issue.key, &issue.value, &issue.metadata)?;
+    let mut issue = issue.clone();
+    if let Actor::Agent { run_id, .. } = actor {
+        issue.run_id = Some(run_id.clone());
+    }
+    Ok(WorkspaceEvent::IssueRecorded(issue))
+}
+
+fn check_issue(key: &str, value: &str, metadata: &Value) -> Result<(), Refused> {
+    let metadata_bytes = serde_json::to_vec(metadata).map_or(0, |written| written.len());
+    if key.trim().is_empty() || key.chars().count() > ISSUE_KEY_CHARS_MAX {
+        return Err(Refused::bad(format!(
+            "the key of an issue has 1 to {ISSUE_KEY_CHARS_MAX} characters"
+        )));
+    }
+    if value.len().saturating_add(metadata_bytes) > ISSUE_BYTES_MAX {
+        return Err(Refused::bad(format!(
+            "an issue and its metadata are at most {ISSUE_BYTES_MAX} bytes"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The workspace: notes that people and agents keep, who may do what with them, and the events that every change
+//! leaves behind.
+//!
+//! A store loads a [`View`], asks [`decide`] what a [`Change`] comes to, appends the events, and folds them with
+//! [`apply`]. All of it is pure and total: ids and times enter with the change.
+//!
+//! Rules ([`Rule`]) say when something is done by itself: a [`Trigger`], a [`Condition`] and an [`Action`].
+
+mod action;
+mod automation;
+mod change;
+mod condition;
+mod decide;
+mod event;
+mod fault;
+mod fields;
+mod firing;
+mod fold;
+mod fuse;
+mod links;
+mod metadata;
+mod note;
+mod patch;
+mod prompt_file;
+mod refused;
+mod role;
+mod rule;
+mod schedule;
+mod scope;
+mod text;
+
+pub use action::{
+    Action, LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, RunAction, WorkAction,
+    memory_name,
+};
+pub use automation::{
+    AutomationRun, Issue, Operation, OperationStatus, Proposal, RunFinished, RunQueued, RunStatus,
+};
+pub use change::{
+    Actor, Change, Fire, NewNote, NoteEdit, NoteWrite, Review, RunEnd, RunMove, View,
+};
+pub use condition::{
+    CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Facts,
+    MATCHED_BYTES_MAX,
+};
+pub use decide::decide;
+pub use event::{Chain, MemberSet, NoteCreated, NoteUpdated, StoredEvent, WorkspaceEvent};
+pub use fault::{Fault, FaultKind};
+pub use firing::{firing_event_id, run_of_firing};
+pub use fold::apply;
+pub use fuse::{Fused, Scored, Standing, fuse, later_first};
+
+pub use links::{LINKS_MAX, links};
+pub use metadata::{METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, check_metadata};
+pub use note::{
+    AccessScope, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, Note, TITLE_CHARS_MAX,
+    Workspace, WorkspaceState, title_from_clock,
+};
+pub use patch::{BadPatch, PatchOp, patched};
+pub use prompt_file::{
+    AGENT_NAME, AgentPrompt, PROMPT_FILE_BYTES_MAX, PROTOCOL, PromptFault, ReadPrompt,
+};
+pub use refused::Refused;
+pub use role::{Permission, Role};
+pub use rule::{BadSchedule, CHAIN_DEPTH, Rule, RuleDraft, Surroundings, Trigger};
+pub use schedule::{
+    CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, LeftOut, ON_TIME_MS, Overlap,
+    Schedule, due,
+};
+
+pub use text::{
+    SNIPPET_CHARS_MAX, headings_and_body, index_text, meaning_text, search_terms, snippet,
+};

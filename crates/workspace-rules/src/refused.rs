@@ -1,0 +1,166 @@
+//! Why a change was not made.
+
+use bonded_kernel::{EventId, Hash, NoteId, OperationId, RuleId, RunId, UserId, WorkspaceId};
+use serde_json::{Value, json};
+
+use super::automation::RunStatus;
+use super::note::{MARKDOWN_BYTES_MAX, Note};
+use super::patch::BadPatch;
+use super::role::Role;
+
+/// Why a change was not made; nothing of it was.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Refused {
+    #[error("{why}")]
+    BadRequest { why: String },
+    #[error("the patch does not fit the note")]
+    InvalidPatch { source: BadPatch },
+    #[error("the note's text is {bytes} bytes, at most {MARKDOWN_BYTES_MAX} are kept; split it")]
+    NoteTooLarge { bytes: usize },
+    #[error("there is no note {note_id}")]
+    NoteNotFound { note_id: NoteId },
+    #[error("there is no workspace {workspace_id}")]
+    WorkspaceNotFound { workspace_id: WorkspaceId },
+    #[error("there is no rule {rule_id}")]
+    RuleNotFound { rule_id: RuleId },
+    #[error("there is no run {run_id}")]
+    RunNotFound { run_id: RunId },
+    #[error("there is no operation {operation_id}")]
+    OperationNotFound { operation_id: OperationId },
+    #[error(
+        "operation {operation_id} is not what was looked at; nothing was decided: look at it as it is now, with its digest {digest}"
+    )]
+    OtherOperation {
+        operation_id: OperationId,
+        digest: Hash,
+    },
+    #[error("workspace {workspace_id}: {why}")]
+    WorkspaceForbidden {
+        workspace_id: WorkspaceId,
+        why: String,
+    },
+    #[error("this needs the role {needs} in the workspace; ask an admin of it")]
+    RoleForbidden { needs: Role },
+    #[error(
+        "the run may not write to workspace {workspace_id}: it belongs to another one, or has ended"
+    )]
+    CrossWorkspaceRejected { workspace_id: WorkspaceId },
+    #[error(
+        "event {event_id} belongs to another workspace than the rule: launch it with an event of its own, or without one"
+    )]
+    ForeignEvent { event_id: EventId },
+    #[error(
+        "this is the owner of the installation: no other owner of the workspace removes them or makes them less"
+    )]
+    OwnerOfAll,
+    #[error(
+        "note {} has version {}, the change was made for version {expected_version}; read it again",
+        current.note_id, current.version
+    )]
+    VersionConflict {
+        expected_version: u64,
+        current: Box<Note>,
+    },
+    #[error(
+        "rule {rule_id} has version {current_version}, the change was made for version {expected_version}; read it again"
+    )]
+    RuleConflict {
+        rule_id: RuleId,
+        expected_version: u64,
+        current_version: u64,
+    },
+    #[error("run {run_id} is {from} and cannot become {to}", from = from.as_str(), to = to.as_str())]
+    RunCannotMove {
+        run_id: RunId,
+        from: RunStatus,
+        to: RunStatus,
+    },
+    #[error("there is no user {user_id}")]
+    UserNotFound { user_id: UserId },
+    #[error("user {user_id} is disabled; enable them first")]
+    UserDisabled { user_id: UserId },
+    #[error("this token is not known here")]
+    TokenUnknown,
+    #[error("this session is over; log in again")]
+    SessionOver,
+    #[error("this name and this password do not belong together any more")]
+    PasswordChanged,
+    #[error("only the owner of the installation may do this")]
+    NotTheOwner,
+    #[error("the owner is registered already; log in instead")]
+    SetupAlreadyCompleted,
+    #[error("the engine considered events up to row {found}, not {expected}; another engine runs")]
+    CursorMoved { expected: u64, found: u64 },
+}
+
+impl Refused {
+    pub fn bad(why: impl Into<String>) -> Self {
+        Self::BadRequest { why: why.into() }
+    }
+
+    /// The name that programs know the refusal by. It never changes.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::BadRequest { .. } | Self::CursorMoved { .. } => "BAD_REQUEST",
+            Self::RunCannotMove { .. } | Self::UserDisabled { .. } => "CONFLICT",
+            Self::UserNotFound { .. } => "USER_NOT_FOUND",
+            Self::TokenUnknown | Self::PasswordChanged => "INVALID_CREDENTIALS",
+            Self::SessionOver => "AUTH_REQUIRED",
+            Self::InvalidPatch { .. } => "INVALID_PATCH",
+            Self::NoteTooLarge { .. } => "NOTE_TOO_LARGE",
+            Self::NoteNotFound { .. } => "NOTE_NOT_FOUND",
+            Self::WorkspaceNotFound { .. } => "WORKSPACE_NOT_FOUND",
+            Self::RuleNotFound { .. } => "RULE_NOT_FOUND",
+            Self::RunNotFound { .. } => "RUN_NOT_FOUND",
+            Self::OperationNotFound { .. } => "OPERATION_NOT_FOUND",
+            Self::OtherOperation { .. } => "OTHER_OPERATION",
+            Self::WorkspaceForbidden { .. } => "WORKSPACE_FORBIDDEN",
+            Self::RoleForbidden { .. } | Self::OwnerOfAll | Self::NotTheOwner => "ROLE_FORBIDDEN",
+            Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
+                "CROSS_WORKSPACE_REJECTED"
+            }
+            Self::VersionConflict { .. } | Self::RuleConflict { .. } => "VERSION_CONFLICT",
+            Self::SetupAlreadyCompleted => "SETUP_ALREADY_COMPLETED",
+        }
+    }
+
+    /// What a program needs to go on; null where the code says it all.
+    pub fn details(&self) -> Value {
+        match self {
+            Self::VersionConflict {
+                expected_version,
+                current,
+            } => json!({
+                "expected_version": expected_version,
+                "current_version": current.version,
+                "resource_id": current.note_id,
+            }),
+            Self::RuleConflict {
+                rule_id,
+                expected_version,
+                current_version,
+            } => json!({
+                "expected_version": expected_version,
+                "current_version": current_version,
+                "resource_id": rule_id,
+            }),
+            Self::OtherOperation {
+                operation_id,
+                digest,
+            } => json!({ "operation_id": operation_id, "digest": digest }),
+            Self::InvalidPatch { source } => json!({ "reason": source.to_string() }),
+            Self::NoteTooLarge { bytes } => {
+                json!({ "bytes": bytes, "bytes_max": MARKDOWN_BYTES_MAX })
+            }
+            Self::RoleForbidden { needs } => json!({ "role_needed": needs }),
+            Self::RunCannotMove { from, to, .. } => json!({ "from": from, "to": to }),
+            _ => Value::Null,
+        }
+    }
+}
+
+impl From<BadPatch> for Refused {
+    fn from(source: BadPatch) -> Self {
+        Self::InvalidPatch { source }
+    }
+}

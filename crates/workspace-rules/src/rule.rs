@@ -1,0 +1,266 @@
+//! Rules: when something happens in a workspace, and a condition holds, do something.
+
+use bonded_kernel::{Millis, RuleId, WorkspaceId, short};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::action::{self, Action, LoopDefaults};
+use super::condition::{self, Condition};
+use super::fault::{Fault, FaultKind};
+use super::fields::Fields;
+use super::schedule::{self, Schedule};
+
+/// How many runs may follow from one another, each set off by what the one before wrote.
+pub const CHAIN_DEPTH: u32 = 3;
+const CHAIN_DEPTH_MAX: u64 = 16;
+
+/// What makes a rule fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trigger {
+    /// A note was made, or its text or title changed.
+    #[serde(rename = "workspace_event.note_changed")]
+    NoteChanged,
+    #[serde(rename = "workspace_event.note_created")]
+    NoteCreated,
+    #[serde(rename = "workspace_event.note_deleted")]
+    NoteDeleted,
+    #[serde(rename = "automation_schedule.cron")]
+    Cron,
+    /// Somebody launches it.
+    #[serde(rename = "manual")]
+    Manual,
+}
+
+const TRIGGERS: [(&str, Trigger); 5] = [
+    ("workspace_event.note_changed", Trigger::NoteChanged),
+    ("workspace_event.note_created", Trigger::NoteCreated),
+    ("workspace_event.note_deleted", Trigger::NoteDeleted),
+    ("automation_schedule.cron", Trigger::Cron),
+    ("manual", Trigger::Manual),
+];
+
+impl Trigger {
+    pub fn as_str(self) -> &'static str {
+        let found = TRIGGERS.iter().find(|(_, trigger)| *trigger == self);
+        found.map_or("manual", |(word, _)| word)
+    }
+
+    /// Whether an event of this type sets such a rule off.
+    pub fn answers(self, event_type: &str) -> bool {
+        let types: &[&str] = match self {
+            Self::NoteChanged => &["note.created", "note.updated", "note.title_changed"],
+            Self::NoteCreated => &["note.created"],
+            Self::NoteDeleted => &["note.deleted"],
+            Self::Cron | Self::Manual => &[],
+        };
+        types.contains(&event_type)
+    }
+}
+
+/// A rule as it is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    pub rule_id: RuleId,
+    #[serde(flatten)]
+    pub draft: RuleDraft,
+    /// 1 for a new rule, one more with each change.
+    pub version: u64,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// The part of a rule that a person writes, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleDraft {
+    pub workspace_id: WorkspaceId,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub trigger: Trigger,
+    /// As it was written; [`Self::condition`] reads it.
+    pub condition_json: Value,
+    /// As it was written, so that what it leaves open follows the host's defaults when it fires.
+    pub action_json: Value,
+    pub enabled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    #[serde(default = "usual_depth")]
+    pub max_chain_depth: u32,
+}
+
+fn usual_depth() -> u32 {
+    CHAIN_DEPTH
+}
+
+/// What the check of a rule asks its host.
+pub trait Surroundings {
+    /// Whether a cron line ever fires in this time zone.
+    fn check_cron(&self, line: &str, timezone: &str) -> Result<(), BadSchedule>;
+    /// Whether rules of this workspace may use this file or directory, and if not, why.
+    fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String>;
+    /// Whether rules may take this file for their prompt, and if not, why.
+    fn check_prompt(&self, path: &str) -> Result<(), String>;
+    /// Whether rules may ask a provider of this kind at this place, and if not, why.
+    fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String>;
+    fn provider_kinds(&self) -> &[&str];
+    /// Whether a provider of this kind is a file, not a server.
+    fn is_file_provider(&self, kind: &str) -> bool;
+    fn loop_defaults(&self) -> &LoopDefaults;
+}
+
+/// What a host says against a schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadSchedule {
+    /// `cron` or `timezone`.
+    pub field: &'static str,
+    pub why: String,
+}
+
+/// What people call a rule is one line.
+const NAME_BYTES_MAX: usize = 800;
+
+const FIELDS: [&str; 8] = [
+    "workspace_id",
+    "name",
+    "trigger",
+    "condition_json",
+    "action_json",
+    "enabled",
+    "schedule",
+    "max_chain_depth",
+];
+
+impl RuleDraft {
+    /// Checks a rule that somebody wrote. Either all is well, or everything that is not comes back.
+    pub fn check(written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
+        let mut faults = vec![];
+        let draft = Fields::of(written, "", &mut faults).and_then(|it| read(it, host));
+        match draft {
+            Some(draft) if faults.is_empty() => Ok(draft),
+            _ => Err(faults),
+        }
+    }
+
+    pub fn condition(&self) -> Result<Condition, Vec<Fault>> {
+        Condition::read(&self.condition_json)
+    }
+
+    pub fn action(&self, host: &dyn Surroundings) -> Result<Action, Vec<Fault>> {
+        Action::read(&self.action_json, &self.workspace_id, host)
+    }
+
+    /// The rule with some of its fields written anew; null takes one away. The workspace stays.
+    pub fn patched(&self, written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
+        let Value::Object(changes) = written else {
+            let kind = super::fields::wrong_type("an object", written);
+            return Err(vec![Fault::new("", kind)]);
+        };
+        // What cannot be done here any more can still be switched off.
+        if *written == json!({ "enabled": false }) {
+            return Ok(Self {
+                enabled: false,
+                ..self.clone()
+            });
+        }
+        let mut whole = serde_json::to_value(self).unwrap_or_else(|_| json!({}));
+        if let Value::Object(fields) = &mut whole {
+            let changes = changes.iter();
+            fields.extend(changes.map(|(field, value)| (field.clone(), value.clone())));
+        }
+        let draft = Self::check(&whole, host)?;
+        match draft.workspace_id == self.workspace_id {
+            true => Ok(draft),
+            false => {
+                let expected = self.workspace_id.to_string();
+                let kind = FaultKind::OtherWorkspace { expected };
+                Err(vec![Fault::new("/workspace_id", kind)])
+            }
+        }
+    }
+
+    pub fn into_rule(self, rule_id: RuleId, now: Millis) -> Rule {
+        Rule {
+            rule_id,
+            draft: self,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// Reads every field before it gives up on any, so that no fault hides another.
+fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft> {
+    fields.refuse_unknown(&FIELDS);
+    let workspace_id = read_workspace(&mut fields);
+    let name = fields.text("name", NAME_BYTES_MAX).map(str::trim);
+    if name.is_some_and(|name| name.contains(char::is_control)) {
+        fields.fault("name", FaultKind::Control);
+    }
+    if fields.given("trigger").is_none() {
+        fields.missing("trigger");
+    }
+    let trigger = fields.word("trigger", &TRIGGERS);
+    let always = json!({});
+    let condition = fields.given("condition_json").unwrap_or(&always);
+    condition::read(condition, "/condition_json", fields.faults());
+    let action = fields.given("action_json");
+    match action {
+        None => fields.missing("action_json"),
+        Some(action) => {
+            let workspace = workspace_id.or_else(|| claimed_workspace(action));
+            // Without a workspace the rest of the action can still be looked at.
+            let workspace = workspace.unwrap_or(WorkspaceId::from_bytes([0; 16]));
+            let _ = action::read(action, "/action_json", &workspace, host, fields.faults());
+        }
+    }
+    let schedule = read_schedule(&mut fields, trigger, host);
+    let depth = fields.whole("max_chain_depth", 0..=CHAIN_DEPTH_MAX);
+    let enabled = fields.flag("enabled").unwrap_or(true);
+    Some(RuleDraft {
+        workspace_id: workspace_id?,
+        name: name.map(str::to_owned),
+        trigger: trigger?,
+        condition_json: condition.clone(),
+        action_json: action?.clone(),
+        enabled,
+        schedule,
+        max_chain_depth: depth.map_or(CHAIN_DEPTH, |it| it as u32),
+    })
+}
+
+/// The workspace that an action itself speaks of.
+fn claimed_workspace(action: &Value) -> Option<WorkspaceId> {
+    let claimed = action.pointer("/scope/workspace_id")?.as_str()?;
+    claimed.parse().ok()
+}
+
+fn read_workspace(fields: &mut Fields<'_, '_>) -> Option<WorkspaceId> {
+    let written = fields.required_text("workspace_id", 64)?;
+    let parsed = written.parse();
+    if parsed.is_err() {
+        let found = short(written);
+        fields.fault("workspace_id", FaultKind::NotAnId { found });
+    }
+    parsed.ok()
+}
+
+fn read_schedule(
+    fields: &mut Fields<'_, '_>,
+    trigger: Option<Trigger>,
+    host: &dyn Surroundings,
+) -> Option<Schedule> {
+    let is_given = fields.given("schedule").is_some();
+    match trigger {
+        Some(Trigger::Cron) if !is_given => {
+            fields.fault("schedule", FaultKind::NoSchedule);
+            None
+        }
+        Some(trigger) if is_given && trigger != Trigger::Cron => {
+            let trigger = trigger.as_str();
+            fields.fault("schedule", FaultKind::NeedlessSchedule { trigger });
+            None
+        }
+        _ => schedule::read(fields.object("schedule")?, host),
+    }
+}

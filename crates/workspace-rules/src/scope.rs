@@ -1,0 +1,88 @@
+//! Reads the scope of an agent.
+
+use bonded_kernel::{Scope, WorkspaceId, short};
+
+use super::fault::{Fault, FaultKind};
+use super::fields::Fields;
+
+/// Kinds that a scope may name.
+const KINDS_MAX: usize = 64;
+const KIND_BYTES_MAX: usize = 64;
+/// More in one loop is no bound any more.
+const PER_LOOP_MAX: u64 = 1000;
+
+const FIELDS: [&str; 6] = [
+    "workspace_id",
+    "allowed_note_kinds",
+    "cross_workspace_writes",
+    "max_notes_per_loop",
+    "max_edits_per_loop",
+    "strict_scope",
+];
+
+/// Reads the scope of an action of a rule of this workspace.
+pub(super) fn read(fields: Option<Fields<'_, '_>>, workspace: &WorkspaceId) -> Scope {
+    let usual = Scope::usual(*workspace);
+    let Some(mut fields) = fields else {
+        return usual;
+    };
+    fields.refuse_unknown(&FIELDS);
+    check_workspace(&mut fields, workspace);
+    if fields.flag("cross_workspace_writes") == Some(true) {
+        fields.fault("cross_workspace_writes", FaultKind::CrossWorkspace);
+    }
+    let allowed_note_kinds = kinds(&mut fields).unwrap_or(usual.allowed_note_kinds);
+    let mut per_loop = |field, usual| {
+        let written = fields.whole(field, 0..=PER_LOOP_MAX);
+        written.map_or(usual, |it| u32::try_from(it).unwrap_or(usual))
+    };
+    Scope {
+        workspace_id: *workspace,
+        allowed_note_kinds,
+        cross_workspace_writes: false,
+        max_notes_per_loop: per_loop("max_notes_per_loop", usual.max_notes_per_loop),
+        max_edits_per_loop: per_loop("max_edits_per_loop", usual.max_edits_per_loop),
+        strict_scope: fields.flag("strict_scope").unwrap_or(false),
+    }
+}
+
+fn check_workspace(fields: &mut Fields<'_, '_>, workspace: &WorkspaceId) {
+    let Some(written) = fields.text("workspace_id", 64) else {
+        return;
+    };
+    match written.parse::<WorkspaceId>() {
+        Ok(id) if id == *workspace => {}
+        Ok(_) => {
+            let expected = workspace.to_string();
+            fields.fault("workspace_id", FaultKind::OtherWorkspace { expected });
+        }
+        Err(_) => {
+            let found = short(written);
+            fields.fault("workspace_id", FaultKind::NotAnId { found });
+        }
+    }
+}
+
+fn kinds(fields: &mut Fields<'_, '_>) -> Option<Vec<String>> {
+    let written = fields.texts("allowed_note_kinds", KINDS_MAX, KIND_BYTES_MAX)?;
+    let mut kinds = vec![];
+    for (at, kind) in written {
+        if !is_kind(kind) {
+            let found = short(kind);
+            let fault = Fault::new(at, FaultKind::NotAKind { found });
+            fields.faults().push(fault);
+        } else if !kinds.iter().any(|it| it == kind) {
+            kinds.push(kind.to_owned());
+        }
+    }
+    Some(kinds)
+}
+
+/// The slug that names a kind of note.
+fn is_kind(kind: &str) -> bool {
+    kind.len() <= KIND_BYTES_MAX
+        && kind.starts_with(|c: char| c.is_ascii_lowercase())
+        && kind
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
