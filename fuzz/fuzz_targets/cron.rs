@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use bonded_host::workspace::Cron;
+use bonded_workspace::Cron;
 use bonded_kernel::Millis;
 use bonded_workspace_rules::Instants as _;
 use libfuzzer_sys::fuzz_target;

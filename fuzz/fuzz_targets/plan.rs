@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_host::work::{line_of, parse_plan};
+use bonded_work::{line_of, parse_plan};
 use bonded_work_rules::{Constraints, ItemId, PlanContext, WorkPlan};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;

@@ -10,10 +10,10 @@ use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
 use bonded_host::sandbox::{Launcher, OnShortfall};
 use bonded_host::trust::{OwnPlaces, Stance, Trust, TrustRecord};
-use bonded_host::work::Workshop;
 use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
+use bonded_work::Workshop;
 
 use crate::args::{AgentArgs, variable};
 use crate::error::CliError;

@@ -6,12 +6,12 @@ use bonded_host::config::options::OptionError;
 use bonded_host::config::{ConfigError, Problems};
 use bonded_host::letters::written_out;
 use bonded_host::trust::{TrustError, Untrusted};
-use bonded_host::work::WorkError;
-use bonded_host::work::lock::LockError;
-use bonded_host::work::tree::TreeError;
 use bonded_host::{HostError, ProviderError};
 use bonded_kernel::BadRunId;
 use bonded_state::StoreError;
+use bonded_work::WorkError;
+use bonded_work::lock::LockError;
+use bonded_work::tree::TreeError;
 
 use crate::signals;
 

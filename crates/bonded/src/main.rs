@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     if let Some(code) = bonded_host::sandbox::enter(std::env::args_os()) {
         return code;
     }
-    if let Some(code) = bonded_host::work::tree::enter(std::env::args_os()) {
+    if let Some(code) = bonded_work::tree::enter(std::env::args_os()) {
         return code;
     }
     bonded_host::sandbox::hide_memory();

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::SystemClock;
-use bonded_host::work::lock::{LockError, TreeLock};
-use bonded_host::work::publish::{Processes, Writers};
-use bonded_host::work::tree::{Checkpoints, Isolations, check_repository};
-use bonded_host::work::{self, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
+use bonded_work::lock::{LockError, TreeLock};
+use bonded_work::publish::{Processes, Writers};
+use bonded_work::tree::{Checkpoints, Isolations, check_repository};
+use bonded_work::{PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_work_rules::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -55,7 +55,7 @@ impl Site<'_> {
         let checkpoints = Checkpoints::open(self.workshop.dir())?;
         let copies = self.workshop.copies_dir();
         let isolations = Isolations::here(&self.entered(), &record.root, &copies);
-        let watch = |news: work::WorkNews<'_>| {
+        let watch = |news: bonded_work::WorkNews<'_>| {
             if let Some(line) = render::news(&news).filter(|_| !staff.is_quiet()) {
                 output::stderr(&line);
             }
@@ -84,7 +84,7 @@ impl Site<'_> {
         self.announce(&order, &staff);
         record.write(&self.workshop).map_err(WorkError::from)?;
         let cancel = signals::cancel_on_signal();
-        let end = work::work(&order, &cancel).await?;
+        let end = bonded_work::work(&order, &cancel).await?;
         self.conclude(&record, &order.plan, end)
     }
 

@@ -36,7 +36,7 @@ mod writable;
 use std::sync::Arc;
 
 use axum::Router;
-use bonded_state::workspace::WorkspaceError;
+use bonded_workspace::store::WorkspaceError;
 
 use crate::error::{CliError, Code, with_causes};
 pub(crate) use pages::PAGES;

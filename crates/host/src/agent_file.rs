@@ -9,7 +9,7 @@ mod include;
 mod read;
 mod schema;
 mod variables;
-pub(crate) mod yaml;
+pub mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

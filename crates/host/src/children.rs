@@ -130,7 +130,7 @@ impl Host {
     }
 
     /// Ends a run and the agents that it has called, from the lowest up: none of them goes on by itself.
-    pub(crate) async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
+    pub async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
         let run = self.load(id).await?;
         for child in called_by(&run) {
             if self.store.head(&child).await?.is_some() {

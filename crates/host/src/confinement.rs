@@ -47,7 +47,7 @@ pub(crate) struct OwnWishes {
 
 impl Confinement {
     /// The sandbox for the commands of a run.
-    pub(crate) fn of_commands(&self, run: &RunConfig) -> Result<Arc<Sandbox>, SandboxError> {
+    pub fn of_commands(&self, run: &RunConfig) -> Result<Arc<Sandbox>, SandboxError> {
         self.of_server(run, &OwnWishes::default())
     }
 

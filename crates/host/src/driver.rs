@@ -390,7 +390,7 @@ fn is_lasting(error: &StoreError) -> bool {
     )
 }
 
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

@@ -165,11 +165,11 @@ pub const KNOWN_PROVIDERS: &[KnownProvider] = &[
 ];
 
 /// The provider that everybody knows by this name.
-pub(crate) fn by_name(name: &str) -> Option<&'static KnownProvider> {
+pub fn by_name(name: &str) -> Option<&'static KnownProvider> {
     KNOWN_PROVIDERS.iter().find(|known| known.name == name)
 }
 
-pub(crate) fn no_provider(model: &str) -> ProviderError {
+pub fn no_provider(model: &str) -> ProviderError {
     let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
     let known: Vec<&str> = known.chain(["azure"]).collect();
     let meant = model.split_once('/').map(|(provider, _)| provider);
@@ -283,7 +283,7 @@ impl KnownProvider {
     }
 
     /// Where it is: where a variable says, in the form that its own client takes, else where everybody knows.
-    pub(crate) fn endpoint_by(&self, env: impl Fn(&str) -> Option<String>) -> String {
+    pub fn endpoint_by(&self, env: impl Fn(&str) -> Option<String>) -> String {
         let named = self.endpoint_env.and_then(env);
         // Empty means unset.
         let Some(named) = named.filter(|url| !url.trim().is_empty()) else {
@@ -336,7 +336,7 @@ pub fn take_key_from(target: &mut Target, variable: &str) {
 
 /// The headers that name the account that a key of OpenAI is used for, from the variables that its own client reads. They
 /// go where that key goes, and nowhere else.
-pub(crate) fn account_headers(
+pub fn account_headers(
     target: &Target,
     env: impl Fn(&str) -> Option<String>,
 ) -> Vec<(String, String)> {
@@ -359,7 +359,7 @@ pub(crate) fn account_headers(
 }
 
 /// Responses are spoken where OpenAI itself is; servers that speak its language speak chat completions.
-pub(crate) fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) -> Dialect {
+pub fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) -> Dialect {
     let speaks_openai = matches!(dialect, Dialect::Chat | Dialect::Responses);
     let is_openai = || {
         let name = Service::at(endpoint).map(|service| service.name);
@@ -390,7 +390,7 @@ const AZURE_KEY: KeyVariable = KeyVariable {
 };
 
 /// The header that Azure wants a key in.
-pub(crate) const AZURE_KEY_HEADER: &str = "api-key";
+pub const AZURE_KEY_HEADER: &str = "api-key";
 
 /// A deployment at Azure, from the variables that OpenAI's own clients read.
 fn azure_target(
@@ -421,7 +421,7 @@ fn azure_target(
 
 /// Where a deployment is: with a version of the API as every client knows it, else under the address that needs none.
 /// An address that names more than the resource is taken as it is.
-pub(crate) fn azure_endpoint(url: &str, version: Option<&str>, deployment: &str) -> String {
+pub fn azure_endpoint(url: &str, version: Option<&str>, deployment: &str) -> String {
     let bare = url.trim_end_matches('/');
     match version {
         _ if bare.contains("/openai/") => bare.to_owned(),
@@ -473,7 +473,7 @@ fn target(
 }
 
 /// The log keeps the endpoint, so a secret must not be in it.
-pub(crate) fn checked_url(url: &str) -> Result<String, ProviderError> {
+pub fn checked_url(url: &str) -> Result<String, ProviderError> {
     let rest = url
         .strip_prefix("https://")
         .or_else(|| url.strip_prefix("http://"))

@@ -1,5 +1,4 @@
-//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory; and [`workspace`], where notes are
-//! kept.
+//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory.
 //!
 //! A store appends entries, loads them with their chain checked, tells who drives a run and wakes those
 //! who wait for one to go on. It never updates or deletes an entry, never interprets an event beyond what
@@ -10,13 +9,13 @@ mod append;
 mod error;
 mod memory;
 mod row;
-mod sqlite;
+pub mod sqlite;
 mod store;
 mod watchers;
-pub mod workspace;
 
 pub use append::ENTRIES_MAX;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 pub use store::{BoxFuture, Ends, Holder, ListFilter, Listed, Store};
+pub use watchers::{Watcher, Watchers};

@@ -4,12 +4,12 @@
 //! small pool of connections on blocking threads. Several processes may use one file at the same time.
 
 mod change;
-pub(crate) mod file;
+pub mod file;
 mod keys;
-pub(crate) mod poll;
-pub(crate) mod pool;
+pub mod poll;
+pub mod pool;
 mod reader;
-pub(crate) mod unreadable;
+pub mod unreadable;
 mod worker;
 mod writer;
 

@@ -8,13 +8,13 @@ use tokio::sync::watch;
 
 /// The waiters, by what they wait for.
 #[derive(Debug)]
-pub(crate) struct Watchers<K = RunId> {
+pub struct Watchers<K = RunId> {
     streams: Mutex<BTreeMap<K, watch::Sender<u64>>>,
 }
 
 /// One waiter. Dropping it ends the wait.
 #[derive(Debug)]
-pub(crate) struct Watcher<K: Ord> {
+pub struct Watcher<K: Ord> {
     watchers: Arc<Watchers<K>>,
     stream: K,
     /// The newest sequence number that was published since the watch began. `None` only while dropping.
@@ -35,7 +35,7 @@ impl<K: Ord> Watchers<K> {
     }
 
     /// Begins a wait. What was appended before is not published again: look at the head *after* this.
-    pub(crate) fn watch(self: &Arc<Self>, stream: &K) -> Watcher<K>
+    pub fn watch(self: &Arc<Self>, stream: &K) -> Watcher<K>
     where
         K: Clone,
     {
@@ -51,7 +51,7 @@ impl<K: Ord> Watchers<K> {
         }
     }
 
-    pub(crate) fn publish(&self, stream: &K, seq: u64) {
+    pub fn publish(&self, stream: &K, seq: u64) {
         if let Some(sender) = self.streams().get(stream) {
             sender.send_if_modified(|published| {
                 let is_newer = seq > *published;
@@ -61,7 +61,7 @@ impl<K: Ord> Watchers<K> {
         }
     }
 
-    pub(crate) fn watched(&self) -> Vec<K>
+    pub fn watched(&self) -> Vec<K>
     where
         K: Clone,
     {
@@ -69,11 +69,11 @@ impl<K: Ord> Watchers<K> {
     }
 
     /// Sends all waiters away, so that they look for themselves what is wrong with the store.
-    pub(crate) fn dismiss(&self) {
+    pub fn dismiss(&self) {
         self.streams().clear();
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.streams().is_empty()
     }
 }
@@ -81,7 +81,7 @@ impl<K: Ord> Watchers<K> {
 impl<K: Ord> Watcher<K> {
     /// Resolves with true when a sequence number beyond `seq` was published, with false when the watchers
     /// were dismissed.
-    pub(crate) async fn beyond(&mut self, seq: u64) -> bool {
+    pub async fn beyond(&mut self, seq: u64) -> bool {
         match &mut self.seq {
             Some(receiver) => receiver
                 .wait_for(|published| *published > seq)

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("crates/kernel", &[]),
+    ("crates/work-rules", &["bonded-kernel"]),
+    ("crates/workspace-rules", &["bonded-kernel"]),
     ("crates/tools", &["bonded-kernel"]),
     ("crates/state", &["bonded-kernel"]),
     ("crates/transport", &["bonded-kernel"]),
@@ -18,12 +20,38 @@ const ARROWS: [(&str, &[&str]); 8] = [
         ],
     ),
     (
+        "crates/work",
+        &[
+            "bonded-host",
+            "bonded-kernel",
+            "bonded-state",
+            "bonded-tools",
+            "bonded-transport",
+            "bonded-work-rules",
+        ],
+    ),
+    (
+        "crates/workspace",
+        &[
+            "bonded-host",
+            "bonded-kernel",
+            "bonded-state",
+            "bonded-tools",
+            "bonded-transport",
+            "bonded-workspace-rules",
+        ],
+    ),
+    (
         "crates/bonded",
         &[
             "bonded-host",
             "bonded-kernel",
             "bonded-state",
             "bonded-transport",
+            "bonded-work",
+            "bonded-work-rules",
+            "bonded-workspace",
+            "bonded-workspace-rules",
         ],
     ),
     (
@@ -34,6 +62,8 @@ const ARROWS: [(&str, &[&str]); 8] = [
             "bonded-state",
             "bonded-tools",
             "bonded-transport",
+            "bonded-workspace",
+            "bonded-workspace-rules",
         ],
     ),
     ("xtask", &[]),

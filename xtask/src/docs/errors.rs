@@ -20,7 +20,7 @@ const SOURCES: [&str; 5] = [
     "crates/kernel/src/looping.rs",
     "crates/kernel/src/looping",
     "crates/workspace-rules/src",
-    "crates/host/src/workspace",
+    "crates/workspace/src",
     "crates/bonded/src/workspace",
 ];
 

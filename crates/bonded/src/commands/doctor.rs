@@ -7,13 +7,13 @@ use std::sync::Arc;
 use bonded_host::agent::{Keyring, WINDOW_TOKENS};
 use bonded_host::config::Config;
 use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
-use bonded_host::work::tree::{Isolation, Isolations};
-use bonded_host::work::{Unfinished, Workshop, unfinished};
-use bonded_host::workspace::ProviderHealth;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider, windows};
 use bonded_kernel::{Target, WindowSource};
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, Providers, Transport as _, models, probe};
+use bonded_work::tree::{Isolation, Isolations};
+use bonded_work::{Unfinished, Workshop, unfinished};
+use bonded_workspace::ProviderHealth;
 
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_state::workspace::{NoteFilter, NoteSort, Page};
+use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 
 use crate::args::ExportArgs;
 use crate::error::{CliError, Code};

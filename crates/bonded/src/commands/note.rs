@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bonded_host::regular;
-use bonded_state::workspace::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
+use bonded_workspace::store::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
 use bonded_workspace_rules::{Change, NewNote, Note, NoteEdit, NoteWrite};
 
 use crate::args::{

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::trust::Stance;
-use bonded_host::work::{Asked, ReplayError, Replayed, Workshop, replay_item};
+use bonded_work::{Asked, ReplayError, Replayed, Workshop, replay_item};
 use bonded_work_rules::Receipt;
 use serde_json::json;
 

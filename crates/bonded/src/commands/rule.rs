@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use bonded_host::regular;
 use bonded_kernel::EventId;
-use bonded_state::workspace::{Outcome, Page, RunFilter};
+use bonded_workspace::store::{Outcome, Page, RunFilter};
 use bonded_workspace_rules::{Change, Fault, Fire, RuleDraft, run_of_firing};
 use serde_json::{Value, json};
 

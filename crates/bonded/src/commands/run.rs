@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::work::publish::notice_at;
 use bonded_host::{Goal, Host, HostError, RunResult, Waiting};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
+use bonded_work::publish::notice_at;
 
 use crate::agents::Shown;
 use crate::args::RunArgs;

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use bonded_kernel::{Millis, UserId};
-use bonded_state::workspace::{By, User, UserState, WorkspaceStore, proof_id};
+use bonded_workspace::store::{By, User, UserState, WorkspaceStore, proof_id};
 use serde_json::json;
 
 use crate::args::{UserArgs, UserCommand};

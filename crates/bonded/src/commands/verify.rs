@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::witness::{Claim, Log};
-use bonded_host::work::{Archive, KnownKeys, WorkError, Workshop, claim_of_item};
 use bonded_kernel::{Kept, RunId};
 use bonded_state::{ListFilter, Store};
+use bonded_work::{Archive, KnownKeys, WorkError, Workshop, claim_of_item};
 use serde_json::{Value, json};
 
 use super::verify_receipt;

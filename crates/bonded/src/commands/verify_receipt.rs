@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use bonded_host::regular;
 use bonded_host::witness::{Claim, Log, Signer};
-use bonded_host::work::key::{KEY_FILE_BYTES_MAX, PublicKey};
-use bonded_host::work::tree::tree_of;
-use bonded_host::work::{KnownKeys, Workshop, open_receipt};
+use bonded_work::key::{KEY_FILE_BYTES_MAX, PublicKey};
+use bonded_work::tree::tree_of;
+use bonded_work::{KnownKeys, Workshop, open_receipt};
 use bonded_work_rules::{
     Change, LevelReceipt, Receipt, Tree, verify_chain, verify_level, verify_level_items,
 };

@@ -4,9 +4,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bonded_host::work::tree::enter_namespace;
-use bonded_host::work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
 use bonded_host::{Clock as _, SystemClock};
+use bonded_work::tree::enter_namespace;
+use bonded_work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};

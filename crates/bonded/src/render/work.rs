@@ -1,6 +1,6 @@
 //! Plans and what became of them, for people.
 
-use bonded_host::work::WorkNews;
+use bonded_work::WorkNews;
 use bonded_work_rules::{RunResult, WorkItem, WorkPlan, WorkStatus};
 
 use super::table::{Side, table};

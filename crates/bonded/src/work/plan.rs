@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bonded_host::work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
+use bonded_work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
 use bonded_work_rules::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
 use serde_json::Value;
 

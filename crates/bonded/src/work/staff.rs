@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use bonded_host::work::{Assigned, PlanRecord, Staff, goal_text};
 use bonded_kernel::{HeldFile, SandboxLevel};
 use bonded_state::Store;
+use bonded_work::{Assigned, PlanRecord, Staff, goal_text};
 use bonded_work_rules::{AgentId, WorkItem};
 
 use crate::agents::{self, Shown};

@@ -3,7 +3,7 @@
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::{Millis, UserId, WorkspaceId};
-use bonded_state::workspace::Proof;
+use bonded_workspace::store::Proof;
 use bonded_workspace_rules::{Permission, Role, WorkspaceState};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;

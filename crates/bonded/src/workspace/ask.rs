@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
-use bonded_state::workspace::By;
+use bonded_workspace::store::By;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use axum::http::HeaderName;
 use bonded_host::config::Environment;
-use bonded_host::workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
-use bonded_host::workspace::{ProviderHealth, Tell, WallClock};
+use bonded_workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
+use bonded_workspace::{ProviderHealth, Tell, WallClock};
 use bonded_workspace_rules::Workspace;
 
 use super::cors::Origins;

@@ -6,9 +6,9 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_host::workspace::config::WorkspaceConfig;
 use bonded_kernel::UserId;
-use bonded_state::workspace::{By, User, WorkspaceError, WorkspaceStore, Write};
+use bonded_workspace::config::WorkspaceConfig;
+use bonded_workspace::store::{By, User, WorkspaceError, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change};
 
 use super::ids;

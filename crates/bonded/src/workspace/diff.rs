@@ -2,7 +2,7 @@
 //! be seen. Whatever would be written is shown.
 
 use bonded_host::letters::written_out;
-use bonded_state::workspace::WorkspaceStore;
+use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace_rules::{
     MARKDOWN_BYTES_MAX, Metadata, NewNote, NoteWrite, Operation, Proposal, patched,
 };

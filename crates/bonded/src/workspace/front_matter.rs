@@ -2,8 +2,8 @@
 
 mod foreign;
 
-use bonded_host::work::parse_plan;
 use bonded_kernel::{Millis, NoteId};
+use bonded_work::parse_plan;
 use bonded_workspace_rules::{AccessScope, Metadata, Note};
 use serde::Deserialize;
 use serde_json::{Value, json};

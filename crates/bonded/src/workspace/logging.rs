@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
-use bonded_host::workspace::config::LoggingSection;
+use bonded_workspace::config::LoggingSection;
 use serde_json::{Value, json};
 
 use super::site::now;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bonded_host::CancellationToken;
 use bonded_host::config::Environment;
-use bonded_host::workspace::config::SearchSection;
-use bonded_host::workspace::{Embedder, Indexer};
-use bonded_state::workspace::WorkspaceStore;
+use bonded_workspace::config::SearchSection;
+use bonded_workspace::store::WorkspaceStore;
+use bonded_workspace::{Embedder, Indexer};
 
 use super::data_dir::DataDir;
 use super::logging::{self, Level};

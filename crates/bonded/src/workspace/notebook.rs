@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use bonded_host::workspace::config::HostSurroundings;
 use bonded_kernel::{Millis, NoteId};
-use bonded_state::workspace::{StoredRule, WorkspaceStore, Write, Written};
+use bonded_workspace::config::HostSurroundings;
+use bonded_workspace::store::{StoredRule, WorkspaceStore, Write, Written};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use super::config_file;

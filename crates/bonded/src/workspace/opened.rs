@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
-use bonded_host::workspace::{Embedder, ProviderHealth};
-use bonded_state::workspace::WorkspaceStore;
+use bonded_workspace::store::WorkspaceStore;
+use bonded_workspace::{Embedder, ProviderHealth};
 
 use super::Site;
 use super::config_file::{self, Configured};

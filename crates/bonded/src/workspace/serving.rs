@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::agent::{AgentTools, Workplace};
-use bonded_host::workspace::keeper::Keeper;
-use bonded_host::workspace::records::LoopTools;
-use bonded_host::workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
 use bonded_host::{CancellationToken, Host};
+use bonded_workspace::keeper::Keeper;
+use bonded_workspace::records::LoopTools;
+use bonded_workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
 use tokio::task::JoinHandle;
 
 use super::Site;

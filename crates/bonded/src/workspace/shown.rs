@@ -1,7 +1,7 @@
 //! Things as a client is shown them. Kernel types are never the wire's: their times and texts are written here.
 
 use bonded_kernel::RunAudit;
-use bonded_state::workspace::{Hit, ListedNote, Outcome};
+use bonded_workspace::store::{Hit, ListedNote, Outcome};
 use bonded_workspace_rules::{
     Actor, AutomationRun, Note, Operation, Proposal, Role, Rule, StoredEvent, Workspace,
 };

@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
-use bonded_host::workspace::config::HostSurroundings;
-use bonded_host::workspace::{Embedder, ProviderHealth};
 use bonded_kernel::{Millis, UserId};
-use bonded_state::workspace::{IdempotencyKey, WorkspaceError, WorkspaceStore, Write, Written};
+use bonded_workspace::config::HostSurroundings;
+use bonded_workspace::store::{IdempotencyKey, WorkspaceError, WorkspaceStore, Write, Written};
+use bonded_workspace::{Embedder, ProviderHealth};
 use bonded_workspace_rules::{Actor, Chain, Change, Refused};
 use serde_json::json;
 use tokio::sync::Semaphore;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bonded_state::workspace::{WorkspaceError, WorkspaceStore};
+use bonded_workspace::store::{WorkspaceError, WorkspaceStore};
 
 use super::logging::{self, Level};
 use crate::error::with_causes;

@@ -1,7 +1,7 @@
 //! What a run proposes, judged by a person.
 
 use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
-use bonded_state::workspace::{WorkspaceStore, Write};
+use bonded_workspace::store::{WorkspaceStore, Write};
 use bonded_workspace_rules::{
     Actor, Chain, Change, Fire, NewNote, NoteEdit, NoteWrite, Proposal, RunEnd, RunMove,
     run_of_firing,

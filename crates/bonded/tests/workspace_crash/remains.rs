@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bonded_host::load_run;
 use bonded_kernel::{Entry, Millis, Run, RunId, WorkspaceId};
-use bonded_state::workspace::WorkspaceStore;
 use bonded_state::{SqliteStore, Store as _};
+use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace_rules::StoredEvent;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;

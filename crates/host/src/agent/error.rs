@@ -124,7 +124,7 @@ impl AgentError {
     }
 
     /// Whether nobody trusts what was found, and that is why.
-    pub(crate) fn is_untrusted(&self) -> bool {
+    pub fn is_untrusted(&self) -> bool {
         match self {
             Self::Untrusted(_) | Self::NotWithout { .. } => true,
             Self::Config(problems) => problems.are_untrusted(),

@@ -13,37 +13,37 @@ const COST_MAX: usize = 16 * 1024 * 1024;
 const NODE_COST: usize = 64;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Yaml {
+pub struct Yaml {
     /// Counted from 1, inside the text that was parsed.
-    pub(crate) line: usize,
-    pub(crate) kind: Kind,
+    pub line: usize,
+    pub kind: Kind,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     Scalar(Value),
     List(Vec<Yaml>),
     Map(Vec<Pair>),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Pair {
-    pub(crate) key: String,
-    pub(crate) line: usize,
-    pub(crate) value: Yaml,
+pub struct Pair {
+    pub key: String,
+    pub line: usize,
+    pub value: Yaml,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why} (column {column})")]
-pub(crate) struct BadYaml {
-    pub(crate) line: usize,
+pub struct BadYaml {
+    pub line: usize,
     /// Counted from 1.
-    pub(crate) column: usize,
-    pub(crate) why: String,
+    pub column: usize,
+    pub why: String,
 }
 
 impl Yaml {
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         match &self.kind {
             Kind::Scalar(value) => value.clone(),
             Kind::List(items) => items.iter().map(Self::to_json).collect(),
@@ -82,12 +82,12 @@ impl Yaml {
 }
 
 /// Reads one document. An empty text is null.
-pub(crate) fn parse(text: &str) -> Result<Yaml, BadYaml> {
+pub fn parse(text: &str) -> Result<Yaml, BadYaml> {
     parse_within(text, COST_MAX)
 }
 
 /// The same for a text whose nodes may cost more, or less.
-pub(crate) fn parse_within(text: &str, cost_max: usize) -> Result<Yaml, BadYaml> {
+pub fn parse_within(text: &str, cost_max: usize) -> Result<Yaml, BadYaml> {
     let mut loader = Loader {
         parser: Parser::new_from_str(text),
         anchors: BTreeMap::new(),

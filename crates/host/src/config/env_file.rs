@@ -1,7 +1,7 @@
 //! Env files: `KEY=value` lines, `export` before them or not, quotes around values or not, `#` comments.
 
 /// The variables of a text, or the line (from 1) that is none.
-pub(crate) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
+pub fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines()
         .enumerate()

@@ -35,7 +35,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }
 

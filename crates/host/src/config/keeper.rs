@@ -7,7 +7,7 @@ use super::{Config, ConfigError, KeyPath};
 
 /// Whose word an address is, or whose a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub enum Whose {
     /// The person's, or of a server, whoever runs it: their files, flags and variables.
     Persons,
     /// Somebody else's, by a number that is theirs alone: the author of a directory, the member who wrote a rule.
@@ -18,7 +18,7 @@ pub(crate) enum Whose {
 
 impl Whose {
     /// Whether a secret of this one may be sent to an address of that one.
-    pub(crate) fn goes_to(self, address: Self) -> bool {
+    pub fn goes_to(self, address: Self) -> bool {
         address == self || matches!(address, Self::Persons | Self::Known)
     }
 }

@@ -1,7 +1,7 @@
 //! The word that somebody probably meant.
 
 /// The known word that is nearest to `word`, if one is near at all.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     // A hostile key may be long; nothing that long is a slip of the fingers.
     if word.len() > 64 {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
 }
 
 /// The tail of a message: the nearest word as a question, or nothing.
-pub(crate) fn did_you_mean(nearest: Option<&str>) -> String {
+pub fn did_you_mean(nearest: Option<&str>) -> String {
     match nearest {
         Some(word) => format!("; did you mean {word}?"),
         None => String::new(),

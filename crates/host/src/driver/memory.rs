@@ -6,7 +6,7 @@ use bonded_kernel::{self as kernel, Effect, Hash, Input, Memory, MemoryEdit};
 
 use super::Driver;
 use crate::error::HostError;
-use crate::workspace::memory_file::{Look, MemoryFile, MemoryFileError};
+use crate::memory_file::{Look, MemoryFile, MemoryFileError};
 
 /// What the driver knows of the file.
 #[derive(Debug, Default)]

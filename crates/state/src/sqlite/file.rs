@@ -12,14 +12,14 @@ use crate::StoreError;
 
 /// What a kind of store looks like on disk.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Marks the file as ours, in the header field that SQLite has for this.
-    pub(crate) application_id: i32,
+    pub application_id: i32,
     /// One script for each version of the format. A script that was released is never edited.
-    pub(crate) migrations: &'static [&'static str],
-    pub(crate) page_bytes: u32,
+    pub migrations: &'static [&'static str],
+    pub page_bytes: u32,
     /// How many pages the WAL may hold before they are moved to the file.
-    pub(crate) checkpoint_pages: u32,
+    pub checkpoint_pages: u32,
 }
 
 /// The log of runs: "bond".
@@ -47,7 +47,7 @@ const OPEN_PAUSE: Duration = Duration::from_millis(10);
 
 /// A store's file, absolute.
 #[derive(Clone, Debug)]
-pub(crate) struct StoreFile {
+pub struct StoreFile {
     path: Arc<Path>,
     layout: &'static Layout,
     access: Access,
@@ -65,7 +65,7 @@ enum Access {
 
 /// Tells a file from another that takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity(u64, u64);
+pub struct Identity(u64, u64);
 
 impl Identity {
     #[cfg(unix)]
@@ -81,7 +81,7 @@ impl Identity {
 }
 
 impl StoreFile {
-    pub(crate) fn new(path: &Path, layout: &'static Layout) -> Result<Self, StoreError> {
+    pub fn new(path: &Path, layout: &'static Layout) -> Result<Self, StoreError> {
         let absolute = std::path::absolute(path).map_err(|e| StoreError::from_io(path, &e))?;
         Ok(Self {
             path: absolute.into(),
@@ -91,7 +91,7 @@ impl StoreFile {
     }
 
     /// Makes an empty file, and the directories above it, where there is nothing yet.
-    pub(crate) fn create(&self) -> Result<(), StoreError> {
+    pub fn create(&self) -> Result<(), StoreError> {
         // An existing file is never opened here: closing it would drop the locks that SQLite holds on it
         // for another connection of this process.
         if fs::exists(&self.path).map_err(|e| self.io(&e))? {
@@ -110,7 +110,7 @@ impl StoreFile {
     ///
     /// SQLite gives up at once, without its usual patience, where two processes turn a new file to its WAL
     /// at the same time; so the patience is here.
-    pub(crate) fn open_for_writing(&self) -> Result<Connection, StoreError> {
+    pub fn open_for_writing(&self) -> Result<Connection, StoreError> {
         let started_at = Instant::now();
         loop {
             match self.try_open_for_writing() {
@@ -138,7 +138,7 @@ impl StoreFile {
     }
 
     /// The same file, to be read where it cannot be written: on a mount that is read-only, or of somebody else.
-    pub(crate) fn to_read(&self) -> Result<Self, StoreError> {
+    pub fn to_read(&self) -> Result<Self, StoreError> {
         let mut wal = self.path.as_os_str().to_owned();
         wal.push("-wal");
         let has_wal = fs::metadata(wal).is_ok_and(|wal| wal.len() > 0);
@@ -162,7 +162,7 @@ impl StoreFile {
         }
     }
 
-    pub(crate) fn not_writable(&self, why: &str) -> StoreError {
+    pub fn not_writable(&self, why: &str) -> StoreError {
         StoreError::ReadOnly {
             file: self.path(),
             why: why.into(),
@@ -170,7 +170,7 @@ impl StoreFile {
     }
 
     /// A connection that only reads.
-    pub(crate) fn open_for_reading(&self) -> Result<Connection, StoreError> {
+    pub fn open_for_reading(&self) -> Result<Connection, StoreError> {
         let connection = self.connect()?;
         connection
             .execute_batch("PRAGMA query_only = ON")
@@ -268,7 +268,7 @@ impl StoreFile {
     }
 
     /// Which file there is under the path: device and inode.
-    pub(crate) fn identity(&self) -> Result<Identity, StoreError> {
+    pub fn identity(&self) -> Result<Identity, StoreError> {
         let found = fs::metadata(&self.path);
         found
             .map(|it| Identity::of(&it))
@@ -279,7 +279,7 @@ impl StoreFile {
     }
 
     /// An error where the path no longer leads to the file that was opened: what is written to that is lost.
-    pub(crate) fn check_identity(&self, opened: Identity) -> Result<(), StoreError> {
+    pub fn check_identity(&self, opened: Identity) -> Result<(), StoreError> {
         match self.identity()? == opened {
             true => Ok(()),
             false => Err(self.replaced()),
@@ -290,19 +290,19 @@ impl StoreFile {
         StoreError::Replaced { file: self.path() }
     }
 
-    pub(crate) fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.path.to_path_buf()
     }
 
-    pub(crate) fn sql(&self, error: &rusqlite::Error) -> StoreError {
+    pub fn sql(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, BUSY_TIMEOUT_MS, error)
     }
 
-    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+    pub fn io(&self, error: &io::Error) -> StoreError {
         StoreError::from_io(&self.path, error)
     }
 
-    pub(crate) fn closed(&self) -> StoreError {
+    pub fn closed(&self) -> StoreError {
         StoreError::Closed { file: self.path() }
     }
 }

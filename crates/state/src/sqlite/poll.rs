@@ -12,14 +12,14 @@ use crate::watchers::Watchers;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(crate) struct Poll {
+pub struct Poll {
     /// What SQLite said at the last look; it says something else after another process has written.
     data_version: Option<i64>,
     looked_at: Instant,
 }
 
 impl Poll {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             data_version: None,
             looked_at: Instant::now(),
@@ -27,7 +27,7 @@ impl Poll {
     }
 
     /// What is queued, at least one unless it is time to look; `None` when nobody can queue anything any more.
-    pub(crate) fn next_group<T, K: Ord>(
+    pub fn next_group<T, K: Ord>(
         queued: &Receiver<T>,
         watchers: &Watchers<K>,
         group_max: usize,
@@ -46,7 +46,7 @@ impl Poll {
     }
 
     /// Wakes those who wait for a stream that another process has written to. `head` says how far a stream goes.
-    pub(crate) fn look<K: Ord + Clone>(
+    pub fn look<K: Ord + Clone>(
         &mut self,
         connection: &Connection,
         watchers: &Watchers<K>,

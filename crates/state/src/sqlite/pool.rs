@@ -13,7 +13,7 @@ use crate::sqlite::file::StoreFile;
 /// other and memory from everybody. Opening one takes longer than most reads.
 const CONNECTIONS: RangeInclusive<usize> = 4..=8;
 
-pub(crate) fn connections_max() -> usize {
+pub fn connections_max() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end())
 }
@@ -22,7 +22,7 @@ pub(crate) fn connections_max() -> usize {
 type SetUp = fn(&Connection) -> rusqlite::Result<()>;
 
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub struct Pool {
     file: StoreFile,
     /// How many connections are kept for the next reader.
     idle_max: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(file: StoreFile, idle_max: usize, set_up: SetUp) -> Self {
+    pub fn new(file: StoreFile, idle_max: usize, set_up: SetUp) -> Self {
         Self {
             file,
             idle_max,
@@ -45,21 +45,21 @@ impl Pool {
     /// Waits until a connection is free; who came first is first. The turn ends when it is dropped. Whoever reads on a
     /// thread of its own takes one: else a moment in which many read leaves as many threads behind, each with memory that
     /// it never gives back, and a busy server has no moment without one for all of them.
-    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         // Nobody ever closes it.
         self.turns.clone().acquire_owned().await.ok()
     }
 
-    #[cfg(test)]
-    pub(crate) fn free_turns(&self) -> usize {
+    /// How many could read at once just now.
+    pub fn free_turns(&self) -> usize {
         self.turns.available_permits()
     }
 
-    pub(crate) fn file(&self) -> &StoreFile {
+    pub fn file(&self) -> &StoreFile {
         &self.file
     }
 
-    pub(crate) fn close_idle(&self) {
+    pub fn close_idle(&self) {
         self.idle().clear();
     }
 
@@ -68,7 +68,7 @@ impl Pool {
     }
 
     /// Lends a connection, and takes it back for the next.
-    pub(crate) fn lend<T>(&self, read: impl FnOnce(&Connection) -> T) -> Result<T, StoreError> {
+    pub fn lend<T>(&self, read: impl FnOnce(&Connection) -> T) -> Result<T, StoreError> {
         let idle = self.idle().pop();
         let connection = match idle {
             Some(connection) => connection,

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use bonded_host::work::tree::{Checkpoints, Copies, Isolations, enter_namespace};
 use bonded_kernel::Hash;
+use bonded_work::tree::{Checkpoints, Copies, Isolations, enter_namespace};
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 

@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bonded_kernel::{Millis, RuleId};
-use bonded_state::workspace::{By, WorkspaceStore, Write};
 use bonded_testkit::notes;
+use bonded_workspace::store::{By, WorkspaceStore, Write};
 use bonded_workspace_rules::{
     Actor, CatchUp, Chain, Change, NewNote, Overlap, Role, RuleDraft, Schedule, Trigger,
 };

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use bonded_host::workspace::NoteDir;
 use bonded_kernel::{Hash, NoteId, WorkspaceId};
+use bonded_workspace::NoteDir;
 use bonded_workspace_rules::MARKDOWN_BYTES_MAX;
 
 use super::unreadable;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bonded_host::letters::written_out;
-use bonded_host::workspace::NoteFiles;
+use bonded_workspace::NoteFiles;
 
 /// Of each kind so many are named; the rest is counted.
 pub(super) const LINES_MAX: usize = 50;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bonded_kernel::{Hash, Millis, NoteId};
-use bonded_state::workspace::Write;
+use bonded_workspace::store::Write;
 use bonded_workspace_rules::{Change, Metadata, NewNote, Note, NoteEdit, NoteWrite};
 use serde_json::json;
 

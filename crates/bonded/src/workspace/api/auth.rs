@@ -3,7 +3,7 @@
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use bonded_kernel::{Hash, Millis, UserId, folded};
-use bonded_state::workspace::UserState;
+use bonded_workspace::store::UserState;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

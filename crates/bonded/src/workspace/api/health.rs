@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_host::workspace::{ProviderHealth, ProviderState};
+use bonded_workspace::{ProviderHealth, ProviderState};
 use serde_json::{Value, json};
 
 use crate::workspace::answer::Answer;

@@ -1,7 +1,7 @@
 //! Notes as they are read: now, as they were, and where they are linked from.
 
 use bonded_kernel::{NoteId, WorkspaceId};
-use bonded_state::workspace::{NoteFilter, NoteSort, Page};
+use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 use bonded_workspace_rules::{Note, Permission};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //! owner after everybody's.
 
 use bonded_kernel::{Hash, folded};
-use bonded_state::workspace::proof_id;
+use bonded_workspace::store::proof_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

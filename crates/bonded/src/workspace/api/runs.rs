@@ -1,7 +1,7 @@
 //! Runs of rules: what they did, what waits for a person, and what they want looked at.
 
 use bonded_kernel::{Hash, OperationId, RunId};
-use bonded_state::workspace::RunFilter;
+use bonded_workspace::store::RunFilter;
 use bonded_workspace_rules::{
     AutomationRun, Change, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
 };

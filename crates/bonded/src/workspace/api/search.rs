@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use bonded_host::workspace::{self, Embedder, ScoredHit, SearchError, SearchMode};
 use bonded_kernel::Failure;
-use bonded_state::workspace::{Page, SearchQuery, SearchSort};
+use bonded_workspace::store::{Page, SearchQuery, SearchSort};
+use bonded_workspace::{Embedder, ScoredHit, SearchError, SearchMode};
 use bonded_workspace_rules::Permission;
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let text = query.query.clone();
     let embedder = ask.site.embedder.as_deref();
-    let searched = workspace::search(&ask.site.store, embedder, query, mode).await;
+    let searched = bonded_workspace::search(&ask.site.store, embedder, query, mode).await;
     let found = searched.map_err(|error| refused(&ask, &error))?;
     let results: Vec<Value> = found.hits.iter().map(shown).collect();
     let body = json!({

@@ -1,7 +1,7 @@
 //! People beside the owner: made, listed, kept out and let in again, deleted; and who the owner is.
 
 use bonded_kernel::{Millis, UserId};
-use bonded_state::workspace::{User, UserState};
+use bonded_workspace::store::{User, UserState};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

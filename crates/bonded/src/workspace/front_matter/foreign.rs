@@ -1,7 +1,7 @@
 //! Front matter of other programs, such as Obsidian: read for what a note here has too, and otherwise left alone.
 
-use bonded_host::work::parse_plan;
 use bonded_kernel::{Millis, NoteId};
+use bonded_work::parse_plan;
 use bonded_workspace_rules::{KEYWORD_CHARS_MAX, KEYWORDS_MAX, TITLE_CHARS_MAX};
 use serde_json::{Map, Value};
 

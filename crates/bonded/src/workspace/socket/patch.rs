@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_state::workspace::{By, IdempotencyKey, Write};
+use bonded_workspace::store::{By, IdempotencyKey, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! A stream that a client follows: where it stands, and what comes next, read from the store and from nowhere else.
 
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
-use bonded_state::workspace::Page;
+use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Permission, StoredEvent};
 use serde_json::json;
 

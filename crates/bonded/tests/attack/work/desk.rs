@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use bonded_host::work::tree::{Checkpoints, read_tree};
+use bonded_work::tree::{Checkpoints, read_tree};
 use bonded_work_rules::{Receipt, Tree, verify_receipt};
 use serde_json::{Value, json};
 

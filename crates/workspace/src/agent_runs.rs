@@ -1,0 +1,161 @@
+//! The action `run`: a run of an agent file under the id of the firing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bonded_kernel::{Limits, ReportFormat, Run, RunId, TerminationKind};
+use bonded_state::StoreError;
+use bonded_tools::BoxFuture;
+use bonded_workspace_rules::{RunAction, RunEnd, RunMove};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::config::HostSurroundings;
+use super::firing::{Firing, Performed, Performs, UNTRUSTED};
+use bonded_host::HostError;
+use bonded_host::RunResult;
+use bonded_host::agent::{Agent, AgentError, Assignment, Moment, Workplace};
+use bonded_host::{Goal, Host};
+
+/// How much of an answer is kept with the run; the whole of it is in the log.
+const ANSWER_CHARS_MAX: usize = 4000;
+
+/// Drives agent files with a host.
+pub struct AgentRuns {
+    pub host: Arc<Host>,
+    pub workplace: Workplace,
+    pub surroundings: Arc<HostSurroundings>,
+    /// The limits that no agent speaks of.
+    pub limits: Limits,
+    /// What the clock, the machine and the user's account say.
+    pub moment: fn() -> Moment,
+}
+
+impl std::fmt::Debug for AgentRuns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AgentRuns")
+    }
+}
+
+impl AgentRuns {
+    /// Where the agent file lies and where its tools work, looked at when the run begins: links may have come.
+    fn places(&self, firing: &Firing, action: &RunAction) -> Result<(PathBuf, PathBuf), String> {
+        let workspace = &firing.rule.draft.workspace_id;
+        let find = |field: &str, path: &str| {
+            let found = self.surroundings.place(workspace, path);
+            found.map_err(|why| format!("{field}: {why}"))
+        };
+        let file = find("agent_file", &action.agent_file)?;
+        let dir = match &action.dir {
+            Some(dir) => find("dir", dir)?,
+            None => {
+                let above = file.parent().unwrap_or(&file).to_string_lossy();
+                find("dir", &above)?
+            }
+        };
+        Ok((file, dir))
+    }
+
+    fn goal(
+        &self,
+        firing: &Firing,
+        action: &RunAction,
+        (file, dir): (PathBuf, PathBuf),
+    ) -> Result<Goal, AgentError> {
+        let workplace = Workplace {
+            dir,
+            ..self.workplace.clone()
+        };
+        let agent = Agent::load(&file, &workplace, BTreeMap::new())?;
+        let mut limits = self.limits.clone();
+        limits.elapsed_ms_max = action.timeout_ms.or(limits.elapsed_ms_max);
+        agent.goal(Assignment {
+            input: firing.request(),
+            format: ReportFormat::Markdown,
+            nonce: Host::draw_nonce(),
+            now: (self.moment)(),
+            limits,
+            parent: None,
+        })
+    }
+
+    /// A run that has a log is taken up as that says, whatever became of its file.
+    async fn drive(
+        &self,
+        firing: &Firing,
+        action: &RunAction,
+        places: (PathBuf, PathBuf),
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let id = &firing.run.run_id;
+        if self.host.store.head(id).await?.is_some() {
+            return self.host.resume(id, cancel).await;
+        }
+        let goal = self.goal(firing, action, places);
+        let goal = goal.map_err(|error| HostError::Agent(Box::new(error)))?;
+        self.host.run(id.clone(), goal, cancel).await
+    }
+}
+
+impl Performs<RunAction> for AgentRuns {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        action: &'a RunAction,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed> {
+        Box::pin(async move {
+            let places = match self.places(firing, action) {
+                Ok(places) => places,
+                Err(why) => return Performed::failed("RULE_INVALID", &why),
+            };
+            match Box::pin(self.drive(firing, action, places, cancel)).await {
+                Ok(run) => performed(&run),
+                // Whoever holds it lets go some time.
+                Err(HostError::Store(StoreError::Held { .. })) => Performed::Waits,
+                Err(HostError::Agent(error)) if error.is_untrusted() => {
+                    Performed::failed(UNTRUSTED, &error.to_string())
+                }
+                Err(error) => Performed::failed("RUN_NOT_STARTED", &error.to_string()),
+            }
+        })
+    }
+
+    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // It may not have begun, or have ended by itself.
+            let _ = self
+                .host
+                .cancel_tree(run, "the run of the rule was cancelled")
+                .await;
+        })
+    }
+}
+
+/// What a run that is not driven any more came to.
+pub fn performed(run: &Run) -> Performed {
+    let Some(result) = RunResult::of(run) else {
+        return Performed::Waits;
+    };
+    let answer: String = result.reason.chars().take(ANSWER_CHARS_MAX).collect();
+    let end = RunEnd {
+        error_code: None,
+        result_json: json!({
+            "termination": result.termination.as_str(),
+            "message": answer,
+            "turns": result.turns,
+            "elapsed_ms": result.elapsed_ms,
+        }),
+        audit: None,
+    };
+    let with_code = || RunEnd {
+        error_code: Some(result.termination.as_str().to_uppercase()),
+        ..end.clone()
+    };
+    Performed::Ended(match result.termination {
+        TerminationKind::Done => RunMove::Succeeded(end),
+        TerminationKind::Cancelled => RunMove::Cancelled(with_code()),
+        _ => RunMove::Failed(with_code()),
+    })
+}

@@ -1,0 +1,71 @@
+//! What can go wrong in a workspace store.
+
+use bonded_workspace_rules::Refused;
+use rusqlite::ErrorCode;
+use rusqlite::types::FromSqlError;
+
+use bonded_state::StoreError;
+
+/// Why the store did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The change is not allowed or does not fit; nothing is wrong with the store.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl WorkspaceError {
+    /// Why the change was refused, if it was.
+    pub fn refused(&self) -> Option<&Refused> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            Self::Store(_) => None,
+        }
+    }
+}
+
+/// Why something inside a transaction did not work.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The change is not to be made.
+    Refused(Box<Refused>),
+    Sql(rusqlite::Error),
+    /// The file holds what this program never wrote.
+    Damaged(String),
+}
+
+impl Fault {
+    /// Whether nothing else in the same transaction can be made either: the disk is full, the file is locked.
+    pub(super) fn concerns_all(&self) -> bool {
+        match self {
+            Self::Sql(error) => error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation),
+            Self::Refused(_) | Self::Damaged(_) => false,
+        }
+    }
+}
+
+impl From<Refused> for Fault {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(Box::new(refused))
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<FromSqlError> for Fault {
+    fn from(error: FromSqlError) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}

@@ -1,0 +1,190 @@
+//! The rows of rules, runs, operations and issues.
+
+use bonded_kernel::OperationId;
+use bonded_workspace_rules::{
+    AutomationRun, Operation, OperationStatus, Rule, RunFinished, RunQueued, RunStatus,
+    StoredEvent, WorkspaceEvent,
+};
+use rusqlite::params;
+use serde_json::Value;
+
+use super::Projection;
+use crate::store::codes::{json, number, time, word};
+use crate::store::error::Fault;
+
+impl Projection<'_> {
+    pub(super) fn project_automation(
+        &mut self,
+        stored: &StoredEvent,
+        row: u64,
+    ) -> Result<(), Fault> {
+        match &stored.event {
+            WorkspaceEvent::RuleCreated { rule } => self.insert_rule(rule),
+            WorkspaceEvent::RuleUpdated { rule } => {
+                self.connection
+                    .prepare_cached("UPDATE rule SET enabled = ?2, body = ?3 WHERE id = ?1")?
+                    .execute(params![
+                        rule.rule_id.as_bytes(),
+                        rule.draft.enabled,
+                        json(rule)?
+                    ])?;
+                Ok(())
+            }
+            WorkspaceEvent::RuleDeleted { rule_id } => {
+                self.connection
+                    .prepare_cached("UPDATE rule SET deleted = 1 WHERE id = ?1")?
+                    .execute([rule_id.as_bytes()])?;
+                Ok(())
+            }
+            WorkspaceEvent::AutomationQueued(queued) => self.insert_run(stored, queued),
+            WorkspaceEvent::AutomationRunning { .. } => {
+                self.move_run(stored, RunStatus::Running, None)
+            }
+            WorkspaceEvent::AutomationSucceeded(finished) => {
+                self.move_run(stored, RunStatus::Succeeded, Some(finished))
+            }
+            WorkspaceEvent::AutomationFailed(finished) => {
+                self.move_run(stored, RunStatus::Failed, Some(finished))
+            }
+            WorkspaceEvent::AutomationCancelled(finished) => {
+                self.move_run(stored, RunStatus::Cancelled, Some(finished))
+            }
+            WorkspaceEvent::OperationProposed(operation) => self.insert_operation(operation),
+            WorkspaceEvent::OperationApplied { operation_id, .. } => {
+                self.decide_operation(stored, *operation_id, OperationStatus::Applied, None)
+            }
+            WorkspaceEvent::OperationRejected {
+                operation_id,
+                reject_reason,
+                ..
+            } => {
+                let reason = reject_reason.clone();
+                self.decide_operation(stored, *operation_id, OperationStatus::Rejected, reason)
+            }
+            WorkspaceEvent::IssueRecorded(_) => {
+                self.connection
+                    .prepare_cached("INSERT INTO issue (event, workspace) VALUES (?1, ?2)")?
+                    .execute(params![number(row), self.loaded.workspace_key])?;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn insert_rule(&self, rule: &Rule) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO rule (id, workspace, enabled, deleted, body) VALUES (?1, ?2, ?3, 0, ?4)",
+            )?
+            .execute(params![
+                rule.rule_id.as_bytes(),
+                self.loaded.workspace_key,
+                rule.draft.enabled,
+                json(rule)?,
+            ])?;
+        Ok(())
+    }
+
+    fn insert_run(&mut self, stored: &StoredEvent, queued: &RunQueued) -> Result<(), Fault> {
+        let run = AutomationRun {
+            run_id: queued.run_id.clone(),
+            rule_id: queued.rule_id,
+            workspace_id: stored.workspace_id,
+            triggering_event_id: queued.triggering_event_id,
+            status: RunStatus::Queued,
+            depth: queued.depth,
+            queued_at: stored.at,
+            started_at: None,
+            finished_at: None,
+            error_code: None,
+            result_json: Value::Null,
+            audit: None,
+        };
+        self.connection
+            .prepare_cached(
+                "INSERT INTO run (id, rule, workspace, event, status, depth, queued_at, result) \
+                 VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, 'null')",
+            )?
+            .execute(params![
+                run.run_id.as_str(),
+                run.rule_id.as_bytes(),
+                self.loaded.workspace_key,
+                run.triggering_event_id.as_bytes(),
+                run.depth,
+                time(run.queued_at),
+            ])?;
+        self.loaded.view.run = Some(run);
+        Ok(())
+    }
+
+    fn move_run(
+        &mut self,
+        stored: &StoredEvent,
+        status: RunStatus,
+        finished: Option<&RunFinished>,
+    ) -> Result<(), Fault> {
+        let missing = || Fault::Damaged("an event is about a run that is not there".into());
+        let run = self.loaded.view.run.as_mut().ok_or_else(missing)?;
+        run.status = status;
+        match finished {
+            None => run.started_at = Some(stored.at),
+            Some(finished) => {
+                run.finished_at = Some(stored.at);
+                run.error_code.clone_from(&finished.error_code);
+                run.result_json.clone_from(&finished.result_json);
+                run.audit.clone_from(&finished.audit);
+            }
+        }
+        let audit = run.audit.as_ref().map(json).transpose()?;
+        self.connection
+            .prepare_cached(
+                "UPDATE run SET status = ?2, started_at = ?3, finished_at = ?4, error_code = ?5, result = ?6, audit = ?7 \
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                run.run_id.as_str(),
+                status.as_str(),
+                run.started_at.map(time),
+                run.finished_at.map(time),
+                run.error_code,
+                json(&run.result_json)?,
+                audit,
+            ])?;
+        Ok(())
+    }
+
+    fn insert_operation(&mut self, operation: &Operation) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO operation (id, run, workspace, place, status, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                operation.operation_id.as_bytes(),
+                operation.run_id.as_str(),
+                self.loaded.workspace_key,
+                operation.operation_index,
+                word(&operation.status)?,
+                json(operation)?,
+            ])?;
+        Ok(())
+    }
+
+    fn decide_operation(
+        &mut self,
+        stored: &StoredEvent,
+        id: OperationId,
+        status: OperationStatus,
+        reject_reason: Option<String>,
+    ) -> Result<(), Fault> {
+        let missing = || Fault::Damaged("an event is about an operation that is not there".into());
+        let operation = self.loaded.view.operation.as_mut().ok_or_else(missing)?;
+        operation.status = status;
+        operation.reject_reason = reject_reason;
+        operation.decided_at = Some(stored.at);
+        operation.decided_by = Some(stored.actor.clone());
+        self.connection
+            .prepare_cached("UPDATE operation SET status = ?2, body = ?3 WHERE id = ?1")?
+            .execute(params![id.as_bytes(), word(&status)?, json(operation)?])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,217 @@
+//! A note's row, its snapshots, its words and its links.
+
+use bonded_kernel::folded;
+use bonded_workspace_rules::{Note, StoredEvent, WorkspaceEvent, links};
+use rusqlite::params;
+
+use super::Projection;
+use crate::store::codes::{json, number, time};
+use crate::store::error::Fault;
+use crate::store::words::{self, Place, Waiting};
+
+/// After so many versions a note is written down whole, so that no older version is far from one that is.
+const SNAPSHOT_EVERY: u64 = 64;
+
+/// What stands in the columns of a note that are not its fields as they are.
+struct Columns<'a> {
+    folded: String,
+    keywords: String,
+    metadata: String,
+    /// A short text; a long one is named in `blob`.
+    text: Option<&'a str>,
+    blob: Option<String>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(note: &'a Note) -> Result<Self, Fault> {
+        let is_long = note.markdown.blob().is_some();
+        Ok(Self {
+            folded: folded(&note.title),
+            keywords: json(&note.keywords)?,
+            metadata: json(&note.metadata)?,
+            text: (!is_long).then(|| note.markdown.as_str()),
+            blob: is_long.then(|| json(&note.markdown)).transpose()?,
+        })
+    }
+}
+
+impl Projection<'_> {
+    fn note(&self) -> Result<&Note, Fault> {
+        let missing = || Fault::Damaged("an event is about a note that is not there".into());
+        self.loaded.view.note.as_ref().ok_or_else(missing)
+    }
+
+    /// Makes the row of a new note, and says its key. Where its words are is not known before its event has a row.
+    pub(super) fn insert_note(&self) -> Result<i64, Fault> {
+        let note = self.note()?;
+        let columns = Columns::of(note)?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO note (id, workspace, title, folded, kind, scope, keywords, metadata, text, blob, version, \
+                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            )?
+            .execute(params![
+                note.note_id.as_bytes(),
+                self.loaded.workspace_key,
+                note.title,
+                columns.folded,
+                note.note_kind,
+                note.access_scope.as_str(),
+                columns.keywords,
+                columns.metadata,
+                columns.text,
+                columns.blob,
+                number(note.version),
+                time(note.created_at),
+                time(note.updated_at),
+            ])?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// The row is that of the event.
+    pub(super) fn project_note(
+        &self,
+        stored: &StoredEvent,
+        row: u64,
+        words: &mut Waiting,
+    ) -> Result<(), Fault> {
+        let note = self.note()?;
+        self.move_words(note, row, words)?;
+        match note.version {
+            1 => self.place_new_note(row)?,
+            _ => {
+                self.keep_former_title(note, row)?;
+                self.update_note(note, row)?;
+            }
+        }
+        if note.version.is_multiple_of(SNAPSHOT_EVERY) {
+            self.connection
+                .prepare_cached("INSERT INTO snapshot (note, version, body) VALUES (?1, ?2, ?3)")?
+                .execute(params![
+                    self.loaded.note_key,
+                    number(note.version),
+                    json(note)?
+                ])?;
+        }
+        match &stored.event {
+            WorkspaceEvent::NoteMetadataSet { .. } | WorkspaceEvent::NoteMetadataDeleted { .. } => {
+                Ok(())
+            }
+            WorkspaceEvent::NoteDeleted { .. } => self.forget_vectors(),
+            WorkspaceEvent::NoteUpdated(updated) if updated.markdown.is_none() => {
+                self.want_vectors()
+            }
+            WorkspaceEvent::NoteTitleChanged { .. } | WorkspaceEvent::NoteUndeleted { .. } => {
+                self.want_vectors()
+            }
+            _ => {
+                self.want_vectors()?;
+                self.index_links(note)
+            }
+        }
+    }
+
+    /// All else of a new note has been written with its row.
+    fn place_new_note(&self, row: u64) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
+            .execute(params![self.loaded.note_key, number(row)])?;
+        Ok(())
+    }
+
+    /// A note that is called otherwise now is still what links of before mean.
+    fn keep_former_title(&self, note: &Note, row: u64) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO former_title (workspace, folded, note, row) \
+                 SELECT workspace, folded, key, ?2 FROM note WHERE key = ?1 AND folded <> ?3",
+            )?
+            .execute(params![
+                self.loaded.note_key,
+                number(row),
+                folded(&note.title)
+            ])?;
+        Ok(())
+    }
+
+    fn update_note(&self, note: &Note, row: u64) -> Result<(), Fault> {
+        let columns = Columns::of(note)?;
+        self.connection
+            .prepare_cached(
+                "UPDATE note SET title = ?2, folded = ?3, kind = ?4, scope = ?5, keywords = ?6, metadata = ?7, \
+                 text = ?8, blob = ?9, version = ?10, updated_at = ?11, deleted_at = ?12, written = ?13 WHERE key = ?1",
+            )?
+            .execute(params![
+                self.loaded.note_key,
+                note.title,
+                columns.folded,
+                note.note_kind,
+                note.access_scope.as_str(),
+                columns.keywords,
+                columns.metadata,
+                columns.text,
+                columns.blob,
+                number(note.version),
+                time(note.updated_at),
+                note.deleted_at.map(time),
+                number(row),
+            ])?;
+        Ok(())
+    }
+
+    /// Words stand in the index where the last event puts them, whatever it changed; a deleted note is found no more.
+    fn move_words(&self, note: &Note, row: u64, words: &mut Waiting) -> Result<(), Fault> {
+        let (Some(workspace), Some(key)) = (self.loaded.workspace_key, self.loaded.note_key) else {
+            return Ok(());
+        };
+        let from = match note.version {
+            1 => None,
+            _ => words::place_of(self.connection, key)?,
+        };
+        let written = number(row);
+        let to = Place { workspace, written };
+        words.push(from, note.deleted_at.is_none().then(|| (to, note.clone())));
+        Ok(())
+    }
+
+    /// Every embedding model is to see the note as it is now.
+    fn want_vectors(&self) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached("INSERT OR IGNORE INTO wanted (model, note) SELECT key, ?1 FROM model")?
+            .execute([self.loaded.note_key])?;
+        Ok(())
+    }
+
+    fn forget_vectors(&self) -> Result<(), Fault> {
+        let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
+        self.connection
+            .prepare_cached(
+                "DELETE FROM vector WHERE workspace = ?1 AND note = ?2 AND model IN (SELECT key FROM model)",
+            )?
+            .execute(params![workspace, note])?;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM wanted WHERE note = ?1 AND model IN (SELECT key FROM model)",
+            )?
+            .execute([note])?;
+        Ok(())
+    }
+
+    fn index_links(&self, note: &Note) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached("DELETE FROM link WHERE source = ?1")?
+            .execute([self.loaded.note_key])?;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO link (source, workspace, folded, target) VALUES (?1, ?2, ?3, ?4)",
+        )?;
+        for target in links(&note.markdown) {
+            insert.execute(params![
+                self.loaded.note_key,
+                self.loaded.workspace_key,
+                folded(&target),
+                target,
+            ])?;
+        }
+        Ok(())
+    }
+}

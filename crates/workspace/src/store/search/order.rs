@@ -1,0 +1,205 @@
+//! Which notes a search lists, and in which order.
+//!
+//! A few notes are ranked by BM25. That reads every match and counts all notes that hold a word, so many notes, or
+//! words that stand almost everywhere, go by where the words are, then by when a note was written: the index keeps
+//! these in that order, and only as many are read as are asked for.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, ToSql, params};
+
+use super::expression::{Expression, every};
+use super::{SearchQuery, SearchSort};
+use crate::store::error::Fault;
+use crate::store::rows;
+use crate::store::words::{Place, rows_of};
+
+/// How much a word counts where it stands. Keywords count as the text does.
+const TITLE: f64 = 2.0;
+const HEADINGS: f64 = 1.5;
+const TEXT: f64 = 1.0;
+
+/// What a search does at most, however many notes match.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// So many notes are listed.
+    pub(super) listed_max: usize,
+    /// So many are ranked by BM25.
+    pub(super) ranked_max: usize,
+    /// A word that stands in more notes of the file says little about any of them.
+    pub(super) telling_max: usize,
+}
+
+pub(super) const BOUNDS: Bounds = Bounds {
+    listed_max: 500,
+    ranked_max: 100,
+    telling_max: 500,
+};
+
+/// A note that matches: the row of its words, and how well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Match {
+    pub(super) row: i64,
+    pub(super) score: f64,
+}
+
+/// One page of what a search lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Listed {
+    pub(super) page: Vec<Match>,
+    pub(super) total: usize,
+}
+
+/// A search in one workspace.
+#[derive(Debug)]
+pub(super) struct Search<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) workspace: i64,
+    pub(super) expression: &'a Expression,
+    pub(super) bounds: Bounds,
+}
+
+impl Search<'_> {
+    pub(super) fn listed(&self, query: &SearchQuery) -> Result<Listed, Fault> {
+        let all = self.last_written("words", self.bounds.listed_max)?;
+        let total = all.len();
+        let place = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(total);
+        let first = place(query.page.offset);
+        let end = place(query.page.offset.saturating_add(query.page.limit));
+        if first == end {
+            let page = vec![];
+            return Ok(Listed { page, total });
+        }
+        let ordered = self.ordered(all, query.sort, end)?;
+        let page = ordered.into_iter().take(end).skip(first).collect();
+        Ok(Listed { page, total })
+    }
+
+    /// At least the first `wanted` of these, in their order.
+    fn ordered(&self, all: Vec<i64>, sort: SearchSort, wanted: usize) -> Result<Vec<Match>, Fault> {
+        let are_few = all.len() <= self.bounds.ranked_max;
+        let ranked = if are_few { self.ranked()? } else { vec![] };
+        match sort {
+            SearchSort::Relevance if ranked.is_empty() => self.by_part(&all, wanted),
+            SearchSort::Relevance => self.best_first(ranked, wanted),
+            SearchSort::Updated => {
+                let found = if ranked.is_empty() {
+                    matches(all, TEXT)
+                } else {
+                    ranked
+                };
+                if are_few {
+                    self.newest_first(&found)
+                } else {
+                    Ok(found)
+                }
+            }
+        }
+    }
+
+    /// The rows of a table of words that match, those of the notes that were written last.
+    fn last_written(&self, table: &str, limit: usize) -> Result<Vec<i64>, Fault> {
+        let (first, last) = rows_of(self.workspace);
+        let sql = format!(
+            "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 \
+             ORDER BY rowid DESC LIMIT ?4"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let parameters = params![self.expression.all, first, last, limit];
+        rows::all(self.connection, &sql, parameters, |row| Ok(row.get(0)?))
+    }
+
+    /// Those with all words in the title, then those with all in headings, then the rest.
+    fn by_part(&self, all: &[i64], wanted: usize) -> Result<Vec<Match>, Fault> {
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut add = |rows: Vec<i64>, score| {
+            let new = rows.into_iter().filter(|row| seen.insert(*row)).collect();
+            found.extend(matches(new, score));
+            found.len()
+        };
+        // Of the rows that come next, no more are known already than were found, so as many as are wanted suffice.
+        if add(self.last_written("titles", wanted)?, TITLE) < wanted
+            && add(self.last_written("headings", wanted)?, HEADINGS) < wanted
+        {
+            add(all.to_vec(), TEXT);
+        }
+        Ok(found)
+    }
+
+    /// The matches with their ranks by the words that tell something; none if no word does.
+    fn ranked(&self) -> Result<Vec<Match>, Fault> {
+        let mut telling = Vec::new();
+        for word in &self.expression.words {
+            if self.is_telling(word)? {
+                telling.push(word.clone());
+            }
+        }
+        if telling.is_empty() {
+            return Ok(vec![]);
+        }
+        let telling = every(&telling);
+        let all_tell = telling == self.expression.all;
+        // The plus keeps SQLite from asking FTS5 for each row by itself, which would count the words each time.
+        let that_match = match all_tell {
+            true => "",
+            false => {
+                "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?4 AND rowid BETWEEN ?2 AND ?3)"
+            }
+        };
+        let sql = format!(
+            "SELECT rowid, bm25(words, {TITLE:?}, {HEADINGS:?}, {TEXT:?}, {TEXT:?}) FROM words \
+             WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 {that_match}"
+        );
+        let (first, last) = rows_of(self.workspace);
+        let parameters: [&dyn ToSql; 4] = [&telling, &first, &last, &self.expression.all];
+        let used = &parameters[..if all_tell { 3 } else { 4 }];
+        rows::all(self.connection, &sql, used, |row| {
+            Ok(Match {
+                row: row.get(0)?,
+                score: -row.get::<_, f64>(1)?,
+            })
+        })
+    }
+
+    fn is_telling(&self, word: &str) -> Result<bool, Fault> {
+        let sql = "SELECT rowid FROM words WHERE words MATCH ?1";
+        rows::are_at_most(self.connection, self.bounds.telling_max, sql, [word])
+    }
+
+    /// By score; equal ones that are wanted by the time of their last change, then by id.
+    fn best_first(&self, mut found: Vec<Match>, wanted: usize) -> Result<Vec<Match>, Fault> {
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut ordered = Vec::with_capacity(found.len());
+        for tied in found.chunk_by(|a, b| a.score == b.score) {
+            if ordered.len() >= wanted {
+                break;
+            }
+            match tied {
+                [only] => ordered.push(*only),
+                tied => ordered.extend(self.newest_first(tied)?),
+            }
+        }
+        Ok(ordered)
+    }
+
+    /// By the time of the last change, then by id.
+    fn newest_first(&self, found: &[Match]) -> Result<Vec<Match>, Fault> {
+        let mut timed = Vec::with_capacity(found.len());
+        for one in found {
+            let place = Place::of_row(self.workspace, one.row);
+            let sql = "SELECT updated_at, id FROM note WHERE written = ?1";
+            let time = rows::one(self.connection, sql, [place.written], |row| {
+                Ok((Reverse(row.get::<_, i64>(0)?), row.get::<_, [u8; 16]>(1)?))
+            })?;
+            timed.extend(time.map(|time| (time, *one)));
+        }
+        timed.sort_by_key(|(time, _)| *time);
+        Ok(timed.into_iter().map(|(_, one)| one).collect())
+    }
+}
+
+fn matches(rows: Vec<i64>, score: f64) -> Vec<Match> {
+    let scored = |row| Match { row, score };
+    rows.into_iter().map(scored).collect()
+}

@@ -1,0 +1,120 @@
+//! A store in a directory of its own, and short ways to write to it.
+
+use bonded_kernel::{Millis, NoteId, UserId, WorkspaceId};
+use bonded_workspace::store::{IdempotencyKey, Outcome, WorkspaceStore, Write, Written};
+use bonded_workspace_rules::{
+    Actor, Chain, Change, NewNote, Note, NoteEdit, NoteWrite, Refused, Role,
+};
+use tempfile::TempDir;
+
+pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
+pub(crate) const OWNER: UserId = UserId::from_bytes([2; 16]);
+
+pub(crate) struct World {
+    pub(crate) store: WorkspaceStore,
+    pub(crate) dir: TempDir,
+}
+
+/// A store with one workspace, whose owner is [`OWNER`].
+pub(crate) async fn world() -> World {
+    let dir = TempDir::new().expect("a temporary directory can be made");
+    let store = WorkspaceStore::open(&dir.path().join("workspace.db")).expect("the store opens");
+    let world = World { store, dir };
+    let change = Change::CreateWorkspace {
+        workspace_id: WORKSPACE,
+        name: "home".into(),
+    };
+    world.write(change).await.expect("the workspace is made");
+    world
+}
+
+pub(crate) fn by(user: UserId, change: Change) -> Write {
+    Write {
+        actor: Actor::User { user_id: user },
+        at: Millis(1_700_000_000_000),
+        request_id: "test".into(),
+        key: None,
+        chain: Chain::default(),
+        change,
+    }
+}
+
+pub(crate) fn keyed(key: &str, change: Change) -> Write {
+    let key = IdempotencyKey {
+        scope: "notes".into(),
+        key: key.into(),
+    };
+    Write {
+        key: Some(key),
+        ..by(OWNER, change)
+    }
+}
+
+pub(crate) fn note_id(number: u64) -> NoteId {
+    NoteId::derived(&[b"note", &number.to_le_bytes()])
+}
+
+pub(crate) fn new_note(number: u64, title: &str, markdown: &str) -> NewNote {
+    NewNote {
+        note_id: note_id(number),
+        workspace_id: WORKSPACE,
+        title: Some(title.into()),
+        markdown: markdown.into(),
+        note_kind: None,
+        access_scope: Default::default(),
+        keywords: vec![],
+        metadata: Default::default(),
+    }
+}
+
+pub(crate) fn edit(number: u64, base_version: u64, markdown: &str) -> Change {
+    Change::UpdateNote(NoteWrite {
+        note_id: note_id(number),
+        base_version,
+        edit: NoteEdit {
+            markdown: Some(markdown.into()),
+            ..NoteEdit::default()
+        },
+    })
+}
+
+impl World {
+    /// Writes as the owner.
+    pub(crate) async fn write(&self, change: Change) -> Result<Written, Refused> {
+        self.send(by(OWNER, change)).await
+    }
+
+    pub(crate) async fn send(&self, write: Write) -> Result<Written, Refused> {
+        self.store.write(write).await.map_err(|error| {
+            let refused = error.refused().cloned();
+            refused.unwrap_or_else(|| panic!("the store failed: {error}"))
+        })
+    }
+
+    pub(crate) async fn add(&self, number: u64, title: &str, markdown: &str) -> Note {
+        let written = self
+            .write(Change::CreateNote(new_note(number, title, markdown)))
+            .await
+            .expect("the note is made");
+        note(written)
+    }
+
+    pub(crate) async fn member(&self, number: u8, role: Role) -> UserId {
+        let user_id = UserId::from_bytes([number; 16]);
+        let change = Change::SetMember {
+            workspace_id: WORKSPACE,
+            user_id,
+            role,
+        };
+        self.write(change).await.expect("the member is set");
+        user_id
+    }
+}
+
+/// The note that a write came to.
+pub(crate) fn note(written: Written) -> Note {
+    match written.outcome {
+        Outcome::Note(note) => *note,
+        other => panic!("no note: {other:?}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! Files of older builds.
+
+use bonded_kernel::{Millis, UserId};
+use bonded_workspace::store::{By, Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
+use bonded_workspace_rules::{Change, NoteEdit, NoteWrite};
+use rusqlite::Connection;
+
+use crate::common::{WORKSPACE, World, edit, note_id, world};
+
+/// What format 4 brought, taken back.
+const BACK_TO_FORMAT_3: &str = "
+    DROP TABLE former_title; DROP INDEX run_queued;
+    CREATE INDEX run_queued ON run (workspace, key) WHERE status = 'queued';
+    PRAGMA user_version = 3;";
+
+/// What format 3 brought, taken back.
+const BACK_TO_FORMAT_2: &str = "
+    DROP INDEX run_queued; DROP TABLE invitation; DROP INDEX session_of_user; DROP INDEX one_owner;
+    ALTER TABLE token DROP COLUMN last_used_at; ALTER TABLE token DROP COLUMN revoked_at;
+    ALTER TABLE user DROP COLUMN state;
+    PRAGMA user_version = 2;";
+
+/// What format 2 brought, taken back.
+const BACK_TO_FORMAT_1: &str = "
+    DROP TABLE words; DROP TABLE titles; DROP TABLE headings; DROP TABLE unindexed;
+    DROP INDEX note_by_written; ALTER TABLE note DROP COLUMN written;
+    CREATE VIRTUAL TABLE words USING fts5 (
+        title, headings, body, keywords,
+        content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+    );
+    INSERT INTO words (rowid, title, body)
+        SELECT (workspace << 32) + key, title, coalesce(text, '') FROM note WHERE deleted_at IS NULL;
+    PRAGMA user_version = 1;";
+
+async fn titles(store: &WorkspaceStore, text: &str, kind: Option<&str>) -> Vec<String> {
+    let query = SearchQuery {
+        workspace: WORKSPACE,
+        query: text.into(),
+        note_kind: kind.map(Into::into),
+        sort: SearchSort::Relevance,
+        page: Page::default(),
+    };
+    let found = store.search_text(query).await.expect("it searches");
+    found.hits.into_iter().map(|hit| hit.note.title).collect()
+}
+
+#[tokio::test]
+async fn a_file_of_format_1_is_searched_as_it_was() {
+    let world = world().await;
+    world.add(1, "heron", "# In the reeds\n\nstanding").await;
+    world.add(2, "second", "a heron, 東京で会議").await;
+    world.add(3, "gone", "a heron").await;
+    let long = format!("# Deep heading\n\nheron {}", "water ".repeat(20_000));
+    world.add(4, "long", &long).await;
+    world
+        .write(edit(2, 1, "a heron again, 東京で会議"))
+        .await
+        .expect("it fits");
+    let gone = Change::DeleteNote {
+        note_id: note_id(3),
+        base_version: None,
+    };
+    world.write(gone).await.expect("it is deleted");
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2, BACK_TO_FORMAT_1] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    assert_eq!(
+        titles(&store, "heron", None).await,
+        ["heron", "second", "long"]
+    );
+    let table: [(&str, Option<&str>, &[&str]); 6] = [
+        ("東京", None, &["second"]),
+        ("deep heading", None, &["long"]),
+        ("again", Some("note"), &["second"]),
+        ("again", Some("template"), &[]),
+        ("reeds", None, &["heron"]),
+        ("nothing", None, &[]),
+    ];
+    for (text, kind, expected) in table {
+        assert_eq!(titles(&store, text, kind).await, expected, "{text}");
+    }
+    let world = World { store, dir };
+    world
+        .write(edit(2, 2, "a stork"))
+        .await
+        .expect("writing goes on");
+    assert_eq!(titles(&world.store, "again", None).await, [""; 0]);
+    assert_eq!(titles(&world.store, "stork", None).await, ["second"]);
+    let back = Change::UndeleteNote {
+        note_id: note_id(3),
+        base_version: None,
+    };
+    world.write(back).await.expect("it is back");
+    let again = titles(&world.store, "heron", None).await;
+    assert!(again.contains(&"gone".to_owned()), "{again:?}");
+}
+
+#[tokio::test]
+async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
+    let world = world().await;
+    let now = Millis(1_700_000_000_000);
+    let user_id = UserId::from_bytes([9; 16]);
+    let store = &world.store;
+    store
+        .owner(UserId::from_bytes([8; 16]), now)
+        .await
+        .expect("it is made");
+    store
+        .add_user(By::Keeper, user_id, "Bob".into(), now)
+        .await
+        .expect("it is made");
+    store
+        .set_password(By::Keeper, user_id, "hash".into())
+        .await
+        .expect("it is set");
+    store
+        .add_token(By::Keeper, user_id, "token of bob", "laptop".into(), now)
+        .await
+        .expect("it is kept");
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let found = store.user_by_token("token of bob").await.expect("it reads");
+    let found = found.expect("the token is known");
+    assert_eq!((found.user_id, found.state), (user_id, UserState::Active));
+    assert!(found.has_password);
+    let tokens = store.tokens(user_id).await.expect("it reads");
+    assert_eq!((tokens.len(), tokens[0].last_used_at), (1, None));
+    let owners = store.users().await.expect("it reads");
+    assert_eq!(owners.iter().filter(|user| user.is_owner).count(), 1);
+}
+
+#[tokio::test]
+async fn what_notes_of_a_file_of_format_3_were_called_is_read_from_their_events() {
+    let world = world().await;
+    world.add(1, "First", "text").await;
+    world.add(2, "Other", "see [[first]] and [[Second]]").await;
+    for (version, title) in [(1, "Second"), (2, "Third")] {
+        let renamed = Change::UpdateNote(NoteWrite {
+            note_id: note_id(1),
+            base_version: version,
+            edit: NoteEdit {
+                title: Some(title.into()),
+                ..NoteEdit::default()
+            },
+        });
+        world.write(renamed).await.expect("it fits");
+    }
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    connection
+        .execute_batch(BACK_TO_FORMAT_3)
+        .expect("it is taken back");
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    for written in ["first", "SECOND", "Third"] {
+        let target = store.link_target(WORKSPACE, written.into()).await;
+        assert_eq!(target, Ok(Some(note_id(1))), "{written}");
+    }
+    let links = store.backlinks(note_id(1)).await.expect("it reads");
+    assert_eq!(links.len(), 1);
+}
