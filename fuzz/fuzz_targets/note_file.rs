@@ -2,22 +2,9 @@
 
 #![no_main]
 
-#[path = "../../crates/bonded/src/workspace/front_matter.rs"]
-#[allow(
-    dead_code,
-    reason = "the module is the program's, and serves more than this"
-)]
-mod front_matter;
-#[path = "../../crates/bonded/src/workspace/times.rs"]
-#[allow(
-    dead_code,
-    reason = "the module is the program's, and serves more than this"
-)]
-mod times;
-
 use bonded_kernel::{Millis, NoteId, WorkspaceId};
 use bonded_workspace_rules::{Note, check_metadata};
-use front_matter::NoteFile;
+use bonded_workspace::front_matter::{self, NoteFile};
 use libfuzzer_sys::fuzz_target;
 
 /// The last moment that a file can name.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_work::{line_of, parse_plan};
+use bonded_host::document::{line_of, parse_document};
 use bonded_work_rules::{Constraints, ItemId, PlanContext, WorkPlan};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -48,12 +48,12 @@ fn check_plan(value: &Value, text: &str) {
 }
 
 fuzz_target!(|text: &str| {
-    let read = parse_plan(text);
-    assert_eq!(read, parse_plan(text));
+    let read = parse_document(text);
+    assert_eq!(read, parse_document(text));
     match read {
         Ok(value) => {
             if value.is_object() || value.is_array() {
-                let printed = parse_plan(&value.to_string());
+                let printed = parse_document(&value.to_string());
                 assert_eq!(printed.as_ref(), Ok(&value), "the same in JSON");
             }
             check_plan(&value, text);

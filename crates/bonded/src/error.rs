@@ -1,13 +1,18 @@
 //! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
 
+use crate::workspace::store_error;
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
 use bonded_host::config::options::OptionError;
 use bonded_host::config::{ConfigError, Problems};
+use bonded_host::keeping::LedgerError;
 use bonded_host::letters::written_out;
 use bonded_host::trust::{TrustError, Untrusted};
+use bonded_host::with_causes;
 use bonded_host::{HostError, ProviderError};
 use bonded_kernel::BadRunId;
+use bonded_serve::workspace::cors::BadOrigin;
+use bonded_serve::workspace::data_dir::DataDirError;
 use bonded_state::StoreError;
 use bonded_work::WorkError;
 use bonded_work::lock::LockError;
@@ -254,21 +259,6 @@ impl CliError {
     }
 }
 
-/// The whole chain of causes, each once.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let said = source.to_string();
-        if !text.contains(&said) {
-            text.push_str(": ");
-            text.push_str(&said);
-        }
-        cause = source.source();
-    }
-    text
-}
-
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let code = match &error {
@@ -475,6 +465,36 @@ impl From<ProviderError> for CliError {
 impl From<BadRunId> for CliError {
     fn from(error: BadRunId) -> Self {
         Self::new(Code::BadRunId, error.to_string())
+    }
+}
+
+impl From<DataDirError> for CliError {
+    fn from(error: DataDirError) -> Self {
+        let message = error.to_string();
+        match error {
+            DataDirError::Missing(path) => Self::new(Code::DataDir, message)
+                .hint(format!("make one: bonded init {}", path.display()))
+                .hint("or say where it is: --data DIR, or BONDED_DATA"),
+            DataDirError::Prompt { .. } => Self::new(Code::DataDir, message)
+                .hint("correct the file, or remove it and start again: it is then made anew"),
+            DataDirError::File { .. } => Self::new(Code::DataDir, message).hint(
+                "the data directory must be there and writable: choose another with --data DIR",
+            ),
+            DataDirError::Store(error) => store_error(error),
+            DataDirError::NoToken(message) => Self::new(Code::Internal, message),
+        }
+    }
+}
+
+impl From<BadOrigin> for CliError {
+    fn from(error: BadOrigin) -> Self {
+        Self::new(Code::Config, error.to_string())
+    }
+}
+
+impl From<LedgerError> for CliError {
+    fn from(error: LedgerError) -> Self {
+        Self::new(Code::Config, error.to_string()).hint("name another file: --billing-file FILE")
     }
 }
 

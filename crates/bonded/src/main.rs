@@ -3,26 +3,16 @@
 
 mod agents;
 mod args;
-mod body_room;
-mod bounded_json;
-mod claims;
 mod commands;
 mod error;
-mod event_stream;
 mod goal;
-mod keeping;
-mod ledger;
-mod loopback;
-mod mcp;
+mod logging;
 mod options;
 mod output;
-mod private;
 mod refused;
 mod render;
-mod serve;
 mod settings;
 mod signals;
-mod snapshot;
 mod stderr_writer;
 mod traced;
 mod trust;
@@ -47,6 +37,7 @@ fn main() -> ExitCode {
     }
     bonded_host::sandbox::hide_memory();
     bonded_host::sandbox::keep_descriptors_to_ourselves();
+    logging::begin();
     let code = match all_written(commands::dispatch()) {
         Ok(code) => code,
         Err(error) => {

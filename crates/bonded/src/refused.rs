@@ -9,7 +9,7 @@ use bonded_state::{ListFilter, Store};
 
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::render::text;
+use bonded_host::shapes::text;
 
 /// The id of a run, and whether it is anybody's choice.
 #[derive(Clone, Copy)]

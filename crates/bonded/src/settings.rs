@@ -7,7 +7,7 @@ mod plain;
 mod store;
 mod targets;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::options::Options;
@@ -24,9 +24,9 @@ pub(crate) use store::{
 };
 pub(crate) use targets::{check_scripts, target};
 
+use crate::agents;
 use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
-use crate::{agents, private};
 
 /// All that is needed to make goals and run them.
 pub(crate) struct Prepared {
@@ -64,29 +64,6 @@ impl Prepared {
     /// Where the runs are kept outside the store.
     pub(crate) fn kept(&self) -> Option<&Kept> {
         self.sample.config.kept.as_deref()
-    }
-}
-
-/// Where options say that runs which work in `dir` are kept outside the store.
-pub(crate) fn kept(options: &Options, dir: &str) -> Option<Box<Kept>> {
-    let said = |path: &Option<String>| path.as_ref().map(PathBuf::from);
-    let kept = kept_at(
-        &said(&options.billing_file),
-        &said(&options.sessions_dir),
-        dir,
-    );
-    (kept != Kept::default()).then(|| Box::new(kept))
-}
-
-/// Where these paths lead now, before an agent works in `dir`.
-pub(crate) fn kept_at(ledger: &Option<PathBuf>, snapshots: &Option<PathBuf>, dir: &str) -> Kept {
-    let said = |path: &Option<PathBuf>, real: fn(&Path, &Path) -> PathBuf| {
-        let path = real(path.as_deref()?, Path::new(dir));
-        Some(path.to_string_lossy().into_owned())
-    };
-    Kept {
-        ledger: said(ledger, private::real_file),
-        snapshots: said(snapshots, private::real_dir),
     }
 }
 

@@ -7,7 +7,7 @@ use bonded_transport::{BoxFuture, Live, Transport};
 use serde_json::{Value, json};
 
 use crate::output;
-use crate::render::result::message_value;
+use bonded_host::shapes::result::message_value;
 
 /// Shows every request and its answer on stderr, a line of JSON each. Keys are no part of either.
 pub(crate) struct Traced(pub(crate) Arc<dyn Transport>);

@@ -20,8 +20,9 @@ use tokio::time::Instant;
 use crate::args::WorkArgs;
 use crate::commands::work::Ground;
 use crate::error::{CliError, Code};
-use crate::render::{text, work as render};
+use crate::render::work as render;
 use crate::{agents, output, settings, signals};
+use bonded_host::shapes::text;
 use plan::{LOOK_AFTER, check};
 use staff::CommandLineStaff;
 

@@ -39,3 +39,18 @@ pub enum HostError {
     #[error("run {run} could not be recorded as ended after a panic: {message}")]
     Panicked { run: RunId, message: String },
 }
+
+/// The whole chain of causes, each once.
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let said = source.to_string();
+        if !text.contains(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        cause = source.source();
+    }
+    text
+}

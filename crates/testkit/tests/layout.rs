@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("crates/kernel", &[]),
     ("crates/work-rules", &["bonded-kernel"]),
     ("crates/workspace-rules", &["bonded-kernel"]),
@@ -41,11 +41,27 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "bonded-workspace-rules",
         ],
     ),
+    ("crates/web", &["bonded-kernel"]),
+    ("crates/mcp", &["bonded-kernel", "bonded-web"]),
+    (
+        "crates/serve",
+        &[
+            "bonded-host",
+            "bonded-kernel",
+            "bonded-mcp",
+            "bonded-state",
+            "bonded-web",
+            "bonded-workspace",
+            "bonded-workspace-rules",
+        ],
+    ),
     (
         "crates/bonded",
         &[
             "bonded-host",
             "bonded-kernel",
+            "bonded-mcp",
+            "bonded-serve",
             "bonded-state",
             "bonded-transport",
             "bonded-work",
@@ -62,6 +78,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "bonded-state",
             "bonded-tools",
             "bonded-transport",
+            "bonded-work",
             "bonded-workspace",
             "bonded-workspace-rules",
         ],

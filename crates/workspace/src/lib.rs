@@ -7,6 +7,7 @@ mod cron;
 mod embeddings;
 mod engine;
 mod firing;
+pub mod front_matter;
 mod indexer;
 pub mod keeper;
 mod loop_runs;
@@ -20,6 +21,7 @@ mod scheduler;
 mod search;
 pub mod store;
 mod target;
+pub mod times;
 mod wall_clock;
 mod work_process;
 

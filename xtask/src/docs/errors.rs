@@ -10,18 +10,19 @@ use crate::fault::Fault;
 const BOOKS: [(&str, &str); 2] = [
     ("crates/bonded/src/error.rs", "docs/errors"),
     (
-        "crates/bonded/src/workspace/pages.rs",
+        "crates/serve/src/workspace/pages.rs",
         "docs/errors/workspace",
     ),
 ];
 
 /// Where codes of the workspace are written; each must have a page.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
     "crates/kernel/src/looping.rs",
     "crates/kernel/src/looping",
     "crates/workspace-rules/src",
     "crates/workspace/src",
     "crates/bonded/src/workspace",
+    "crates/serve/src/workspace",
 ];
 
 /// Words in capitals that are no codes: how serde names things.

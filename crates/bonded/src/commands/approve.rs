@@ -12,10 +12,10 @@ use bonded_state::Store;
 use crate::args::{ApproveArgs, ResumeArgs, ShowProgress, VerdictArgs};
 use crate::commands::resume;
 use crate::error::{CliError, Code};
-use crate::keeping::Keeper;
-use crate::render::text;
-use crate::render::waiting::{self, Extent};
 use crate::{output, settings, signals};
+use bonded_host::keeping::Keeper;
+use bonded_host::shapes::text;
+use bonded_host::shapes::waiting::{self, Extent};
 
 /// How often a run is claimed whose driver is just letting go of it.
 const CLAIM_TRIES: u32 = 20;

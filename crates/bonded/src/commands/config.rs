@@ -8,10 +8,11 @@ use std::sync::Arc;
 use bonded_host::agent::{Agent, Finding, Inspection, Workplace};
 use bonded_host::config::{Config, Places};
 use bonded_host::trust::Trust;
+use bonded_host::with_causes;
 use serde_json::json;
 
 use crate::args::{ConfigArgs, ConfigCommand, ConfigPlaceArgs};
-use crate::error::{CliError, Code, with_causes};
+use crate::error::{CliError, Code};
 use crate::{agents, output, settings, trust};
 
 pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {

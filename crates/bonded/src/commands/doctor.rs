@@ -18,10 +18,10 @@ use bonded_workspace::ProviderHealth;
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
 use crate::error::{CliError, Code};
-use crate::render::text::grouped;
 use crate::workspace::config_file;
-use crate::workspace::data_dir::DataDir;
 use crate::{agents, output, settings, trust};
+use bonded_host::shapes::text::grouped;
+use bonded_serve::workspace::data_dir::DataDir;
 
 /// One line of the report.
 enum Finding {

@@ -15,11 +15,12 @@ use futures_util::StreamExt as _;
 use crate::agents::Shown;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
-use crate::keeping::{Following, Keeper};
 use crate::refused::{self, Name};
-use crate::render::{json, waiting};
+use bonded_host::shapes::{json, waiting};
+
 use crate::settings::Prepared;
 use crate::{agents, goal, output, settings, signals};
+use bonded_host::keeping::{Following, Keeper};
 
 pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let file = args.each.as_deref().unwrap_or(Path::new(""));

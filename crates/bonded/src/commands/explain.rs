@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::args::ExplainArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::workspace::PAGES;
+use bonded_serve::workspace::PAGES;
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     let names = || -> Vec<&str> { pages().map(|(name, _)| name).collect() };

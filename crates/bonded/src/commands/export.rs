@@ -11,9 +11,9 @@ use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 use crate::args::ExportArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::workspace::front_matter;
 use crate::workspace::notebook::Notebook;
 use crate::workspace::store_error;
+use bonded_workspace::front_matter;
 
 /// How many notes are listed at a time; their texts are read one by one.
 const PAGE_NOTES: u64 = 500;

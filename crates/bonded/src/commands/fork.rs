@@ -9,8 +9,8 @@ use bonded_kernel::{RunConfig, RunId, Target};
 
 use crate::args::ForkArgs;
 use crate::error::{CliError, Code};
-use crate::render::text;
 use crate::{output, settings};
+use bonded_host::shapes::text;
 
 pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;

@@ -9,11 +9,11 @@ use bonded_host::CancellationToken;
 use super::serve::Prepared;
 use crate::args::McpArgs;
 use crate::error::CliError;
-use crate::mcp::Offer;
-use crate::mcp::layer::stdio;
-use crate::serve::{Server, Settings};
 use crate::signals::{Stopping, let_go_on_signal};
 use crate::stderr_writer;
+use bonded_mcp::stdio;
+use bonded_serve::agents::{Server, Settings};
+use bonded_serve::mcp::Offer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
@@ -31,12 +31,11 @@ pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode
         ..prepared.settings
     };
     let server = Server::new(settings, host, tools.clone(), end_runs.clone());
-    let runs = server.runs.clone();
-    let offer = Arc::new(Offer::new(server));
+    let offer = Arc::new(Offer::new(server.clone()));
     let stop = let_go_on_signal(STOPPING);
     stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;
     end_runs.cancel();
-    runs.ended().await;
+    server.runs_ended().await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,9 +13,10 @@ use crate::args::{
 use crate::error::{CliError, Code};
 use crate::output;
 use crate::render::table::{self, Side};
-use crate::render::text;
 use crate::workspace::notebook::Notebook;
-use crate::workspace::{ids, shown, store_error};
+use crate::workspace::store_error;
+use bonded_host::shapes::text;
+use bonded_serve::workspace::{ids, shown};
 
 /// Far more than a note takes; how long one may be is told by whoever keeps it.
 const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;

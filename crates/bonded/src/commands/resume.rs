@@ -3,17 +3,18 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::shapes::listing;
 use bonded_host::trust::Stance;
 use bonded_host::{Host, Status};
 use bonded_kernel::{Event, Kept, RunId};
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::ResumeArgs;
-use crate::commands::{run, runs};
+use crate::commands::run;
 use crate::error::{CliError, Code};
-use crate::keeping::{self, Keeper};
 use crate::render::progress::{Sink, Watcher};
 use crate::{output, settings, signals};
+use bonded_host::keeping::{self, Keeper};
 
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     if args.all && args.trust {
@@ -99,7 +100,7 @@ pub(crate) async fn one(
 /// Where a run is kept: what is said now, else what was said when it began.
 async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
     let (recorded, dir) = keeping::kept(store, id).await?.unwrap_or_default();
-    let said = settings::kept_at(&args.billing_file, &args.sessions_dir, &dir);
+    let said = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
     Ok(Kept {
         ledger: said.ledger.or(recorded.ledger),
         snapshots: said.snapshots.or(recorded.snapshots),
@@ -111,7 +112,7 @@ async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
     let mut interrupted = vec![];
     for one in &listed {
         let is_free = !is_of_plan(one);
-        if is_free && runs::status(store, one).await == Some(Status::Interrupted) {
+        if is_free && listing::status(store, one).await == Some(Status::Interrupted) {
             interrupted.push(one.run.clone());
         }
     }

@@ -13,13 +13,14 @@ use bonded_work::publish::notice_at;
 use crate::agents::Shown;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
-use crate::keeping::Keeper;
 use crate::refused::Name;
 use crate::render::progress::{Sink, Watcher};
 use crate::render::trace::Trace;
-use crate::render::{result, text, waiting};
+use bonded_host::shapes::{result, text, waiting};
+
 use crate::settings::Prepared;
 use crate::{agents, goal, output, refused, settings, signals};
+use bonded_host::keeping::Keeper;
 
 /// Said of a text on stdout that the model gave for no answer.
 const NOT_FINAL: &str =

@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_host::{Status, Waiting, load_run};
-use bonded_kernel::{Entry, Event};
+use bonded_host::Status;
+use bonded_kernel::Event;
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code};
 use crate::render::table::{self, Side};
-use crate::render::{json, text};
+use bonded_host::shapes::listing::{json_line, status};
+use bonded_host::shapes::text;
+
 use crate::{output, settings};
 
-const DAMAGED: &str = "damaged";
+use bonded_host::shapes::listing::DAMAGED;
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
 
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -42,45 +44,6 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         output::stdout(&table(&listed));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A run of the list as one line of JSON.
-pub(crate) fn json_line(listed: &Listed, status: Option<Status>) -> String {
-    match (status, &listed.ends) {
-        (Some(status), Ok(ends)) => json::listed(listed, ends, status),
-        _ => json::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
-    }
-}
-
-/// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an
-/// agent that it called: only its log says so.
-pub(crate) async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
-    let ends = listed.ends.as_ref().ok()?;
-    let status = match &ends.last.event {
-        Event::RunEnded(ended) => Status::of(Some(ended.termination.kind), &listed.held),
-        Event::ReviewAsked { .. } => Status::AwaitingReview,
-        _ => Status::of(None, &listed.held),
-    };
-    if status != Status::Interrupted || !calls_agents(&ends.first) {
-        return Some(status);
-    }
-    let waits = async {
-        let run = load_run(store, &listed.run).await?;
-        Waiting::of(store, &run).await
-    };
-    // What cannot be read now is told by the commands that need it.
-    match waits.await {
-        Ok(Some(_)) => Some(Status::AwaitingReview),
-        _ => Some(status),
-    }
-}
-
-fn calls_agents(first: &Entry) -> bool {
-    let Event::RunStarted(started) = &first.event else {
-        return false;
-    };
-    let agent = started.config.agent.as_ref();
-    agent.is_some_and(|agent| !agent.agents.is_empty())
 }
 
 async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Option<Status>)> {

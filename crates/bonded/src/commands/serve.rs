@@ -18,15 +18,14 @@ use tokio::net::TcpListener;
 use crate::agents::Shown;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
-use crate::keeping::Keeper;
-use crate::serve::{self, Apart, Settings, Tokens};
+use crate::logging;
 use crate::signals::{Stopping, stop_on_signal};
-use crate::workspace;
 use crate::workspace::config_file::LISTEN;
-use crate::workspace::logging;
 use crate::workspace::opened::Opened;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
+use bonded_host::keeping::Keeper;
+use bonded_serve::agents::{Apart, Settings, Tokens, serve_router};
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
@@ -51,7 +50,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
     let mut serving = None;
     let served = serve_agents(args, Some(store.unwrap_or(&runs)), &said, |stop| {
         let begun = Serving::begin(opened, &args.served, store, stop)?;
-        let router = workspace::router(begun.site.clone());
+        let router = bonded_serve::workspace::router(begun.site.clone());
         serving = Some(begun);
         Ok(router)
     });
@@ -75,9 +74,9 @@ async fn serve_workspace(
     let listener = bind(&addresses, said).await?;
     let serving = Serving::begin(opened, &args.served, store, stop.clone())?;
     told_address(&listener, said)?;
-    let router = workspace::lone_router(serving.site.clone());
+    let router = bonded_serve::workspace::lone_router(serving.site.clone());
     let stop_after = Duration::from_secs(args.stop_after);
-    serve::serve_router(listener, router, stop_after, stop).await;
+    serve_router(listener, router, stop_after, stop).await;
     serving.ended().await;
     Ok(ExitCode::SUCCESS)
 }
@@ -111,7 +110,7 @@ async fn serve_agents(
     };
     let (host, tools) = (prepared.host, prepared.tools);
     let beside = beside(stop.clone())?;
-    serve::serve(listener, settings, host, tools.clone(), beside, stop).await;
+    bonded_serve::agents::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }
@@ -150,7 +149,7 @@ impl<D> Prepared<D> {
         let shown = shown.fold(Shown::default(), Shown::and);
         let keeper = Keeper::new(store.clone());
         for agent in &agents {
-            keeper.check(settings::kept(&agent.options, &dir).as_deref())?;
+            keeper.check(bonded_host::keeping::kept_by(&agent.options, &dir).as_deref())?;
         }
         let (host, tools) = agents::host_apart(store, workplace, shown, apart.clone());
         for agent in &agents {
@@ -161,6 +160,7 @@ impl<D> Prepared<D> {
         }
         let quiet = agents.iter().any(|agent| agent.options.quiet);
         let settings = Settings {
+            moment: agents::moment,
             agents,
             tokens: Tokens::default(),
             apart: Apart::default(),

@@ -9,10 +9,11 @@ use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{ListFilter, Store};
 
 use crate::args::ShowArgs;
-use crate::commands::runs;
 use crate::error::{CliError, Code};
-use crate::render::{json, line, text};
+use crate::render::line;
 use crate::{output, settings};
+use bonded_host::shapes::listing;
+use bonded_host::shapes::{json, text};
 
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_store_to_read(store)?;
@@ -79,7 +80,7 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     let listed = store.list(filter).await?;
     let listed = listed.iter().find(|listed| &listed.run == run);
     let status = match listed {
-        Some(listed) => runs::status(store, listed).await,
+        Some(listed) => listing::status(store, listed).await,
         None => None,
     };
     let status = status.unwrap_or(Status::Interrupted);

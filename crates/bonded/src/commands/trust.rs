@@ -11,9 +11,9 @@ use serde_json::json;
 
 use crate::args::{AgentArgs, TrustArgs};
 use crate::error::{CliError, Code};
-use crate::render::text::counted;
 use crate::trust::{line, somebody_is_here, told};
 use crate::{agents, output};
+use bonded_host::shapes::text::counted;
 
 pub(crate) fn trust(args: &TrustArgs) -> Result<ExitCode, CliError> {
     let record = agents::trust_record().ok_or(TrustError::NoHome)?;

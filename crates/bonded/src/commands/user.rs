@@ -11,14 +11,15 @@ use crate::args::{UserArgs, UserCommand};
 use crate::error::{CliError, Code};
 use crate::output;
 use crate::render::table::{self, Side};
-use crate::render::text;
-use crate::workspace::api::auth::{check_name, check_password};
-use crate::workspace::api::users::INVITATION_HOURS;
-use crate::workspace::data_dir::{DataDir, TransferError};
-use crate::workspace::password::{self, random_token};
-use crate::workspace::refusal::Refusal;
-use crate::workspace::site::now;
-use crate::workspace::{ids, store_error};
+use crate::workspace::store_error;
+use bonded_host::shapes::text;
+use bonded_serve::workspace::api::auth::{check_name, check_password};
+use bonded_serve::workspace::api::users::INVITATION_HOURS;
+use bonded_serve::workspace::data_dir::{DataDir, TransferError};
+use bonded_serve::workspace::ids;
+use bonded_serve::workspace::password::{self, random_token};
+use bonded_serve::workspace::refusal::Refusal;
+use bonded_serve::workspace::site::now;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 const PASSWORD_BYTES_MAX: u64 = 8 << 10;
@@ -226,6 +227,6 @@ async fn transfer(dir: &DataDir, store: &WorkspaceStore, named: &str) -> Result<
     match dir.transfer(store, By::Keeper, user.user_id).await {
         Ok(_) => Ok(()),
         Err(TransferError::Store(error)) => Err(store_error(error)),
-        Err(TransferError::File(error)) => Err(error),
+        Err(TransferError::File(error)) => Err(error.into()),
     }
 }

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use super::verify_receipt;
 use crate::args::VerifyArgs;
-use crate::claims::{self, LastLines};
 use crate::error::{CliError, Code};
-use crate::{keeping, output, settings};
+use crate::{output, settings};
+use bonded_host::keeping;
+use bonded_host::keeping::claims::{self, LastLines};
 
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     if verify_receipt::is_meant(args) {

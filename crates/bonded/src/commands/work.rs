@@ -4,9 +4,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bonded_host::document::DOCUMENT_BYTES_MAX;
 use bonded_host::{Clock as _, SystemClock};
 use bonded_work::tree::enter_namespace;
-use bonded_work::{PLAN_BYTES_MAX, PlanId, PlanRecord, Watcher, Workshop};
+use bonded_work::{PlanId, PlanRecord, Watcher, Workshop};
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
@@ -83,7 +84,7 @@ fn read_plan(file: &Path) -> Result<String, CliError> {
         CliError::new(Code::BadPlan, message)
     };
     let mut bytes = vec![];
-    let limit = PLAN_BYTES_MAX as u64 + 1;
+    let limit = DOCUMENT_BYTES_MAX as u64 + 1;
     let read = match file == Path::new("-") {
         true => std::io::stdin().take(limit).read_to_end(&mut bytes),
         false => {
@@ -91,9 +92,9 @@ fn read_plan(file: &Path) -> Result<String, CliError> {
         }
     };
     read.map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() > PLAN_BYTES_MAX {
+    if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(unreadable(format!(
-            "it is larger than {PLAN_BYTES_MAX} bytes"
+            "it is larger than {DOCUMENT_BYTES_MAX} bytes"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {

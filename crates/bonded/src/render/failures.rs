@@ -3,7 +3,7 @@
 use bonded_kernel::{AttemptFailed, Entry, Event, FailureClass};
 
 use super::line;
-use super::text::brief;
+use bonded_host::shapes::text::brief;
 
 const DETAIL_CHARS: usize = 100;
 

@@ -7,8 +7,8 @@ use bonded_kernel::{
 
 use serde_json::Value;
 
-use super::text::{brief, cost, duration, grouped, held, tokens};
-use super::waiting::executed;
+use bonded_host::shapes::text::{brief, cost, duration, grouped, held, tokens};
+use bonded_host::shapes::waiting::executed;
 
 const DETAIL_CHARS: usize = 100;
 

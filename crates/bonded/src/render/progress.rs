@@ -13,9 +13,9 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use super::failures::{Failures, Telling};
 use super::spoken::JsonLines;
 use super::tail::Tail;
-use super::text::{brief, cost, tokens};
 use super::trace::Trace;
 use crate::output;
+use bonded_host::shapes::text::{brief, cost, tokens};
 
 /// Where the entries of a run go while it is driven.
 pub(crate) enum Sink {

@@ -7,8 +7,8 @@ use bonded_host::{LivePiece, LiveSink};
 use bonded_kernel::{Entry, Event, RunId};
 use tokio::sync::Notify;
 
-use super::json;
 use crate::output;
+use bonded_host::shapes::json;
 
 /// What is said faster than it is printed is kept up to here; the rest is lost.
 const PENDING_BYTES_MAX: usize = 1 << 20;

@@ -4,7 +4,7 @@ use bonded_work::WorkNews;
 use bonded_work_rules::{RunResult, WorkItem, WorkPlan, WorkStatus};
 
 use super::table::{Side, table};
-use super::text;
+use bonded_host::shapes::text;
 
 /// The levels and limits of a plan that is not run.
 pub(crate) fn levels(plan: &WorkPlan) -> String {

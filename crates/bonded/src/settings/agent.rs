@@ -10,9 +10,10 @@ use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{listed_prices, no_price, own_limits};
 use super::targets::{check_scripts, told_before};
-use super::{Prepared, Wanted, kept};
+use super::{Prepared, Wanted};
 use crate::agents;
 use crate::error::CliError;
+use bonded_host::keeping;
 
 pub(super) fn prepare_agent(
     args: &Wanted<'_>,
@@ -29,7 +30,7 @@ pub(super) fn prepare_agent(
         limits: own_limits(args.limits, 0)?,
         parent: None,
     })?;
-    sample.config.kept = kept(&agent.options, &sample.config.dir);
+    sample.config.kept = keeping::kept_by(&agent.options, &sample.config.dir);
     let targets = &sample.config.targets;
     let unpriced = targets.iter().any(|target| target.price.is_none());
     if sample.config.limits.cost_max.is_some() && unpriced {

@@ -16,10 +16,11 @@ use super::limits::{listed_prices, no_price, own_limits, parse_price};
 use super::targets::{
     Server, check_scripts, custom_targets, names_provider, no_model, told_before,
 };
-use super::{Prepared, Wanted, kept, working_directory};
+use super::{Prepared, Wanted, working_directory};
 use crate::agents;
 use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::{CliError, Code};
+use bonded_host::keeping;
 
 pub(super) fn prepare_plain(
     args: &Wanted<'_>,
@@ -176,7 +177,7 @@ fn plain_config(
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
         context_summary: options.context_summary,
-        kept: kept(options, &dir),
+        kept: keeping::kept_by(options, &dir),
         policy: policy(options, &[], &Host::draw_nonce()),
         own_tools: OwnTools {
             output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),

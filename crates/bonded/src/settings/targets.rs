@@ -5,12 +5,13 @@ use std::path::Path;
 use bonded_host::agent::{unconfigured, unsent};
 use bonded_host::config::Config;
 use bonded_host::config::options::{Given, Options};
+use bonded_host::with_causes;
 use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target, shadowed_key};
 use bonded_kernel::Target;
 use bonded_transport::Script;
 
 use crate::args::{ModelArgs, variable};
-use crate::error::{CliError, Code, with_causes};
+use crate::error::{CliError, Code};
 
 /// Resolves a target and checks what can be checked before anything runs.
 pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bonded_work::{History, PlanRecord, WorkError, Workshop, line_of, parse_plan};
+use bonded_host::document::{line_of, parse_document};
+use bonded_work::{History, PlanRecord, WorkError, Workshop};
 use bonded_work_rules::{Constraints, ItemId, PlanContext, PlanFault, PlanFaultKind, WorkPlan};
 use serde_json::Value;
 
 use crate::args::WorkArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::render::text;
+use bonded_host::shapes::text;
 
 /// How often it is looked whether another plan has done what this one waits for.
 pub(crate) const LOOK_AFTER: Duration = Duration::from_millis(200);
@@ -35,7 +36,7 @@ pub(crate) async fn check(
     record: &PlanRecord,
 ) -> Result<Checked, CliError> {
     let file = args.plan.as_deref().unwrap_or(Path::new("-"));
-    let value = parse_plan(&record.plan).map_err(|bad| {
+    let value = parse_document(&record.plan).map_err(|bad| {
         let message = format!("{}: {bad}", file.display());
         CliError::new(Code::BadPlan, message)
             .hint("a plan is JSON or YAML; see `bonded explain bad-plan`")

@@ -10,10 +10,10 @@ use bonded_workspace::config::{HostSurroundings, WorkspaceConfig, data_file, env
 use bonded_workspace::{ProviderHealth, Tell, WallClock};
 use bonded_workspace_rules::Workspace;
 
-use super::cors::Origins;
-use super::data_dir::DataDir;
-use super::site::Settings;
 use crate::error::{CliError, Code};
+use bonded_serve::workspace::cors::Origins;
+use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::site::Settings;
 
 /// Where agents are served where nobody says otherwise: on this machine only.
 pub(crate) const LISTEN: &str = "127.0.0.1:8130";

@@ -8,9 +8,8 @@ use bonded_workspace::config::SearchSection;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, Indexer};
 
-use super::data_dir::DataDir;
-use super::logging::{self, Level};
 use crate::error::{CliError, Code};
+use bonded_serve::workspace::data_dir::DataDir;
 
 /// The model that the configuration names, if it names one.
 pub(super) fn embedder(
@@ -27,8 +26,7 @@ pub(super) fn embedder(
 
 /// Begins to index. Nothing is lost when it is let go of: what was not kept is shown to the model again.
 pub(super) fn index(store: Arc<WorkspaceStore>, embedder: Arc<Embedder>, stop: CancellationToken) {
-    let tell =
-        Arc::new(|message: &str| logging::say(Level::Warn, &format!("embeddings: {message}")));
+    let tell = Arc::new(|message: &str| tracing::warn!("embeddings: {message}"));
     let indexer = Indexer::new(store, embedder, tell);
     tokio::spawn(indexer.run(stop));
 }

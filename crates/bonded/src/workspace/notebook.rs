@@ -8,11 +8,11 @@ use bonded_workspace::store::{StoredRule, WorkspaceStore, Write, Written};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use super::config_file;
-use super::data_dir::DataDir;
-use super::site::now;
 use super::store_error;
 use crate::args::PlaceArgs;
 use crate::error::{CliError, Code};
+use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::site::now;
 
 #[derive(Debug)]
 pub(crate) struct Notebook {

@@ -7,15 +7,15 @@ use bonded_host::CancellationToken;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, ProviderHealth};
 
-use super::Site;
 use super::config_file::{self, Configured};
-use super::data_dir::DataDir;
-use super::logging::{self, Level};
 use super::meaning;
-use super::site::Settings;
 use super::store_error;
 use crate::agents;
 use crate::error::CliError;
+use crate::logging;
+use bonded_serve::workspace::Site;
+use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::site::Settings;
 
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -32,25 +32,24 @@ impl Opened {
     pub(crate) async fn open(path: &Path) -> Result<Self, CliError> {
         let (dir, made) = DataDir::make(path)?;
         let mut configured = config_file::read(&dir)?;
-        logging::begin(&configured.config.logging);
+        logging::configure(&configured.config.logging);
         for line in made {
-            logging::say(Level::Info, &line);
+            tracing::info!("{line}");
         }
         let odd = dir.check_prompt(&configured.prompt_file)?;
         for warning in configured.warning.iter().chain(&odd) {
-            logging::say(Level::Warn, &format!("warning: {warning}"));
+            tracing::warn!("warning: {warning}");
         }
         let settings = config_file::settings(&configured.config)?;
         let variables = config_file::variables(dir.path())?;
         let embedder = meaning::embedder(&dir, &configured.config.search, &variables)?;
-        let tell =
-            Arc::new(|message: &str| logging::say(Level::Warn, &format!("provider: {message}")));
+        let tell = Arc::new(|message: &str| tracing::warn!("provider: {message}"));
         let provider = config_file::provider(&dir, &configured.config, variables, tell)?;
         let store = dir.open_store()?;
         agents::hide_data(dir.path());
         if let Some(token) = dir.set_up(&store).await? {
             let message = format!("the owner's token is in {}", token.display());
-            logging::say(Level::Info, &message);
+            tracing::info!("{message}");
         }
         let workspaces = store.all_workspaces().await.map_err(store_error)?;
         configured.is_first(workspaces.first());

@@ -10,14 +10,13 @@ use bonded_workspace::records::LoopTools;
 use bonded_workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
 use tokio::task::JoinHandle;
 
-use super::Site;
 use super::config_file::{self, Configured};
-use super::logging::{self, Level};
 use super::opened::Opened;
 use crate::agents::{self, Shown};
 use crate::args::ServedArgs;
 use crate::error::{CliError, Code};
 use crate::{output, settings};
+use bonded_serve::workspace::Site;
 
 #[derive(Debug)]
 pub(crate) struct Serving {
@@ -41,7 +40,7 @@ impl Serving {
             clock: Arc::new(WallClock),
             surroundings: opened.configured.surroundings.clone(),
             concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
-            tell: Arc::new(|message| logging::say(Level::Warn, &format!("rules: {message}"))),
+            tell: Arc::new(|message| tracing::warn!("rules: {message}")),
             actions,
         });
         let stopped = stop.clone();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::layer::{Asked, Fault, Peer};
+use bonded_mcp::{Asked, Fault, Peer};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const ELICIT: &str = "elicitation/create";

@@ -19,11 +19,11 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::connection;
 use crate::fixture::{CONNECTION_MAX, Fixture};
 use crate::installed::installed;
-use crate::layer::http::Endpoint;
 use crate::served::{Served, report};
+use bonded_mcp::http::Endpoint;
+use bonded_web::connection;
 
 /// How many scenarios the suite has for servers: all must pass.
 const SCENARIOS: usize = 32;
@@ -79,7 +79,7 @@ fn serve(stop: CancellationToken) -> SocketAddr {
                 .closing_after(Some(CONNECTION_MAX));
             let router = Router::new().route("/mcp", any(reached));
             let router = router.with_state(Arc::new(endpoint));
-            connection::accept(listener, router, stop, |_| {}).await;
+            connection::accept(listener, router, stop).await;
         });
     });
     address.recv().expect("it listens")

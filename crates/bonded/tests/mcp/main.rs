@@ -12,31 +12,6 @@ mod http;
 #[expect(dead_code, reason = "nobody chats here")]
 mod served;
 
-#[path = "../../src/bounded_json.rs"]
-mod bounded_json;
-#[path = "../../src/serve/connection.rs"]
-#[expect(dead_code, reason = "the suite's connections are not waited for")]
-mod connection;
-#[path = "../../src/event_stream.rs"]
-mod event_stream;
-#[path = "../../src/serve/guests.rs"]
-mod guests;
-#[path = "../../src/mcp/layer/mod.rs"]
-#[expect(
-    dead_code,
-    reason = "the suite speaks HTTP only, and nobody gives it keys"
-)]
-mod layer;
-#[path = "../../src/loopback.rs"]
-mod loopback;
-#[path = "../../src/serve/peer.rs"]
-mod peer;
-
-#[path = "../../src/serve/stall.rs"]
-mod stall;
-#[path = "../../src/serve/unread.rs"]
-mod unread;
-
 mod asking;
 mod calls;
 mod clients;

@@ -18,6 +18,12 @@ pub struct Poll {
     looked_at: Instant,
 }
 
+impl Default for Poll {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Poll {
     pub fn new() -> Self {
         Self {

@@ -96,7 +96,7 @@ impl LoggedRun {
     /// The model answers with these calls.
     pub(crate) fn calls(&mut self, calls: impl IntoIterator<Item = ReplyCall>) {
         let Effect::Ask { turn, attempt } = self.effect else {
-            panic!("the run asks nothing: {:?}", self.effect);
+            unreachable!("the run asks nothing: {:?}", self.effect);
         };
         let reply = Reply {
             calls: calls.into_iter().collect(),
@@ -119,7 +119,7 @@ impl LoggedRun {
     /// The tool that is up returns.
     pub(crate) fn returned(&mut self, outcome: Outcome, text: &str) {
         let Effect::Invoke(invocation) = &self.effect else {
-            panic!("the run invokes nothing: {:?}", self.effect);
+            unreachable!("the run invokes nothing: {:?}", self.effect);
         };
         let (turn, call) = (invocation.turn(), invocation.call());
         let output = ToolOutput {

@@ -9,7 +9,7 @@ use bonded_workspace_rules::MARKDOWN_BYTES_MAX;
 
 use super::unreadable;
 use crate::error::CliError;
-use crate::workspace::front_matter::{self, NoteFile};
+use bonded_workspace::front_matter::{self, NoteFile};
 
 /// Files that are taken in with one transaction: all of them, whatever becomes of the process. Each transaction writes
 /// the same pages of the store's indexes anew, so that more of them take longer; fewer keep others waiting who write too.

@@ -10,8 +10,8 @@ use bonded_host::regular;
 
 use crate::args::{ServeArgs, variable};
 use crate::error::{CliError, Code};
-use crate::serve::{self, Apart, Tokens};
 use crate::{output, settings};
+use bonded_serve::agents::{Apart, Tokens, needs_tokens};
 
 const TOKEN_BYTES_MAX: u64 = 4096;
 /// A file with the tokens of many clients.
@@ -27,7 +27,7 @@ pub(super) fn tokens(
     if !given.is_empty() {
         return Ok(given);
     }
-    if serve::needs_tokens(addresses) {
+    if needs_tokens(addresses) {
         return Err(no_token(listen));
     }
     if args.no_token {

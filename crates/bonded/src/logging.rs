@@ -1,0 +1,138 @@
+//! What is worth a word beside the output: everything below the command line says it with `tracing`, and here it is
+//! written to stderr. `logging` of a workspace's `config.json` decides which of it, and in which form; until that is
+//! read, everything is said in plain words.
+
+use std::fmt::{Debug, Write as _};
+use std::sync::OnceLock;
+
+use bonded_serve::workspace::request_log;
+use bonded_serve::workspace::site::now;
+use bonded_workspace::config::LoggingSection;
+use bonded_workspace::times::rfc3339;
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::output;
+
+#[derive(Clone, Copy, Debug)]
+struct Logging {
+    most: LevelFilter,
+    json: bool,
+    /// Whether each request is told of, at whatever level.
+    requests: bool,
+}
+
+const DEFAULT: Logging = Logging {
+    most: LevelFilter::INFO,
+    json: false,
+    requests: false,
+};
+
+static LOGGING: OnceLock<Logging> = OnceLock::new();
+
+fn logging() -> Logging {
+    LOGGING.get().copied().unwrap_or(DEFAULT)
+}
+
+/// Writes what is said in this process from now on.
+pub(crate) fn begin() {
+    // A second one cannot be set, and would be the same.
+    let _set = tracing::subscriber::set_global_default(Stderr);
+}
+
+/// From now on things are said as the configuration says.
+pub(crate) fn configure(section: &LoggingSection) {
+    // A second one is the same: a process has one configuration.
+    let _set = LOGGING.set(Logging {
+        most: section.default_level.parse().unwrap_or(DEFAULT.most),
+        json: section.json,
+        requests: section.request_log,
+    });
+}
+
+/// Says what other programs wait for: whatever the level is.
+pub(crate) fn say_always(message: &str) {
+    write(Level::INFO, message, Map::new());
+}
+
+fn write(level: Level, message: &str, mut fields: Map<String, Value>) {
+    if !logging().json {
+        return output::stderr(message);
+    }
+    fields.insert("at".into(), rfc3339(now()).into());
+    fields.insert("level".into(), level.as_str().to_lowercase().into());
+    fields.insert("message".into(), message.into());
+    output::stderr(&Value::Object(fields).to_string());
+}
+
+/// Writes events; nothing here opens spans.
+struct Stderr;
+
+impl Stderr {
+    fn is_request(metadata: &Metadata<'_>) -> bool {
+        metadata.target() == request_log::TARGET
+    }
+}
+
+impl Subscriber for Stderr {
+    /// What is wanted changes when the configuration is read.
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let is_ours = metadata.target().starts_with("bonded");
+        let is_wanted = *metadata.level() <= logging().most;
+        is_ours && (is_wanted || (logging().requests && Self::is_request(metadata)))
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut told = Fields::default();
+        event.record(&mut told);
+        let level = match Self::is_request(event.metadata()) && logging().requests {
+            true => Level::INFO,
+            false => *event.metadata().level(),
+        };
+        write(level, &told.message, told.others);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// The message of an event, and what stands beside it.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Map<String, Value>,
+}
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.others.insert(field.name().into(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.others.insert(field.name().into(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            // Writing into a text cannot fail.
+            let _written = write!(self.message, "{value:?}");
+        } else {
+            let value = format!("{value:?}");
+            self.others.insert(field.name().into(), value.into());
+        }
+    }
+}

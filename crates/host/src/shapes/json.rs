@@ -1,0 +1,226 @@
+//! The JSON that programs read. Its names are part of the surface and stay; the log's own are not.
+
+use std::collections::BTreeMap;
+
+use crate::{LivePiece, RunResult, Status};
+use bonded_kernel::{Entry, Event, Held};
+use bonded_state::{Ends, Listed};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultJson<'a> {
+    run_id: &'a str,
+    goal_id: &'a str,
+    success: bool,
+    status: &'static str,
+    termination: TerminationJson<'a>,
+    answer: Option<&'a str>,
+    turns: u32,
+    requests: u32,
+    usage: UsageJson,
+    cost_usd: f64,
+    /// What the budget holds besides for requests that nobody counted.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    held: Value,
+    elapsed_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TerminationJson<'a> {
+    kind: &'static str,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsageJson {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+}
+
+/// The result of a run as one line.
+pub fn result(result: &RunResult) -> String {
+    result_value(result).to_string()
+}
+
+pub fn result_value(result: &RunResult) -> Value {
+    let (used, paid) = result.spend.used();
+    let object = ResultJson {
+        run_id: result.run.as_str(),
+        goal_id: result.goal.as_str(),
+        success: result.is_success(),
+        status: result.status.as_str(),
+        termination: TerminationJson {
+            kind: result.termination.as_str(),
+            reason: &result.reason,
+        },
+        answer: result.is_success().then_some(result.reason.as_str()),
+        turns: result.turns,
+        requests: result.spend.requests,
+        usage: UsageJson {
+            input_tokens: used.input,
+            output_tokens: used.output,
+            cached_input_tokens: used.cached,
+        },
+        cost_usd: paid.dollars(),
+        held: held_value(&result.spend.held),
+        elapsed_ms: result.elapsed_ms,
+        last_text: result.last_text.as_deref(),
+    };
+    serde_json::to_value(&object).expect("plain structs of texts and numbers are JSON")
+}
+
+/// What is held for requests that nobody counted; nothing where nothing is.
+pub fn held_value(held: &Held) -> Value {
+    if held.is_none() {
+        return Value::Null;
+    }
+    json!({
+        "requests": held.requests,
+        "inputTokens": held.usage.input,
+        "outputTokens": held.usage.output,
+        "costUsd": held.cost.dollars(),
+    })
+}
+
+/// A run that could not be driven to a result, in the place of its result.
+pub fn no_result(run: &str, code: &str, message: &str) -> String {
+    let error = json!({ "code": code, "message": message });
+    json!({ "runId": run, "success": false, "error": error }).to_string()
+}
+
+/// An entry of the log as one line, with every text whole.
+pub fn entry(entry: &Entry) -> String {
+    let mut body: Value = serde_json::from_slice(&entry.body).unwrap_or_default();
+    let mut event = entry.event.clone();
+    let mut texts = BTreeMap::new();
+    for text in event.texts_mut() {
+        if let Some(blob) = text.blob() {
+            texts.insert(blob.hash.to_string(), text.to_string());
+        }
+    }
+    put_texts(&mut body, &texts);
+    let mut data = body.get_mut(entry.event.kind()).map(Value::take);
+    if let Some(Value::Object(fields)) = &mut data {
+        for (name, value) in usual(&entry.event) {
+            fields.entry(name).or_insert(value);
+        }
+        if let Event::AttemptStarted {
+            context: Some(counters),
+            ..
+        } = &entry.event
+        {
+            let named = json!({
+                "current": counters.current,
+                "pending": counters.pending,
+                "schema": counters.schema,
+                "expected": counters.expected(),
+                "estimated": counters.estimated,
+            });
+            fields.insert("context".into(), named);
+        }
+        if let Event::AttemptStarted { reserved, .. } = &entry.event {
+            let cost_usd = reserved.cost.dollars();
+            let named =
+                json!({ "input": reserved.input, "output": reserved.output, "costUsd": cost_usd });
+            fields.insert("reserved".into(), named);
+        }
+    }
+    json!({
+        "runId": entry.run.as_str(),
+        "goalId": entry.goal.as_str(),
+        "seq": entry.seq,
+        "at": entry.at.0,
+        "turn": entry.turn,
+        "kind": entry.event.kind(),
+        "data": data,
+        "format": entry.format,
+        "prev": entry.prev,
+        "hash": entry.hash,
+    })
+    .to_string()
+}
+
+/// What a model is saying, as one line.
+pub fn live(piece: &LivePiece<'_>) -> String {
+    let live = json!({
+        "run": piece.run.as_str(),
+        "turn": piece.turn,
+        "attempt": piece.attempt,
+        "text": piece.text,
+    });
+    json!({ "live": live }).to_string()
+}
+
+/// The fields that the log leaves out where they have their usual value. Who reads this need not know.
+fn usual(event: &Event) -> Vec<(&'static str, Value)> {
+    match event {
+        Event::AttemptStarted { .. } => vec![("attempt", json!(1)), ("target", json!(0))],
+        Event::ToolInvoked { .. } => vec![("call", json!(0)), ("effect", json!("read"))],
+        Event::ReviewAsked { .. } | Event::CallReviewed(_) => vec![("call", json!(0))],
+        Event::ToolFinished(_) => vec![
+            ("call", json!(0)),
+            ("outcome", json!("ok")),
+            ("latency_ms", json!(0)),
+        ],
+        _ => vec![],
+    }
+}
+
+/// Puts the texts back that the log keeps as references to blobs.
+fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
+    let content = match value {
+        Value::Object(fields) if fields.len() == 2 && fields.contains_key("bytes") => fields
+            .get("blob")
+            .and_then(Value::as_str)
+            .and_then(|hash| texts.get(hash)),
+        _ => None,
+    };
+    if let Some(content) = content {
+        *value = Value::String(content.clone());
+        return;
+    }
+    match value {
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| put_texts(field, texts)),
+        Value::Array(items) => items.iter_mut().for_each(|item| put_texts(item, texts)),
+        _ => {}
+    }
+}
+
+/// A run of a list as one line.
+pub fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
+    let goal = match &ends.first.event {
+        Event::RunStarted(started) => started.goal.as_str(),
+        _ => "",
+    };
+    let mut object = json!({
+        "runId": listed.run.as_str(),
+        "goalId": listed.goal.as_str(),
+        "status": status.as_str(),
+        "goal": goal,
+        "startedAt": ends.first.at.0,
+        "updatedAt": ends.last.at.0,
+        "turns": ends.last.turn,
+    });
+    if let (Event::RunEnded(ended), Some(fields)) = (&ends.last.event, object.as_object_mut()) {
+        let termination = json!({
+            "kind": ended.termination.kind.as_str(),
+            "reason": ended.termination.reason().as_str(),
+        });
+        fields.insert("termination".into(), termination);
+        let (used, paid) = ended.used();
+        fields.insert("tokens".into(), used.total().into());
+        fields.insert("costUsd".into(), paid.dollars().into());
+        if !ended.held.is_none() {
+            fields.insert("held".into(), held_value(&ended.held));
+        }
+    }
+    object.to_string()
+}

@@ -1,0 +1,51 @@
+//! A run of a list: its status, and what is shown of it.
+
+use bonded_kernel::{Entry, Event};
+use bonded_state::{Listed, Store};
+
+use super::json;
+use crate::load::load_run;
+use crate::result::Status;
+use crate::review::Waiting;
+
+/// The status of a run whose log cannot be read.
+pub const DAMAGED: &str = "damaged";
+
+/// A run of the list as one line of JSON.
+pub fn json_line(listed: &Listed, status: Option<Status>) -> String {
+    match (status, &listed.ends) {
+        (Some(status), Ok(ends)) => json::listed(listed, ends, status),
+        _ => json::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
+    }
+}
+
+/// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an
+/// agent that it called: only its log says so.
+pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
+    let ends = listed.ends.as_ref().ok()?;
+    let status = match &ends.last.event {
+        Event::RunEnded(ended) => Status::of(Some(ended.termination.kind), &listed.held),
+        Event::ReviewAsked { .. } => Status::AwaitingReview,
+        _ => Status::of(None, &listed.held),
+    };
+    if status != Status::Interrupted || !calls_agents(&ends.first) {
+        return Some(status);
+    }
+    let waits = async {
+        let run = load_run(store, &listed.run).await?;
+        Waiting::of(store, &run).await
+    };
+    // What cannot be read now is told by the commands that need it.
+    match waits.await {
+        Ok(Some(_)) => Some(Status::AwaitingReview),
+        _ => Some(status),
+    }
+}
+
+fn calls_agents(first: &Entry) -> bool {
+    let Event::RunStarted(started) = &first.event else {
+        return false;
+    };
+    let agent = started.config.agent.as_ref();
+    agent.is_some_and(|agent| !agent.agents.is_empty())
+}

@@ -1,0 +1,201 @@
+//! The result of a run as one object: what came of it, what was said, and what it cost.
+
+use crate::RunResult;
+use crate::accounting::{AccountKind, Booked, ModelAccount, ToolAccount};
+use bonded_kernel::{Message, Millis, Report, Run, TerminationKind};
+use serde_json::{Map, Value, json};
+
+use super::json;
+
+/// The whole result. Its names are those that users of agents know.
+pub fn whole(run: &Run, result: &RunResult, ended_at: Millis, booked: &[Booked]) -> String {
+    let mut object = json::result_value(result);
+    let fields = object.as_object_mut().expect("a result is an object");
+    if let Some(error) = error_of(result) {
+        fields.insert("error".into(), error.into());
+    }
+    if let Some(report) = run.report() {
+        fields.insert("finalReport".into(), report_value(&report, ended_at));
+    }
+    fields.insert("conversation".into(), conversation(run));
+    let accounting = booked.iter().map(account_value).collect::<Vec<_>>();
+    fields.insert("accounting".into(), accounting.into());
+    object.to_string()
+}
+
+/// Why there is no success, in a few words.
+pub fn error_of(result: &RunResult) -> Option<String> {
+    match result.termination {
+        TerminationKind::Done => None,
+        TerminationKind::Cancelled => Some("canceled".into()),
+        _ => Some(result.reason.clone()),
+    }
+}
+
+fn report_value(report: &Report, ts: Millis) -> Value {
+    let mut value = json!({
+        "status": report.status.as_str(),
+        "format": report.format.as_str(),
+        "source": report.source.as_str(),
+        "ts": ts.0,
+    });
+    let fields = value.as_object_mut().expect("made as an object just now");
+    let mut put = |name: &str, part: Option<Value>| {
+        if let Some(part) = part {
+            fields.insert(name.into(), part);
+        }
+    };
+    put(
+        "content",
+        report.content.as_ref().map(|it| it.as_str().into()),
+    );
+    put("content_json", report.content_json.clone());
+    put("messages", report.messages.clone());
+    put("metadata", report.metadata.clone());
+    value
+}
+
+fn conversation(run: &Run) -> Value {
+    let mut messages = vec![json!({ "role": "system", "content": run.system().as_str() })];
+    messages.extend(run.messages().iter().map(message_value));
+    messages.into()
+}
+
+pub fn message_value(message: &Message) -> Value {
+    match message {
+        Message::User { text } => json!({ "role": "user", "content": text.as_str() }),
+        Message::Tool { call_id, text } => {
+            json!({ "role": "tool", "toolCallId": &**call_id, "content": text.as_str() })
+        }
+        Message::Assistant {
+            text,
+            reasoning,
+            calls,
+            ..
+        } => {
+            let mut value = json!({ "role": "assistant", "content": text.as_str() });
+            let fields = value.as_object_mut().expect("made as an object just now");
+            if !reasoning.is_empty() {
+                fields.insert("reasoning".into(), reasoning.as_str().into());
+            }
+            if !calls.is_empty() {
+                let calls = calls.iter().map(|call| {
+                    let parameters: Value =
+                        serde_json::from_str(&call.arguments).unwrap_or_default();
+                    json!({ "id": &*call.id, "name": &*call.tool, "parameters": parameters })
+                });
+                fields.insert("toolCalls".into(), calls.collect());
+            }
+            value
+        }
+    }
+}
+
+/// One account as a line of the ledger has it.
+pub fn account_value(booked: &Booked) -> Value {
+    let account = &booked.account;
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| drop(fields.insert(name.into(), value));
+    put("timestamp", account.at.0.into());
+    put(
+        "status",
+        if account.error.is_none() {
+            "ok"
+        } else {
+            "failed"
+        }
+        .into(),
+    );
+    put("latency", account.latency_ms.into());
+    if let Some(error) = &account.error {
+        put("error", error.as_str().into());
+    }
+    put("txnId", booked.run.as_str().into());
+    put("seq", account.seq.into());
+    put("entryHash", booked.hash.to_string().into());
+    let config = &booked.config;
+    let own = config
+        .agent
+        .as_ref()
+        .map_or("agent", |agent| agent.name.as_str());
+    put("agentId", own.into());
+    let parent = config.parent.as_ref();
+    put(
+        "callPath",
+        parent.map_or(own, |parent| parent.path.as_str()).into(),
+    );
+    let origin = parent.map_or(&booked.run, |parent| &parent.origin);
+    put("originTxnId", origin.as_str().into());
+    if let Some(parent) = parent {
+        put("parentTxnId", parent.run.as_str().into());
+    }
+    match &account.kind {
+        AccountKind::Model(model) => model_fields(model, &mut put),
+        AccountKind::Tool(tool) => tool_fields(tool, &mut put),
+    }
+    fields.into()
+}
+
+fn model_fields(model: &ModelAccount, put: &mut impl FnMut(&str, Value)) {
+    put("type", "llm".into());
+    put("provider", model.provider.as_str().into());
+    put("model", model.model.as_str().into());
+    let mut tokens = json!({
+        "inputTokens": model.usage.input,
+        "outputTokens": model.usage.output,
+        "totalTokens": model.usage.total(),
+    });
+    if model.usage.cached > 0 {
+        tokens["cachedTokens"] = model.usage.cached.into();
+        tokens["cacheReadInputTokens"] = model.usage.cached.into();
+    }
+    if model.usage.written > 0 {
+        tokens["cacheWriteInputTokens"] = model.usage.written.into();
+    }
+    put("tokens", tokens);
+    if let Some(cost) = model.cost {
+        put("costUsd", cost.dollars().into());
+    }
+    for (name, value) in [
+        ("actualProvider", &model.actual_provider),
+        ("actualModel", &model.actual_model),
+        ("stopReason", &model.stop_reason),
+    ] {
+        if let Some(value) = value {
+            put(name, (**value).into());
+        }
+    }
+    if let Some(most) = &model.unsettled {
+        let most = json!({
+            "inputTokensMax": most.input,
+            "outputTokensMax": most.output,
+            "costUsdMax": most.cost.dollars(),
+        });
+        put("unsettled", most);
+    }
+}
+
+fn tool_fields(tool: &ToolAccount, put: &mut impl FnMut(&str, Value)) {
+    put("type", "tool".into());
+    put("mcpServer", tool.server.as_str().into());
+    put("command", tool.command.as_str().into());
+    put("charactersIn", tool.characters_in.into());
+    put("charactersOut", tool.characters_out.into());
+    if tool.is_tag {
+        put("source", "xml".into());
+    }
+    if let Some(dropped) = &tool.dropped {
+        put("originalTokens", dropped.original.into());
+        put("replacementTokens", dropped.replacement.into());
+        put("projectedTokens", dropped.projected.into());
+        put("limitTokens", dropped.limit.into());
+        let before = dropped.projected.saturating_sub(dropped.original);
+        let remaining = dropped
+            .limit
+            .saturating_sub(i64::try_from(before).unwrap_or(i64::MAX));
+        put("remainingTokens", remaining.max(0).into());
+    }
+    if let Some(child) = &tool.child {
+        put("childTxnId", child.as_str().into());
+    }
+}

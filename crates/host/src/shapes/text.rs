@@ -1,0 +1,111 @@
+//! Small texts: durations, numbers, ids, and long things made short.
+
+use bonded_kernel::{Held, Millis, Money, RunId, Usage};
+
+/// The first line, cut to `max` characters.
+pub fn brief(text: &str, max: usize) -> String {
+    let mut words = String::new();
+    for (count, c) in text.trim().chars().enumerate() {
+        if count == max {
+            words.push('…');
+            break;
+        }
+        words.push(if c.is_control() { ' ' } else { c });
+    }
+    words
+}
+
+/// Enough of an id to be unique among many; ids that people chose are shown whole.
+pub fn short_id(id: &RunId) -> &str {
+    let id = id.as_str();
+    let drawn = id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit());
+    if drawn { &id[..8] } else { id }
+}
+
+pub fn duration(ms: u64) -> String {
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{:.1} s", ms as f64 / 1000.0),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+pub fn tokens(usage: &Usage) -> String {
+    format!("{} tokens", grouped(usage.total()))
+}
+
+/// What is held beside what was used, as the end of a line that says the latter.
+pub fn held(held: &Held) -> String {
+    let requests = match held.requests {
+        0 => return String::new(),
+        1 => "a request that nobody counted".to_owned(),
+        many => format!("{many} requests that nobody counted"),
+    };
+    let money = cost(held.cost).map(|cost| format!(" and {cost}"));
+    let tokens = grouped(held.usage.total());
+    format!(
+        " used; {tokens} tokens{} held for {requests}",
+        money.unwrap_or_default()
+    )
+}
+
+/// A number of things: `1 file`, `2 files`.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A moment in the local time zone.
+pub fn local_time(at: Millis) -> String {
+    let timestamp = i64::try_from(at.0)
+        .ok()
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    match timestamp {
+        Some(timestamp) => timestamp
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M:%S")
+            .to_string(),
+        None => at.0.to_string(),
+    }
+}
+
+/// What was paid, where a price is known.
+pub fn cost(cost: Money) -> Option<String> {
+    (cost.0 > 0).then(|| cost.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn brief_cuts_at_characters_and_shows_no_control_codes() {
+        assert_eq!(brief("  é\n\u{1b}[31mx ", 9), "é  [31mx");
+        assert_eq!(brief("ééééé", 3), "ééé…");
+    }
+}

@@ -1,0 +1,131 @@
+//! A call that waits for a person, for people and for programs.
+
+mod twice;
+
+use crate::letters::written_out;
+use crate::{Status, Waiting};
+use bonded_kernel::{Run, WaitingCall};
+use serde_json::{Value, json};
+
+use super::json::held_value;
+use super::text;
+
+/// More than this nobody reads unasked.
+const SHOWN_CHARS_MAX: usize = 4_000;
+const DIGEST_CHARS: usize = 16;
+
+/// How much of a call is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    Whole,
+    /// Long arguments are cut, and it is said.
+    Cut,
+}
+
+/// The tool, its arguments as they would be executed, and why a person is asked.
+pub fn described(waiting: &Waiting, extent: Extent) -> String {
+    let call = &waiting.call;
+    let mut lines = vec![
+        format!("run        {}", waiting.run),
+        format!("call       {} of turn {}", call.call, call.turn),
+        format!("tool       {}", written_out(&call.tool)),
+    ];
+    let arguments = executed(&call.arguments);
+    let shown = match extent {
+        Extent::Whole => arguments.as_str(),
+        Extent::Cut => cut(&arguments),
+    };
+    lines.push(format!("arguments  {shown}"));
+    if shown.len() < arguments.len() {
+        lines.push(format!(
+            "cut        {} of {} characters are shown; see all of them with --full",
+            text::grouped(SHOWN_CHARS_MAX as u64),
+            text::grouped(arguments.chars().count() as u64)
+        ));
+    }
+    if twice::has_key_twice(&call.arguments) {
+        let note = "the model wrote a key twice; the last one counts, and that one is shown";
+        lines.push(format!("note       {note}"));
+    }
+    lines.push(format!("why        {}", written_out(&call.why)));
+    lines.push(format!("digest     {}", short_digest(call)));
+    lines.join("\n")
+}
+
+/// Whether all of a call is shown where long arguments are cut.
+pub fn is_whole(waiting: &Waiting) -> bool {
+    let arguments = executed(&waiting.call.arguments);
+    cut(&arguments).len() == arguments.len()
+}
+
+/// What a tool is given, with every letter to be seen: not the model's words, but what they say.
+pub fn executed(written: &str) -> String {
+    match serde_json::from_str::<Value>(written) {
+        Ok(arguments) => written_out(&arguments.to_string()),
+        Err(_) => written_out(written),
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(SHOWN_CHARS_MAX);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+fn short_digest(call: &WaitingCall) -> String {
+    let digest = call.digest.to_string();
+    digest.get(..DIGEST_CHARS).unwrap_or(&digest).to_owned()
+}
+
+/// The command that approves exactly this call.
+pub fn approval(run: &Run, waiting: &Waiting) -> String {
+    let (id, call) = (text::short_id(run.id()), &waiting.call);
+    let (place, digest) = (call.call, short_digest(call));
+    format!("bonded approve {id} --call {place} --digest {digest}")
+}
+
+/// What a person is told when a run pauses.
+pub fn paused(run: &Run, waiting: &Waiting) -> String {
+    let id = text::short_id(run.id());
+    let described = described(waiting, Extent::Cut).replace('\n', "\n  ");
+    let approval = approval(run, waiting);
+    format!(
+        "run {id} waits for a person\n  {described}\n  approve it: {approval}\n  deny it:    bonded deny {id} --reason TEXT"
+    )
+}
+
+/// A run that waits, in the place of its result.
+pub fn result_value(run: &Run, waiting: &Waiting) -> Value {
+    let status = Status::AwaitingReview.as_str();
+    let spend = run.spend();
+    let (used, paid) = spend.used();
+    let mut value = json!({
+        "runId": run.id().as_str(),
+        "goalId": run.goal_id().as_str(),
+        "success": false,
+        "status": status,
+        "termination": { "kind": status, "reason": waiting.call.why.as_str() },
+        "answer": null,
+        "turns": run.turn(),
+        "requests": spend.requests,
+        "usage": {
+            "inputTokens": used.input,
+            "outputTokens": used.output,
+            "cachedInputTokens": used.cached,
+        },
+        "costUsd": paid.dollars(),
+        "elapsedMs": run.elapsed_ms(),
+        "waiting": {
+            "runId": waiting.run.as_str(),
+            "turn": waiting.call.turn,
+            "call": waiting.call.call,
+            "tool": &*waiting.call.tool,
+            "arguments": waiting.call.arguments.as_str(),
+            "why": waiting.call.why.as_str(),
+            "digest": waiting.call.digest.to_string(),
+        },
+    });
+    if !spend.held.is_none() {
+        value["held"] = held_value(&spend.held);
+    }
+    value
+}

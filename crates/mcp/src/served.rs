@@ -1,0 +1,138 @@
+//! What is served.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bonded_kernel::Hash;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::fault::Fault;
+use super::message::{self, Params};
+use super::session::Session;
+
+/// What a server offers beyond the protocol itself: its tools, resources and prompts, by the protocol's methods.
+pub trait Served: Send + Sync + 'static {
+    fn about(&self) -> About;
+
+    /// Answers a request. A request that is cancelled, or whose client is gone, is dropped.
+    fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>>;
+
+    /// Where a resource stands now, for whoever wants to be told of its changes.
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>>;
+
+    /// Waits until a resource has gone beyond a mark, and gives the next one; `None` if it changes no more.
+    fn changed<'a>(&'a self, uri: &'a str, mark: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>>;
+}
+
+/// What a client is told when it says hello.
+#[derive(Clone, Debug)]
+pub struct About {
+    pub name: &'static str,
+    pub version: &'static str,
+    pub instructions: String,
+    /// By kind: tools, resources, prompts.
+    pub capabilities: Value,
+}
+
+impl About {
+    pub(super) fn server_info(&self) -> Value {
+        json!({ "name": self.name, "version": self.version })
+    }
+}
+
+/// A request that is understood.
+#[derive(Debug)]
+pub struct Asked {
+    pub method: String,
+    pub params: Params,
+    /// Who asks: the hash of a token, or nobody in particular.
+    pub caller: Hash,
+}
+
+impl Asked {
+    /// A parameter that is a text.
+    pub fn text(&self, name: &str) -> Result<&str, Fault> {
+        let value = self.params.get(name).and_then(Value::as_str);
+        let fault = || {
+            let message = format!("{} needs {name:?}, which is a text", self.method);
+            Fault::invalid_params(message)
+        };
+        value.ok_or_else(fault)
+    }
+
+    /// What stands beside the parameters.
+    pub fn meta(&self, name: &str) -> Option<&Value> {
+        self.params.get("_meta")?.get(name)
+    }
+}
+
+pub(super) type Outbox = mpsc::Sender<Value>;
+
+/// The client of a request, who can be told things before the answer.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    pub(super) out: Outbox,
+    /// The name under which the client wants to hear of progress.
+    pub(super) progress_token: Option<Value>,
+    /// The client, where it can be asked: one that was greeted and hears what it is told.
+    pub(super) session: Option<Arc<Session>>,
+}
+
+impl Peer {
+    pub fn wants_progress(&self) -> bool {
+        self.progress_token.is_some()
+    }
+
+    /// Tells how far the request has come, if the client wants to know.
+    pub async fn progress(&self, progress: u64, total: Option<u64>, message: &str) {
+        let Some(token) = &self.progress_token else {
+            return;
+        };
+        let mut params = json!({ "progressToken": token, "progress": progress });
+        if let Some(total) = total {
+            params["total"] = total.into();
+        }
+        if !message.is_empty() {
+            params["message"] = message.into();
+        }
+        self.notify("notifications/progress", &params).await;
+    }
+
+    /// What the client calls itself, if it was greeted.
+    pub fn client_name(&self) -> Option<&str> {
+        self.session.as_ref()?.client_name()
+    }
+
+    /// Whether the client has said that it can be asked this.
+    pub fn can_be_asked(&self, method: &str) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.can_be_asked(method)) && !self.out.is_closed()
+    }
+
+    /// Asks the client something, on the way to the answer of its own request. Whoever stops waiting takes the
+    /// question back.
+    pub async fn ask(
+        &self,
+        method: &str,
+        params: &Value,
+        patience: Duration,
+    ) -> Result<Value, Fault> {
+        match &self.session {
+            Some(session) if self.can_be_asked(method) => {
+                let questions = session.questions();
+                questions.ask(&self.out, method, params, patience).await
+            }
+            _ => {
+                let message = format!("the client has not said that it can be asked {method}");
+                Err(Fault::internal(message))
+            }
+        }
+    }
+
+    pub async fn notify(&self, method: &str, params: &Value) {
+        // A client that is gone hears nothing; its request is dropped by whoever noticed.
+        let _gone = self.out.send(message::notification(method, params)).await;
+    }
+}

@@ -1,0 +1,284 @@
+//! One client: what was agreed upon with it, its requests under way, and what it wants to be told of.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use bonded_kernel::Hash;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::fault::Fault;
+use super::lifecycle::{self, Lifecycle};
+use super::message::{Id, Message, Params, Request};
+use super::questions::{Abilities, Questions};
+use super::served::{About, Asked, Outbox, Peer, Served};
+use super::streams::Streams;
+use super::watching::watch;
+
+/// How many resources one client may watch.
+const WATCHED_MAX: usize = 64;
+/// How many requests of one client may be under way.
+const UNDER_WAY_MAX: usize = 1024;
+/// How much of a client's name is kept.
+const NAME_CHARS_MAX: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) caller: Hash,
+    greeted: OnceLock<Greeted>,
+    under_way: Mutex<BTreeMap<String, CancellationToken>>,
+    watched: Mutex<BTreeMap<String, CancellationToken>>,
+    questions: Questions,
+    streams: Arc<Streams>,
+    over: CancellationToken,
+    /// Takes what belongs to no request.
+    news: Outbox,
+}
+
+/// What a client and we have said to each other.
+#[derive(Debug)]
+struct Greeted {
+    version: &'static str,
+    abilities: Abilities,
+    name: String,
+}
+
+/// What a message leads to.
+#[derive(Debug)]
+pub(super) enum Received {
+    Nothing,
+    Reply(Value),
+    Request(UnderWay),
+}
+
+/// A request until it is answered. Dropping it forgets it.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    session: Arc<Session>,
+    request: Request,
+    lifecycle: Lifecycle,
+    cancel: CancellationToken,
+}
+
+impl Session {
+    /// A client, and where the news for it go.
+    pub(super) fn new(caller: Hash, news: Outbox) -> Arc<Self> {
+        Arc::new(Self {
+            caller,
+            greeted: OnceLock::new(),
+            under_way: Mutex::default(),
+            watched: Mutex::default(),
+            questions: Questions::default(),
+            streams: Arc::default(),
+            over: CancellationToken::new(),
+            news,
+        })
+    }
+
+    pub(super) fn is_greeted(&self) -> bool {
+        self.greeted.get().is_some()
+    }
+
+    pub(super) fn client_name(&self) -> Option<&str> {
+        self.greeted.get().map(|greeted| greeted.name.as_str())
+    }
+
+    pub(super) fn can_be_asked(&self, method: &str) -> bool {
+        let greeted = self.greeted.get();
+        greeted.is_some_and(|greeted| greeted.abilities.include(method))
+    }
+
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
+    }
+
+    pub(super) fn streams(&self) -> &Arc<Streams> {
+        &self.streams
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        lock(&self.under_way).is_empty()
+    }
+
+    /// Ends everything that the client has begun.
+    pub(super) fn end(&self) {
+        self.over.cancel();
+    }
+
+    pub(super) fn over(&self) -> &CancellationToken {
+        &self.over
+    }
+
+    /// Takes a message in. It does not wait, so that messages take effect in the order in which they came.
+    pub(super) fn take(self: &Arc<Self>, about: &About, message: Message) -> Received {
+        match message {
+            Message::Request(request) => match self.begin(about, &request) {
+                Ok(Begun::Answer(result)) => Received::Reply(request.reply(Ok(result))),
+                Ok(Begun::UnderWay(lifecycle, cancel)) => Received::Request(UnderWay {
+                    session: self.clone(),
+                    request,
+                    lifecycle,
+                    cancel,
+                }),
+                Err(fault) => Received::Reply(request.reply(Err(fault))),
+            },
+            Message::Notification { method, params } => {
+                if method == "notifications/cancelled" {
+                    self.cancel(&params);
+                }
+                Received::Nothing
+            }
+            Message::Reply { id, answered } => {
+                self.questions.answer(&id, answered);
+                Received::Nothing
+            }
+        }
+    }
+
+    fn begin(&self, about: &About, request: &Request) -> Result<Begun, Fault> {
+        let lifecycle = Lifecycle::of(request)?;
+        match (request.method.as_str(), lifecycle) {
+            (lifecycle::DISCOVER, _) => return Ok(Begun::Answer(lifecycle::discovered(about))),
+            ("ping", _) => return Ok(Begun::Answer(json!({}))),
+            ("initialize", _) => return self.greet(about, &request.params).map(Begun::Answer),
+            (_, Lifecycle::Greeted) if !self.is_greeted() => {
+                let message = "the client must send initialize first";
+                return Err(Fault::invalid_request(message));
+            }
+            _ => {}
+        }
+        let cancel = self.over.child_token();
+        let mut under_way = lock(&self.under_way);
+        if under_way.len() >= UNDER_WAY_MAX {
+            let message = format!("{UNDER_WAY_MAX} requests are under way already; wait for one");
+            return Err(Fault::invalid_request(message));
+        }
+        let key = request.id.key();
+        if under_way.contains_key(&key) {
+            let message = format!("a request with the id {key} is under way already");
+            return Err(Fault::invalid_request(message));
+        }
+        under_way.insert(key, cancel.clone());
+        Ok(Begun::UnderWay(lifecycle, cancel))
+    }
+
+    fn greet(&self, about: &About, params: &Params) -> Result<Value, Fault> {
+        let wanted = params.get("protocolVersion").and_then(Value::as_str);
+        let wanted = wanted.ok_or_else(|| {
+            Fault::invalid_params("initialize needs \"protocolVersion\", which is a text")
+        })?;
+        let version = lifecycle::agreed(wanted);
+        let greeted = Greeted {
+            version,
+            abilities: Abilities::of(params.get("capabilities")),
+            name: name_of(params.get("clientInfo")),
+        };
+        if self.greeted.set(greeted).is_err() {
+            let message = "this client has sent initialize already";
+            return Err(Fault::invalid_request(message));
+        }
+        Ok(lifecycle::greeting(about, version))
+    }
+
+    fn cancel(&self, params: &Params) {
+        let id = params.get("requestId").and_then(Id::of);
+        let under_way = lock(&self.under_way);
+        if let Some(cancel) = id.and_then(|id| under_way.get(&id.key())) {
+            cancel.cancel();
+        }
+    }
+}
+
+enum Begun {
+    Answer(Value),
+    UnderWay(Lifecycle, CancellationToken),
+}
+
+impl UnderWay {
+    pub(super) fn method(&self) -> &str {
+        &self.request.method
+    }
+
+    /// Where the client may take the answer up again, if it speaks a version that says how.
+    pub(super) fn streams(&self) -> Option<Arc<Streams>> {
+        let version = self.session.greeted.get().map(|greeted| greeted.version);
+        let may = self.lifecycle == Lifecycle::Greeted && version == Some(lifecycle::RESUMABLE);
+        may.then(|| self.session.streams.clone())
+    }
+
+    /// Answers the request; `None` if it was cancelled, which is not answered.
+    pub(super) async fn answer<S: Served>(mut self, served: &Arc<S>, out: Outbox) -> Option<Value> {
+        let token = self.request.meta("progressToken");
+        let peer = Peer {
+            out,
+            progress_token: token.filter(|token| Id::of(token).is_some()).cloned(),
+            // Who stands alone has no session in which an answer could come.
+            session: (self.lifecycle == Lifecycle::Greeted).then(|| self.session.clone()),
+        };
+        let asked = Asked {
+            method: self.request.method.clone(),
+            params: std::mem::take(&mut self.request.params),
+            caller: self.session.caller,
+        };
+        let answered = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return None,
+            answered = self.ask(served, &asked, peer) => answered,
+        };
+        let finished = self.lifecycle.finished(&asked.method, answered);
+        Some(self.request.reply(finished))
+    }
+
+    async fn ask<S: Served>(
+        &self,
+        served: &Arc<S>,
+        asked: &Asked,
+        peer: Peer,
+    ) -> Result<Value, Fault> {
+        match asked.method.as_str() {
+            "resources/subscribe" => self.subscribe(served, asked.text("uri")?).await,
+            "resources/unsubscribe" => {
+                if let Some(watching) = lock(&self.session.watched).remove(asked.text("uri")?) {
+                    watching.cancel();
+                }
+                Ok(json!({}))
+            }
+            _ => served.answer(asked, peer).await,
+        }
+    }
+
+    async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, Fault> {
+        let mark = served.mark(self.session.caller, uri).await?;
+        let stop = self.session.over.child_token();
+        let mut watched = lock(&self.session.watched);
+        if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {
+            let message = format!("{WATCHED_MAX} resources are watched already; unsubscribe one");
+            return Err(Fault::invalid_request(message));
+        }
+        if let Some(before) = watched.insert(uri.to_owned(), stop.clone()) {
+            before.cancel();
+        }
+        let news = self.session.news.clone();
+        tokio::spawn(watch(served.clone(), uri.to_owned(), mark, news, stop));
+        Ok(json!({}))
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        lock(&self.session.under_way).remove(&self.request.id.key());
+    }
+}
+
+/// What a client calls itself, as it may be shown.
+fn name_of(info: Option<&Value>) -> String {
+    let said = |name: &str| info.and_then(|info| info.get(name)?.as_str());
+    let words = [said("name"), said("version")];
+    let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let shown = name.chars().filter(|c| !c.is_control());
+    shown.take(NAME_CHARS_MAX).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

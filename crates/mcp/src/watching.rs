@@ -1,0 +1,34 @@
+//! Resources that a client wants to hear of.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::message;
+use super::served::{Outbox, Served};
+
+/// Tells of each change of a resource until it changes no more or nobody wants to know.
+pub(super) async fn watch<S: Served>(
+    served: Arc<S>,
+    uri: String,
+    mut mark: u64,
+    news: Outbox,
+    stop: CancellationToken,
+) {
+    let params = json!({ "uri": uri });
+    let watching = async {
+        while let Ok(Some(next)) = served.changed(&uri, mark).await {
+            mark = next;
+            let told = message::notification("notifications/resources/updated", &params);
+            if news.send(told).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        () = watching => {}
+    }
+}

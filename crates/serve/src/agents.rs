@@ -1,0 +1,181 @@
+//! Agents as models of an OpenAI-compatible server, and whatever is served beside them.
+//!
+//! The server asks the host and decides nothing: a request becomes a goal, its run goes through the same
+//! store as any other, and what was accepted as the report becomes the answer. Text that is not the report
+//! never leaves.
+
+mod access;
+mod answer;
+mod ask;
+mod body;
+mod chat;
+mod client;
+mod conversation;
+mod key;
+mod mcp;
+mod models;
+mod own;
+mod places;
+mod progress;
+mod refusal;
+mod request;
+mod responses;
+mod routes;
+mod runs;
+mod stream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::request::Parts;
+use bonded_host::agent::{Agent, AgentTools, Moment};
+use bonded_host::{CancellationToken, Host};
+use bonded_kernel::Limits;
+use bonded_web::connection::{self, Connections};
+use bonded_web::guests::Asker;
+use tokio::net::TcpListener;
+
+pub(crate) use access::Caller;
+pub use access::{Tokens, needs_tokens};
+pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended, STORE_FAILED};
+pub(crate) use client::Client;
+pub(crate) use conversation::{Role, Said};
+pub(crate) use key::Key;
+pub(crate) use models::{Model, Models};
+pub use own::Apart;
+pub(crate) use own::Own;
+use places::Places;
+pub(crate) use progress::Follower;
+pub(crate) use refusal::Refusal;
+pub(crate) use request::{Asked, Streaming, named_wish};
+pub(crate) use runs::Runs;
+
+/// How long clients may take to read the last of their answers.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What a server is made of.
+#[derive(Debug)]
+pub struct Settings {
+    pub agents: Vec<Agent>,
+    pub tokens: Tokens,
+    /// Whether callers have directories and runs of their own.
+    pub apart: Apart,
+    /// How many runs are driven at once.
+    pub concurrency: usize,
+    /// The limits that no agent speaks of.
+    pub limits: Limits,
+    /// How long runs may go on after the server was told to stop.
+    pub stop_after: Duration,
+    /// Whether the end of each run is told on stderr.
+    pub tells: bool,
+    /// Whether the agents are offered to MCP clients too.
+    pub mcp: bool,
+    /// What prompts may ask of the machine and the clock.
+    pub moment: fn() -> Moment,
+    /// Whether the person at an MCP client may approve calls.
+    pub asks_clients: bool,
+    /// After so long the connection of a call over MCP is closed, for the client to come back.
+    pub connection_max: Option<Duration>,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub struct Server {
+    pub(crate) models: Models,
+    tokens: Tokens,
+    pub(crate) apart: Apart,
+    pub(crate) limits: Limits,
+    pub(crate) runs: Arc<Runs>,
+    pub(crate) asks_clients: bool,
+    tools: Arc<AgentTools>,
+}
+
+impl Server {
+    /// Who asks; where there are several tokens, the connection is known by it from now on.
+    fn caller(&self, head: &Parts) -> Result<Caller, Refusal> {
+        let caller = self.tokens.caller(&head.headers)?;
+        if let Some(asker) = head.extensions.get::<Asker>()
+            && self.tokens.count() > 1
+        {
+            asker.is(caller.0);
+        }
+        Ok(caller)
+    }
+
+    /// Waits until no run is under way.
+    pub async fn runs_ended(&self) {
+        self.runs.ended().await;
+    }
+
+    /// A server whose runs end when `end_runs` is cancelled.
+    pub fn new(
+        settings: Settings,
+        host: Arc<Host>,
+        tools: Arc<AgentTools>,
+        end_runs: CancellationToken,
+    ) -> Arc<Self> {
+        let places = Places::new(settings.concurrency, settings.tokens.count());
+        Arc::new(Self {
+            models: Models::new(settings.agents, settings.moment),
+            tokens: settings.tokens,
+            apart: settings.apart,
+            limits: settings.limits,
+            runs: Runs::new(host, places, end_runs, settings.tells),
+            asks_clients: settings.asks_clients,
+            tools,
+        })
+    }
+}
+
+/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
+/// go of.
+pub async fn serve(
+    listener: TcpListener,
+    settings: Settings,
+    host: Arc<Host>,
+    tools: Arc<AgentTools>,
+    beside: Router,
+    stop: CancellationToken,
+) {
+    let end_runs = CancellationToken::new();
+    let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
+    let connection_max = settings.connection_max;
+    let interrupt = host.interrupt.clone();
+    let server = Server::new(settings, host, tools, end_runs.clone());
+    let runs = server.runs.clone();
+    let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
+    let router = routes::router(server, mcp).merge(beside);
+    let mut connections = accept(listener, router, stop).await;
+    let mut quiet = std::pin::pin!(async {
+        connections.wait().await;
+        runs.ended().await;
+    });
+    if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
+        // Runs are let go of: whoever asks again with the same key takes them up.
+        interrupt.cancel();
+        end_runs.cancel();
+        runs.ended().await;
+        // A client that does not read must not keep the process.
+        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
+    }
+}
+
+/// Serves what has no runs of its own until `stop` is cancelled and the requests under way have been answered.
+pub async fn serve_router(
+    listener: TcpListener,
+    router: Router,
+    stop_after: Duration,
+    stop: CancellationToken,
+) {
+    let mut connections = accept(listener, router, stop).await;
+    // A client that does not read must not keep the process.
+    let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
+}
+
+async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) -> Connections {
+    if let Some(few) = connection::raise_descriptors() {
+        tracing::warn!("{few}");
+    }
+    connection::accept(listener, router, stop).await
+}

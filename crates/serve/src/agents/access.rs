@@ -1,0 +1,143 @@
+//! Who may ask: tokens, and where there are none, what a browser cannot be made to send.
+
+use std::net::SocketAddr;
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, HOST};
+use bonded_kernel::Hash;
+use subtle::ConstantTimeEq as _;
+
+use super::refusal::Refusal;
+use bonded_web::loopback::is_loopback_name;
+
+/// The tokens that open the server. Only their hashes are kept: they have one length, and comparing them
+/// tells nothing about the token.
+#[derive(Clone, Default)]
+pub struct Tokens(Vec<Hash>);
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tokens({})", self.0.len())
+    }
+}
+
+/// Who asks: the hash of a token, or nobody in particular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Caller(pub(crate) Hash);
+
+impl Tokens {
+    pub fn new<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut hashes: Vec<Hash> = tokens
+            .into_iter()
+            .map(|token| Hash::of(token.as_bytes()))
+            .collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        Self(hashes)
+    }
+
+    pub(super) fn callers(&self) -> impl Iterator<Item = Caller> + '_ {
+        self.0.iter().copied().map(Caller)
+    }
+
+    /// How many callers they tell apart.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Finds out who asks, or why they may not.
+    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+        if self.is_empty() {
+            return by_loopback_name(headers);
+        }
+        let said = headers.get(AUTHORIZATION).ok_or_else(|| {
+            Refusal::unauthorised("a token is needed: send the header Authorization: Bearer TOKEN")
+        })?;
+        let given = Hash::of(bearer(said.as_bytes()).unwrap_or_default());
+        // All are compared, whichever fits: the time says nothing.
+        let fits = self.0.iter().fold(subtle::Choice::from(0), |fits, token| {
+            fits | token.as_bytes().ct_eq(given.as_bytes())
+        });
+        if bool::from(fits) {
+            Ok(Caller(given))
+        } else {
+            Err(Refusal::unauthorised("this token is not known here"))
+        }
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| token.trim_ascii())
+}
+
+/// Without tokens the server listens on loopback only. A page in a browser there can reach it under a name
+/// of its own that resolves to loopback; the name gives it away.
+fn by_loopback_name(headers: &HeaderMap) -> Result<Caller, Refusal> {
+    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
+    match host {
+        Some(host) if !is_loopback_name(host) => Err(Refusal::foreign_host(host)),
+        _ => Ok(Caller(Hash::ZERO)),
+    }
+}
+
+/// Whether others than this machine could ask.
+pub fn needs_tokens(addresses: &[SocketAddr]) -> bool {
+    addresses.iter().any(|address| !address.ip().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: axum::http::HeaderName, value: &str) -> HeaderMap {
+        let value = value.parse().expect("the test's header is well formed");
+        HeaderMap::from_iter([(name, value)])
+    }
+
+    #[test]
+    fn only_a_whole_known_token_opens_the_server() {
+        let tokens = Tokens::new(["alpha", "beta"]);
+        let rows = [
+            ("Bearer alpha", true),
+            ("bearer beta", true),
+            ("Bearer  beta ", true),
+            ("Bearer alph", false),
+            ("Bearer alphabeta", false),
+            ("Bearer ", false),
+            ("Bearer", false),
+            ("alpha", false),
+            ("Basic alpha", false),
+        ];
+        for (said, opens) in rows {
+            let caller = tokens.caller(&headers(AUTHORIZATION, said));
+            assert_eq!(caller.is_ok(), opens, "{said:?}");
+        }
+        assert!(tokens.caller(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn without_tokens_only_loopback_names_reach_the_server() {
+        let rows = [
+            ("localhost:8130", true),
+            ("LocalHost", true),
+            ("127.0.0.1:8130", true),
+            ("127.9.9.9", true),
+            ("[::1]:8130", true),
+            ("evil.example:8130", false),
+            ("localhost.evil.example", false),
+            ("10.0.0.1:8130", false),
+            ("", false),
+        ];
+        for (said, opens) in rows {
+            let caller = Tokens::default().caller(&headers(HOST, said));
+            assert_eq!(caller.is_ok(), opens, "{said:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a run came to, as a client is told it.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use bonded_host::HostError;
+use bonded_kernel::{Event, FailureClass, Report, Run, RunId, Termination, TerminationKind, Usage};
+use bonded_state::{Store, StoreError};
+use serde_json::Value;
+
+use super::refusal::Refusal;
+use bonded_host::with_causes;
+
+/// How many entries are read at a time.
+const PART_ENTRIES: usize = 128;
+
+/// The code of a run that waits for a person.
+pub(crate) const AWAITING_REVIEW: &str = "awaiting_review";
+
+/// The accepted report, and what the run used for it.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) content: String,
+    /// The report where it is JSON.
+    pub(crate) json: Option<Value>,
+    pub(crate) usage: Usage,
+}
+
+/// What a client is told of a store that fails.
+pub(crate) const STORE_FAILED: &str =
+    "the store of runs failed; whoever runs the server was told why";
+
+/// Shared by all clients that wait for one run.
+pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
+
+/// Tells what a run came to. `stopping` is whether the server itself ends its runs.
+pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
+    let run = driven.map_err(|error| match error {
+        HostError::Interrupted { .. } => Refusal::stopping(),
+        error => unusable(&error),
+    })?;
+    let Some(termination) = run.termination() else {
+        return Err(waits(&run));
+    };
+    match termination.kind {
+        TerminationKind::Done => {
+            let (content, json) = content(run.report(), termination);
+            Ok(Arc::new(Answer {
+                content,
+                json,
+                usage: run.spend().used().0,
+            }))
+        }
+        TerminationKind::Cancelled if stopping => Err(Refusal::stopping()),
+        TerminationKind::Fatal => {
+            // A log that cannot be read does not say whose fault it was.
+            let class = provider_failure(store, run.id()).await.unwrap_or_default();
+            Err(fatal(class, termination))
+        }
+        kind => Err(failed(status(kind), kind.as_str(), termination)),
+    }
+}
+
+/// Only somebody at the server can approve, unless the client may be asked.
+fn waits(run: &Run) -> Refusal {
+    let id = run.id();
+    let message = format!(
+        "run {id} waits for a person: `bonded approve {id}` or `bonded deny {id}` goes on with it"
+    );
+    Refusal::failed(StatusCode::CONFLICT, AWAITING_REVIEW, message)
+}
+
+/// The text of the report, and the JSON where it is that.
+fn content(report: Option<Report>, termination: &Termination) -> (String, Option<Value>) {
+    let Some(report) = report else {
+        return (termination.reason().to_string(), None);
+    };
+    let structured = report.content_json.or(report.messages);
+    match (structured, report.content) {
+        (Some(value), _) => (value.to_string(), Some(value)),
+        (None, Some(text)) => (text.to_string(), None),
+        (None, None) => (termination.reason().to_string(), None),
+    }
+}
+
+fn status(kind: TerminationKind) -> StatusCode {
+    match kind {
+        TerminationKind::Done => StatusCode::OK,
+        TerminationKind::Blocked => StatusCode::UNPROCESSABLE_ENTITY,
+        TerminationKind::BudgetExhausted => StatusCode::PAYMENT_REQUIRED,
+        TerminationKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        TerminationKind::Denied => StatusCode::FORBIDDEN,
+        TerminationKind::TurnsExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::Cancelled
+        | TerminationKind::Fatal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn failed(status: StatusCode, code: &'static str, termination: &Termination) -> Refusal {
+    let kind = termination.kind.as_str();
+    let message = format!("the run ended as {kind}: {}", termination.reason());
+    Refusal::failed(status, code, message)
+}
+
+/// A provider that failed is named by what it failed with.
+fn fatal(class: Option<FailureClass>, termination: &Termination) -> Refusal {
+    let code = match class {
+        None | Some(FailureClass::Interrupted) => {
+            return failed(
+                status(termination.kind),
+                termination.kind.as_str(),
+                termination,
+            );
+        }
+        Some(FailureClass::Auth) => "provider_auth",
+        Some(FailureClass::Quota) => "provider_quota",
+        Some(FailureClass::RateLimit) => "provider_rate_limit",
+        Some(FailureClass::Overflow) => "provider_overflow",
+        Some(_) => "provider_failed",
+    };
+    failed(StatusCode::BAD_GATEWAY, code, termination)
+}
+
+/// What the last request failed with, if the run ended on that.
+async fn provider_failure(
+    store: &dyn Store,
+    run: &RunId,
+) -> Result<Option<FailureClass>, StoreError> {
+    let mut class = None;
+    let mut after = 0;
+    loop {
+        let entries = store.load_part(run, after, PART_ENTRIES).await?;
+        for entry in &entries {
+            after = entry.seq;
+            match &entry.event {
+                Event::AttemptFailed(failed) => class = Some(failed.class),
+                Event::TurnFailed { .. } | Event::RunEnded(_) => {}
+                _ => class = None,
+            }
+        }
+        if entries.is_empty() {
+            return Ok(class);
+        }
+    }
+}
+
+/// The run could not be driven at all.
+fn unusable(error: &HostError) -> Refusal {
+    let message = with_causes(error);
+    match error {
+        HostError::Store(StoreError::Held { .. }) | HostError::TakenOver { .. } => {
+            Refusal::held(message)
+        }
+        HostError::Store(error) => store_failed(error),
+        HostError::OtherGoal { .. } => Refusal::other_body(),
+        HostError::Agent(_) | HostError::Workdir { .. } | HostError::Catalog { .. } => {
+            Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
+        }
+        _ => internal(&message),
+    }
+}
+
+/// What the store says of its files is for whoever runs the server.
+pub(super) fn store_failed(error: &StoreError) -> Refusal {
+    tracing::error!("error: {}", with_causes(error));
+    internal(STORE_FAILED)
+}
+
+/// The store or the server itself has failed.
+pub(super) fn internal(message: &str) -> Refusal {
+    Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+}

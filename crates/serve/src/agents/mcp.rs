@@ -1,0 +1,60 @@
+//! `/mcp`: the agents for MCP clients, who are let in as all others are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
+use axum::routing::any;
+use bonded_host::CancellationToken;
+
+use super::refusal::Refusal;
+use super::{Server, body};
+use crate::mcp::Offer;
+use bonded_mcp::http::Endpoint;
+
+const PATH: &str = "/mcp";
+
+#[derive(Clone, Debug)]
+struct Reached {
+    server: Arc<Server>,
+    endpoint: Arc<Endpoint<Offer>>,
+}
+
+pub(super) fn router<S>(
+    server: Arc<Server>,
+    connection_max: Option<Duration>,
+    stop: CancellationToken,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let has_tokens = !server.tokens.is_empty();
+    let offer = Arc::new(Offer::new(server.clone()));
+    let endpoint = Endpoint::new(offer, has_tokens, stop).closing_after(connection_max);
+    let endpoint = Arc::new(endpoint);
+    Router::new()
+        .route(PATH, any(reached))
+        .with_state(Reached { server, endpoint })
+}
+
+async fn reached(State(reached): State<Reached>, request: Request) -> Result<Response, Refusal> {
+    let (head, body) = request.into_parts();
+    let Reached { server, endpoint } = reached;
+    let caller = server.caller(&head)?.0;
+    let headers: HeaderMap = head.headers;
+    if let Some(refused) = endpoint.unwelcome(&headers) {
+        return Ok(refused);
+    }
+    match head.method {
+        Method::POST => {
+            let body = body::read(&headers, body).await?;
+            Ok(endpoint.post(caller, &headers, &body).await)
+        }
+        Method::GET => Ok(endpoint.get(caller, &headers)),
+        Method::DELETE => Ok(endpoint.delete(caller, &headers)),
+        method => Err(Refusal::unknown_method(method.as_str(), PATH)),
+    }
+}

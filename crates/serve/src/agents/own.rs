@@ -1,0 +1,121 @@
+//! What is a caller's own where several tokens are served: a directory to work in, and the runs that it began.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use bonded_host::Host;
+use bonded_kernel::{Hash, RunId};
+
+use super::access::{Caller, Tokens};
+
+/// How many digits tell callers apart.
+const DIGITS: usize = 16;
+
+/// Whether callers are kept apart, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Apart(Option<PathBuf>);
+
+/// What one caller has for himself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Own {
+    name: String,
+    dir: PathBuf,
+}
+
+impl Apart {
+    /// Callers with different tokens are kept apart below a directory, unless they share it.
+    pub fn of(tokens: &Tokens, dir: &Path, are_shared: bool) -> Self {
+        let apart = tokens.count() > 1 && !are_shared;
+        Self(apart.then(|| dir.to_owned()))
+    }
+
+    pub fn dir(&self) -> Option<&Path> {
+        self.0.as_deref()
+    }
+
+    /// The directories of all callers, which are made where they are missing.
+    pub fn make_all(&self, tokens: &Tokens) -> std::io::Result<Vec<PathBuf>> {
+        let all = tokens.callers().filter_map(|caller| self.own(caller));
+        all.map(|own| own.make().map(|()| own.dir)).collect()
+    }
+
+    /// What is this caller's own; `None` where everything is everybody's.
+    pub(crate) fn own(&self, caller: Caller) -> Option<Own> {
+        let below = self.0.as_ref()?;
+        // The name is no help in guessing the token: that is hashed twice, and differently.
+        let hash = Hash::of(
+            &[
+                b"a caller of bonded serve: ",
+                caller.0.as_bytes().as_slice(),
+            ]
+            .concat(),
+        );
+        let digits: String = hash
+            .to_string()
+            .chars()
+            .filter(char::is_ascii_hexdigit)
+            .take(DIGITS)
+            .collect();
+        let name = format!("client-{digits}");
+        let dir = below.join(&name);
+        Some(Own { name, dir })
+    }
+}
+
+impl Own {
+    /// The directory that its runs work in.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the directory where it is missing. Where something else is in its place, that is an error.
+    fn make(&self) -> std::io::Result<()> {
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&self.dir);
+        let is_dir = || std::fs::symlink_metadata(&self.dir).is_ok_and(|it| it.is_dir());
+        made.or_else(|error| if is_dir() { Ok(()) } else { Err(error) })
+    }
+
+    /// How the ids of its runs begin.
+    pub(crate) fn prefix(&self) -> String {
+        format!("{}-", self.name)
+    }
+
+    pub(crate) fn draw_id(&self) -> RunId {
+        let id = format!("{}{}", self.prefix(), Host::draw_id());
+        RunId::new(&id).expect("letters, digits and hyphens name a run")
+    }
+
+    pub(crate) fn has(&self, run: &RunId) -> bool {
+        run.as_str().starts_with(&self.prefix())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_tokens_are_kept_apart_and_one_is_not() {
+        let caller = |token: &str| Caller(Hash::of(token.as_bytes()));
+        let apart = |tokens: &[&str], shared| {
+            Apart::of(
+                &Tokens::new(tokens.iter().copied()),
+                Path::new("/d"),
+                shared,
+            )
+        };
+        for alone in [
+            apart(&[], false),
+            apart(&["a", "a"], false),
+            apart(&["a", "b"], true),
+        ] {
+            assert_eq!(alone.own(caller("a")), None);
+        }
+        let apart = apart(&["a", "b"], false);
+        let (a, b) = (apart.own(caller("a")), apart.own(caller("b")));
+        let (a, b) = (a.expect("it is a's"), b.expect("it is b's"));
+        assert_ne!(a, b);
+        assert!(a.has(&a.draw_id()) && !b.has(&a.draw_id()));
+        assert!(a.dir.starts_with("/d") && a.dir != Path::new("/d"));
+    }
+}

@@ -1,0 +1,61 @@
+//! What a run does, read from its log: turns, the names of tools, and what a model says of its progress for
+//! just this purpose; nothing else that it wrote.
+
+use std::sync::Arc;
+
+use bonded_kernel::{Entry, Event, RunId};
+use bonded_state::{Store, StoreError};
+
+use bonded_host::shapes::text::brief;
+
+const PROGRESS_CHARS: usize = 200;
+
+/// Follows one run.
+pub(crate) struct Follower {
+    store: Arc<dyn Store>,
+    run: RunId,
+    after: u64,
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Follower({} after {})", self.run, self.after)
+    }
+}
+
+impl Follower {
+    pub(crate) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
+        Self {
+            store,
+            run,
+            after: 0,
+        }
+    }
+
+    /// Waits until there is more in the log, and tells it.
+    pub(crate) async fn next(&mut self) -> Result<Vec<String>, StoreError> {
+        self.store.changed(&self.run, self.after).await?;
+        self.catch_up().await
+    }
+
+    /// Tells what is there.
+    pub(crate) async fn catch_up(&mut self) -> Result<Vec<String>, StoreError> {
+        let entries = self.store.load(&self.run, self.after).await?;
+        if let Some(last) = entries.last() {
+            self.after = last.seq;
+        }
+        Ok(entries.iter().filter_map(line).collect())
+    }
+}
+
+fn line(entry: &Entry) -> Option<String> {
+    let turn = entry.turn;
+    match &entry.event {
+        Event::AttemptStarted { attempt: 1, .. } => Some(format!("turn {turn}")),
+        Event::ToolInvoked { tool, .. } => Some(format!("turn {turn}: {tool}")),
+        Event::ProgressReported { progress, .. } => {
+            Some(format!("turn {turn}: {}", brief(progress, PROGRESS_CHARS)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,252 @@
+//! The runs under way, each shared by the clients that wait for it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
+use bonded_kernel::{Run, RunId};
+use bonded_state::Store;
+use tokio::sync::watch;
+
+use super::access::Caller;
+use super::answer::{self, Ended};
+use super::client::Client;
+use super::key::{self, Earlier, Key};
+use super::own::Own;
+use super::places::{Place, Places};
+use super::refusal::Refusal;
+use bonded_host::keeping::Keeper;
+
+#[derive(Debug)]
+pub(crate) struct Runs {
+    host: Arc<Host>,
+    keeper: Keeper,
+    places: Places,
+    /// Cancelled when every run is to end.
+    end_all: CancellationToken,
+    tells: bool,
+    under_way: Mutex<UnderWay>,
+    /// How many are under way.
+    count: watch::Sender<usize>,
+    /// Held while a key is looked up and its run begun, so that no other request does the same.
+    keys: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct UnderWay {
+    drives: BTreeMap<RunId, Drive>,
+    begun: u64,
+}
+
+#[derive(Debug)]
+struct Drive {
+    number: u64,
+    clients: usize,
+    cancel: CancellationToken,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+/// What a run is driven with.
+struct Task {
+    id: RunId,
+    goal: Goal,
+    place: Place,
+    cancel: CancellationToken,
+    ended: watch::Sender<Option<Ended>>,
+}
+
+impl Drive {
+    fn join(&mut self) -> Result<(), Refusal> {
+        if self.cancel.is_cancelled() {
+            return Err(Refusal::held("this run is just being cancelled"));
+        }
+        self.clients += 1;
+        Ok(())
+    }
+}
+
+impl Runs {
+    pub(super) fn new(
+        host: Arc<Host>,
+        places: Places,
+        end_all: CancellationToken,
+        tells: bool,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            keeper: Keeper::new(host.store.clone()),
+            host,
+            places,
+            end_all,
+            tells,
+            under_way: Mutex::default(),
+            count: watch::Sender::default(),
+            keys: tokio::sync::Mutex::default(),
+        })
+    }
+
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        self.host.store.clone()
+    }
+
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Goes on with a run that had stopped, or joins whoever does already.
+    pub(crate) fn go_on(
+        self: &Arc<Self>,
+        caller: Caller,
+        id: RunId,
+        goal: Goal,
+    ) -> Result<Client, Refusal> {
+        self.start(caller, id, goal)
+    }
+
+    /// Begins a run, or joins the one that the key has begun before.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        caller: Caller,
+        own: Option<&Own>,
+        key: Option<Key>,
+        goal: Goal,
+    ) -> Result<Client, Refusal> {
+        let Some(key) = key else {
+            let id = own.map_or_else(Host::draw_id, Own::draw_id);
+            return self.start(caller, id, goal);
+        };
+        let key = key.of_own(own);
+        let _alone = self.keys.lock().await;
+        let stored = key::stored(&*self.host.store, &key).await;
+        let mut earlier = stored.map_err(|error| answer::store_failed(&error))?;
+        earlier.extend(self.under_way_of(&key));
+        self.start(caller, key.choose(&earlier)?, goal)
+    }
+
+    /// Runs that have not reached the store yet.
+    fn under_way_of(&self, key: &Key) -> Vec<Earlier> {
+        let under_way = self.lock();
+        let ids = under_way.drives.keys();
+        let ids = ids.filter(|id| id.as_str().starts_with(key.prefix()));
+        ids.map(|id| Earlier {
+            id: id.clone(),
+            is_cancelled: false,
+        })
+        .collect()
+    }
+
+    fn start(self: &Arc<Self>, caller: Caller, id: RunId, goal: Goal) -> Result<Client, Refusal> {
+        if self.end_all.is_cancelled() {
+            return Err(Refusal::stopping());
+        }
+        let mut under_way = self.lock();
+        if let Some(drive) = under_way.drives.get_mut(&id) {
+            drive.join()?;
+            return Ok(self.client(id, drive));
+        }
+        let place = self.places.admit(caller)?;
+        let cancel = self.end_all.child_token();
+        let (sender, ended) = watch::channel(None);
+        under_way.begun += 1;
+        let drive = Drive {
+            number: under_way.begun,
+            clients: 1,
+            cancel: cancel.clone(),
+            ended,
+        };
+        let client = self.client(id.clone(), &drive);
+        under_way.drives.insert(id.clone(), drive);
+        self.count.send_modify(|count| *count += 1);
+        tokio::spawn(self.clone().drive(Task {
+            id,
+            goal,
+            place,
+            cancel,
+            ended: sender,
+        }));
+        Ok(client)
+    }
+
+    fn client(self: &Arc<Self>, run: RunId, drive: &Drive) -> Client {
+        Client {
+            run,
+            drive: drive.number,
+            ended: drive.ended.clone(),
+            runs: self.clone(),
+        }
+    }
+
+    /// A client is gone; a run that nobody waits for any more is cancelled.
+    pub(super) fn leave(&self, id: &RunId, number: u64) {
+        let mut under_way = self.lock();
+        let drive = under_way.drives.get_mut(id);
+        if let Some(drive) = drive.filter(|drive| drive.number == number) {
+            drive.clients -= 1;
+            if drive.clients == 0 {
+                drive.cancel.cancel();
+            }
+        }
+    }
+
+    /// The run is a task of its own: its client may be dropped, and its end must still be recorded.
+    async fn drive(self: Arc<Self>, task: Task) {
+        let ended = match task.place.wait(&task.cancel).await {
+            None => Err(Refusal::stopping()),
+            Some(_running) => {
+                let driven = self.kept(&task.id, task.goal, task.cancel).await;
+                self.tell(&task.id, &driven);
+                let stopping = self.end_all.is_cancelled();
+                answer::of(&*self.host.store, driven, stopping).await
+            }
+        };
+        self.lock().drives.remove(&task.id);
+        task.ended.send_replace(Some(ended));
+        self.count.send_modify(|count| *count -= 1);
+    }
+
+    fn tell(&self, id: &RunId, driven: &Result<Run, HostError>) {
+        if !self.tells {
+            return;
+        }
+        match driven.as_ref().map(RunResult::of) {
+            Ok(Some(result)) => tracing::info!(
+                "run {id} ended as {} after {} turns and {} ms",
+                result.termination.as_str(),
+                result.turns,
+                result.elapsed_ms
+            ),
+            Ok(None) => tracing::info!("run {id} waits for a person"),
+            Err(error) => tracing::error!("run {id} cannot be driven: {error}"),
+        }
+    }
+
+    /// Drives a run and keeps it. What cannot be kept does not take the answer from the client.
+    async fn kept(
+        &self,
+        id: &RunId,
+        goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let kept = goal.config.kept.as_deref();
+        self.keeper.refuse_cut(id, kept).await?;
+        let following = self.keeper.follow(id, kept);
+        let driven = Box::pin(self.host.run_as(id.clone(), goal, cancel)).await;
+        match following {
+            Ok(following) => following.settle().await,
+            Err(error) => tracing::error!("error: {error}"),
+        }
+        driven
+    }
+
+    /// Waits until no run is under way.
+    pub(crate) async fn ended(&self) {
+        // The sender is ours, so there is always one.
+        let mut count = self.count.subscribe();
+        let _counted = count.wait_for(|count| *count == 0).await.map(|_| ());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, UnderWay> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

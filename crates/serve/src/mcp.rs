@@ -1,0 +1,13 @@
+//! Agents as tools of MCP clients, and runs as resources.
+//!
+//! A call becomes a run exactly as a question to the OpenAI-compatible server does; only what a client sees of it
+//! is made here.
+
+mod call;
+mod offer;
+mod resources;
+mod review;
+mod telling;
+mod tools;
+
+pub use offer::Offer;

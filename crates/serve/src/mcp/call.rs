@@ -1,0 +1,174 @@
+//! A call of an agent: from the arguments to the run, and from the run to the result.
+
+use bonded_host::Goal;
+use bonded_kernel::Hash;
+use serde_json::{Map, Value, json};
+
+use super::telling::Telling;
+use super::{review, tools};
+use crate::agents::{
+    self, AWAITING_REVIEW, Answer, Caller, Client, Ended, Key, Model, Refusal, Role, Said, Server,
+    Streaming, named_wish,
+};
+use bonded_mcp::{Asked, Fault, Peer};
+
+/// The same key with the same arguments is the same run. It is what our own client sends.
+const KEY: &str = "bonded/idempotencyKey";
+const RUN: &str = "bonded/run";
+const CODE: &str = "bonded/code";
+
+/// Calls an agent. What goes wrong from here on is a result too, so that a model can read it.
+pub(super) async fn call(server: &Server, asked: &Asked, peer: &Peer) -> Result<Value, Fault> {
+    let name = asked.text("name")?;
+    let model = server.models.all().iter().find(|model| model.id == name);
+    let model = model.ok_or_else(|| {
+        let short: String = name.chars().take(64).collect();
+        let message = format!("there is no tool {short:?}; `tools/list` says which there are");
+        Fault::invalid_params(message)
+    })?;
+    let arguments = match asked.params.get("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments.clone(),
+        Some(_) => return Err(Fault::invalid_params("arguments is an object")),
+    };
+    let begun = begin(server, model, asked, arguments, peer.wants_progress()).await;
+    let (goal, client) = match begun {
+        Ok(begun) => begun,
+        Err(refusal) => return Ok(failed(&refusal, &Map::new())),
+    };
+    let mut meta = Map::new();
+    meta.insert(RUN.into(), client.run.as_str().into());
+    let caller = Caller(asked.caller);
+    Ok(match ended(server, caller, goal, client, peer).await {
+        Ok(answer) => succeeded(model, &answer, meta),
+        Err(refusal) => failed(&refusal, &meta),
+    })
+}
+
+async fn begin(
+    server: &Server,
+    model: &Model,
+    asked: &Asked,
+    arguments: Map<String, Value>,
+    wants_progress: bool,
+) -> Result<(Goal, Client), Refusal> {
+    // The fields of an object are in order, so the same call has the same text.
+    let digest = Hash::of(json!([model.id, arguments]).to_string().as_bytes());
+    let key = match asked.meta(KEY) {
+        None => None,
+        Some(Value::String(key)) => Some(Key::said(key.as_bytes(), Caller(asked.caller), digest)?),
+        Some(_) => {
+            let message = format!("{KEY} in _meta must be a text");
+            return Err(Refusal::bad_request("bad_idempotency_key", None, message));
+        }
+    };
+    let question = question(model, arguments, wants_progress, digest)?;
+    let caller = Caller(asked.caller);
+    let own = server.apart.own(caller);
+    let goal = model.goal(&question, &server.limits, own.as_ref())?;
+    let runs = &server.runs;
+    let client = runs.begin(caller, own.as_ref(), key, goal.clone()).await?;
+    Ok((goal, client))
+}
+
+/// Waits for the end of the run. Where it waits for a person, the one at the client is asked if that is wanted.
+async fn ended(
+    server: &Server,
+    caller: Caller,
+    goal: Goal,
+    mut client: Client,
+    peer: &Peer,
+) -> Ended {
+    let asks = server.asks_clients && peer.can_be_asked(review::METHOD);
+    let mut telling = Telling::new(server, &client, peer);
+    loop {
+        let ended = telling.wait(&mut client).await;
+        let waits = matches!(&ended, Err(refusal) if refusal.code == AWAITING_REVIEW);
+        if !waits || !asks || !review::is_judged(&server.runs, &client.run, peer).await {
+            return ended;
+        }
+        client = server
+            .runs
+            .go_on(caller, client.run.clone(), goal.clone())?;
+    }
+}
+
+/// The question that the arguments are.
+fn question(
+    model: &Model,
+    mut arguments: Map<String, Value>,
+    wants_progress: bool,
+    digest: Hash,
+) -> Result<agents::Asked, Refusal> {
+    let (text, wish) = if tools::own_schema(model).is_some() {
+        (Value::Object(arguments).to_string(), None)
+    } else {
+        let prompt = text(&mut arguments, "prompt")?;
+        let prompt = prompt.ok_or_else(|| bad_arguments("the argument prompt is missing"))?;
+        let format = text(&mut arguments, "format")?;
+        if let Some(unknown) = arguments.keys().next() {
+            let message =
+                format!("there is no argument {unknown:?}; the arguments are prompt and format");
+            return Err(bad_arguments(&message));
+        }
+        (prompt, format.as_deref().map(named_wish).transpose()?)
+    };
+    let said = Said {
+        role: Role::User,
+        text,
+    };
+    let stream = Streaming {
+        usage: false,
+        progress: wants_progress,
+    };
+    Ok(agents::Asked {
+        model: model.id.clone(),
+        said: vec![said],
+        said_in: "arguments",
+        wish,
+        stream: Some(stream),
+        digest,
+    })
+}
+
+fn text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+    match arguments.remove(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(bad_arguments(&format!(
+            "the argument {name} must be a text"
+        ))),
+    }
+}
+
+fn bad_arguments(message: &str) -> Refusal {
+    Refusal::bad_request("bad_arguments", Some("arguments"), message)
+}
+
+fn succeeded(model: &Model, answer: &Answer, mut meta: Map<String, Value>) -> Value {
+    let usage = &answer.usage;
+    let used = json!({ "inputTokens": usage.input, "outputTokens": usage.output });
+    meta.insert("bonded/usage".into(), used);
+    let structured = answer.json.as_ref().filter(|json| json.is_object());
+    // A tool that promises an object must not succeed without one.
+    let is_error = structured.is_none() && tools::output_schema(model).is_some();
+    let mut result = json!({
+        "content": [{ "type": "text", "text": answer.content }],
+        "isError": is_error,
+        "_meta": meta,
+    });
+    if let Some(structured) = structured {
+        result["structuredContent"] = structured.clone();
+    }
+    result
+}
+
+fn failed(refusal: &Refusal, meta: &Map<String, Value>) -> Value {
+    let mut meta = meta.clone();
+    meta.insert(CODE.into(), refusal.code.into());
+    json!({
+        "content": [{ "type": "text", "text": refusal.message }],
+        "isError": true,
+        "_meta": meta,
+    })
+}

@@ -1,0 +1,60 @@
+//! What a client is told while it waits for a run.
+
+use crate::agents::{Client, Ended, Follower, Server};
+use bonded_mcp::Peer;
+
+/// Tells what the log of a run says, if the client wants to know.
+#[derive(Debug)]
+pub(super) struct Telling<'a> {
+    peer: &'a Peer,
+    follower: Option<Follower>,
+    told: u64,
+}
+
+impl<'a> Telling<'a> {
+    pub(super) fn new(server: &Server, client: &Client, peer: &'a Peer) -> Self {
+        let follow = || Follower::new(server.runs.store(), client.run.clone());
+        Self {
+            peer,
+            follower: peer.wants_progress().then(follow),
+            told: 0,
+        }
+    }
+
+    /// Waits for the end of the run, and tells what happens on the way.
+    pub(super) async fn wait(&mut self, client: &mut Client) -> Ended {
+        loop {
+            let lines = async {
+                match &mut self.follower {
+                    Some(follower) => follower.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let ended = tokio::select! {
+                biased;
+                lines = lines => {
+                    match lines {
+                        Ok(lines) => self.tell(&lines).await,
+                        // The answer matters more than the progress towards it.
+                        Err(_) => self.follower = None,
+                    }
+                    continue;
+                }
+                ended = client.ended() => ended,
+            };
+            if let Some(follower) = &mut self.follower
+                && let Ok(lines) = follower.catch_up().await
+            {
+                self.tell(&lines).await;
+            }
+            return ended;
+        }
+    }
+
+    async fn tell(&mut self, lines: &[String]) {
+        for line in lines {
+            self.told += 1;
+            self.peer.progress(self.told, None, line).await;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The body of a request: JSON, bounded in size, depth and time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use futures_util::StreamExt as _;
+use serde_json::Value;
+
+use super::refusal::Refusal;
+use bonded_web::body_room::HeldBytes;
+use bonded_web::bounded_json::{self, Unread, VALUES_MAX};
+
+/// How much of a body that is too large is still taken in: a client that is cut off while it sends never reads why.
+const DISCARDED_TIMES_MAX: usize = 2;
+
+/// How long a client may send nothing of a body that it has begun.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// What a body may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) bytes_max: usize,
+    pub(super) timeout: Duration,
+}
+
+/// Reads a body; null where there is none.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    bounds: Bounds,
+) -> Result<Value, Refusal> {
+    let discarded_max = bounds.bytes_max.saturating_mul(DISCARDED_TIMES_MAX);
+    if announced(headers).is_some_and(|bytes| bytes > discarded_max) {
+        return Err(Refusal::too_large(bounds.bytes_max));
+    }
+    let known = announced(headers).filter(|bytes| *bytes <= bounds.bytes_max);
+    let bytes = HeldBytes::announced(known.unwrap_or(0)).map_err(|_| no_room())?;
+    let collected = collect(body, bytes, bounds.bytes_max);
+    let read = tokio::time::timeout(bounds.timeout, collected).await;
+    let bytes = read.unwrap_or_else(|_| Err(too_slow()))?;
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    // A page in a browser may send anything but this without asking first.
+    if !is_json(headers) {
+        let message = "the body must be JSON: send the header Content-Type: application/json";
+        return Err(Refusal::new("UNSUPPORTED_MEDIA_TYPE", message));
+    }
+    parse(&bytes)
+}
+
+fn too_slow() -> Refusal {
+    let message = "the body did not arrive in time; send it again";
+    Refusal::new("REQUEST_TIMEOUT", message)
+}
+
+fn no_room() -> Refusal {
+    let message = "too many large requests at once; send it again in a moment";
+    Refusal {
+        retry_after_seconds: Some(1),
+        ..Refusal::new("RATE_LIMITED", message)
+    }
+}
+
+async fn collect(body: Body, mut bytes: HeldBytes, bytes_max: usize) -> Result<HeldBytes, Refusal> {
+    let mut pieces = body.into_data_stream();
+    let mut received = 0_usize;
+    loop {
+        let piece = tokio::time::timeout(SILENCE_MAX, pieces.next()).await;
+        let Some(piece) = piece.map_err(|_| too_slow())? else {
+            break;
+        };
+        let piece = piece.map_err(|error| Refusal::bad(format!("the body broke off: {error}")))?;
+        received = received.saturating_add(piece.len());
+        if received > bytes_max.saturating_mul(DISCARDED_TIMES_MAX) {
+            break;
+        }
+        if received <= bytes_max {
+            bytes.push(&piece).map_err(|_| no_room())?;
+        }
+    }
+    if received > bytes_max {
+        return Err(Refusal::too_large(bytes_max));
+    }
+    Ok(bytes)
+}
+
+/// Reads JSON within the bounds that hold for every server.
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
+    bounded_json::parse(bytes).map_err(|unread| {
+        let message = format!("the body {unread}");
+        match unread {
+            Unread::TooManyValues => {
+                let details = serde_json::json!({ "values_max": VALUES_MAX });
+                Refusal::new("PAYLOAD_TOO_LARGE", message).details(details)
+            }
+            _ => Refusal::bad(message),
+        }
+    })
+}
+
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let said = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = said.and_then(|value| value.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}

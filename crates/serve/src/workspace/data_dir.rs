@@ -1,0 +1,266 @@
+//! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bonded_kernel::UserId;
+use bonded_workspace::config::WorkspaceConfig;
+use bonded_workspace::store::{By, User, WorkspaceError, WorkspaceStore, Write};
+use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change, PromptFault};
+
+use super::ids;
+use super::password::random_token;
+use super::site::now;
+
+/// What a new directory begins with.
+const PROMPT: &str = include_str!("agent-prompt.json");
+const FIRST_WORKSPACE: &str = "Notes";
+const TOKEN_FILE: &str = "owner-token";
+const PROMPT_FILE: &str = "agent-prompt.json";
+const CONFIG_FILE: &str = "config.json";
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    #[error("there is no workspace in {}", .0.display())]
+    Missing(PathBuf),
+    #[error("{}: {}: {fault}", .fault.code(), .path.display())]
+    Prompt { path: PathBuf, fault: PromptFault },
+    #[error("{}: {error}", .path.display())]
+    File {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error(transparent)]
+    Store(WorkspaceError),
+    /// There is no randomness to make a token of.
+    #[error("{0}")]
+    NoToken(String),
+}
+
+/// Why nobody else became the owner.
+#[derive(Debug)]
+pub enum TransferError {
+    Store(WorkspaceError),
+    File(DataDirError),
+}
+
+fn new_token() -> Result<String, DataDirError> {
+    random_token().map_err(|refusal| DataDirError::NoToken(refusal.message))
+}
+
+/// A directory that is there.
+#[derive(Clone, Debug)]
+pub struct DataDir(PathBuf);
+
+impl DataDir {
+    /// The directory with its files; what is missing is made, and what is made is said.
+    pub fn make(path: &Path) -> Result<(Self, Vec<String>), DataDirError> {
+        let dir = Self(path.to_owned());
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(path).map_err(|error| fault(path, error))?;
+        let mut made = vec![];
+        let config = WorkspaceConfig::default().text();
+        for (name, text) in [(CONFIG_FILE, config.as_str()), (PROMPT_FILE, PROMPT)] {
+            if dir.write_new(name, text, 0o644)? {
+                made.push(format!("made {}", dir.file(name).display()));
+            }
+        }
+        Ok((dir, made))
+    }
+
+    /// A directory that must be there already: a command that only looks makes none.
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        let dir = Self(path.to_owned());
+        if dir.file("workspace.db").is_file() {
+            return Ok(dir);
+        }
+        Err(DataDirError::Missing(path.to_owned()))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.file(CONFIG_FILE)
+    }
+
+    /// The log of runs.
+    pub fn runs_file(&self) -> PathBuf {
+        self.file("bonded.db")
+    }
+
+    /// Opens the store, making it where there is none.
+    pub fn open_store(&self) -> Result<Arc<WorkspaceStore>, DataDirError> {
+        let path = self.file("workspace.db");
+        let opened = WorkspaceStore::open(&path);
+        Ok(Arc::new(opened.map_err(DataDirError::Store)?))
+    }
+
+    /// Opens a store that is there; where it cannot be written, to be read.
+    pub fn open_store_to_read(&self) -> Result<Arc<WorkspaceStore>, DataDirError> {
+        let opened = WorkspaceStore::open_to_read(&self.file("workspace.db"));
+        Ok(Arc::new(opened.map_err(DataDirError::Store)?))
+    }
+
+    /// Checks the agent's prompt and tells, in one sentence, what in it means nothing.
+    pub fn check_prompt(&self, path: &Path) -> Result<Option<String>, DataDirError> {
+        let bytes = fs::read(path).map_err(|error| fault(path, error))?;
+        match AgentPrompt::read(&bytes) {
+            Ok(read) => {
+                let unknown: Vec<String> = read.warnings.iter().map(ToString::to_string).collect();
+                let warning = || format!("{}: {}", path.display(), unknown.join("; "));
+                Ok((!unknown.is_empty()).then(warning))
+            }
+            Err(fault) => {
+                let path = path.to_owned();
+                Err(DataDirError::Prompt { path, fault })
+            }
+        }
+    }
+
+    /// Makes the owner, the first workspace and the owner's token, where they are missing. Says where the token is when
+    /// it is new.
+    pub async fn set_up(&self, store: &WorkspaceStore) -> Result<Option<PathBuf>, DataDirError> {
+        let path = self.file(TOKEN_FILE);
+        let token = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(fault(&path, error)),
+        };
+        // A token that was revoked is one that somebody else may have.
+        let is_revoked = store
+            .is_revoked(&token)
+            .await
+            .map_err(DataDirError::Store)?;
+        let is_new = token.is_empty() || is_revoked;
+        let token = match is_new {
+            true => new_token()?,
+            false => token,
+        };
+        // The file first: a token that the store knows and nobody has would open nothing.
+        if is_new {
+            self.write_private(TOKEN_FILE, &token)?;
+        }
+        self.make_owner(store, &token, is_new && !is_revoked)
+            .await?;
+        Ok(is_new.then_some(path))
+    }
+
+    /// Makes somebody else the owner. The file has a new token, which is theirs.
+    pub async fn transfer(
+        &self,
+        store: &WorkspaceStore,
+        by: By,
+        to: UserId,
+    ) -> Result<User, TransferError> {
+        let token = new_token().map_err(TransferError::File)?;
+        // The store first: until it knows the token, the file's one is the old owner's.
+        let owner = store.transfer(by, to, &token, now()).await;
+        let owner = owner.map_err(TransferError::Store)?;
+        self.write_private(TOKEN_FILE, &token)
+            .map_err(TransferError::File)?;
+        Ok(owner)
+    }
+
+    async fn make_owner(
+        &self,
+        store: &WorkspaceStore,
+        token: &str,
+        is_new: bool,
+    ) -> Result<(), DataDirError> {
+        let owner = store
+            .owner(ids::user(), now())
+            .await
+            .map_err(DataDirError::Store)?;
+        let owner = owner.user_id;
+        // Who removes the file wants the old token to open nothing any more.
+        if is_new {
+            store
+                .revoke_access(owner, now())
+                .await
+                .map_err(DataDirError::Store)?;
+        }
+        let label = TOKEN_FILE.to_owned();
+        store
+            .add_token(By::Keeper, owner, token, label, now())
+            .await
+            .map_err(DataDirError::Store)?;
+        if !store
+            .all_workspaces()
+            .await
+            .map_err(DataDirError::Store)?
+            .is_empty()
+        {
+            return Ok(());
+        }
+        let workspace_id = ids::workspace();
+        let create = Change::CreateWorkspace {
+            workspace_id,
+            name: FIRST_WORKSPACE.to_owned(),
+        };
+        // Who makes a workspace owns it.
+        let write = Write {
+            actor: Actor::User { user_id: owner },
+            at: now(),
+            request_id: "init".to_owned(),
+            key: None,
+            chain: Chain::default(),
+            change: create,
+        };
+        store.write(write).await.map_err(DataDirError::Store)?;
+        Ok(())
+    }
+
+    /// Writes a file that is not there yet; says whether it did.
+    fn write_new(&self, name: &str, text: &str, mode: u32) -> Result<bool, DataDirError> {
+        let path = self.file(name);
+        if path.symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        let placed = self
+            .beside(text, mode)
+            .and_then(|file| Ok(file.persist_noclobber(&path)?));
+        match placed {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(fault(&path, error)),
+        }
+    }
+
+    /// Writes a file whole, for nobody else's eyes.
+    fn write_private(&self, name: &str, text: &str) -> Result<(), DataDirError> {
+        let path = self.file(name);
+        let placed = self
+            .beside(&format!("{text}\n"), 0o600)
+            .and_then(|file| Ok(file.persist(&path)?));
+        match placed {
+            Ok(_) => Ok(()),
+            Err(error) => Err(fault(&path, error)),
+        }
+    }
+
+    /// A file without its name yet: a process that dies leaves a file whole or not at all.
+    fn beside(&self, text: &str, mode: u32) -> std::io::Result<tempfile::NamedTempFile> {
+        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        file.as_file()
+            .set_permissions(fs::Permissions::from_mode(mode))?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+}
+
+fn fault(path: &Path, error: std::io::Error) -> DataDirError {
+    let path = path.to_owned();
+    DataDirError::File { path, error }
+}

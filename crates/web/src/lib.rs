@@ -1,0 +1,13 @@
+//! The one web edge: who may connect and how long, what a body may cost, JSON within bounds, streams of events.
+//!
+//! It knows no run, no workspace and no protocol; what is served is a router that it is given.
+
+pub mod body_room;
+pub mod bounded_json;
+pub mod connection;
+pub mod event_stream;
+pub mod guests;
+pub mod loopback;
+pub mod peer;
+mod stall;
+mod unread;
