@@ -1,9 +1,10 @@
 //! Checks that the docs are true: the contract, the scenarios and the threats name tests that exist, every error code has
-//! its page, and the README's table of commands is that of the program.
+//! its page, the README's table of commands is that of the program, and the map of modules is that of the sources.
 
 mod commands;
 mod contract;
 mod errors;
+pub(crate) mod modules;
 mod named_test;
 mod scenarios;
 mod threats;
@@ -19,6 +20,7 @@ pub(crate) fn check() -> Result<(), Fault> {
     findings.extend(scenarios::check(root())?);
     findings.extend(threats::check(root())?);
     findings.extend(errors::check(root())?);
+    findings.extend(modules::check(root())?);
     findings.extend(commands::check(root())?);
     if findings.is_empty() {
         Ok(())
