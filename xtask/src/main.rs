@@ -44,7 +44,8 @@ cargo xtask COMMAND
   test                          everything that must hold: format, lints, tests, docs
   sdk                           install the client SDKs and MCP servers that the tests use, and print
                                 the variables by which a plain `cargo test` finds them
-  check-docs                    the docs alone: contract, error pages, command table
+  check-docs                    the docs alone: contract, error pages, command table, map of modules, paths
+  modules                       write docs/modules.md from the first sentence of each module
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release
   work-crash [--kills N] [--trees N]
@@ -110,6 +111,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "test" => options::none(rest).and_then(|()| test::run_all()),
         "sdk" => options::none(rest).and_then(|()| sdk::show()),
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
+        "modules" => options::none(rest).and_then(|()| docs::modules::write(root())),
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),

@@ -1,5 +1,6 @@
-//! Signals. Ctrl-C is a person's word: it ends the run as cancelled. SIGTERM and SIGHUP are a machine's, at a reboot, an
-//! eviction or the end of a session: runs are let go of and can be resumed. A second signal ends the process at once.
+//! What signals mean to what is under way. Ctrl-C is a person's word: it ends the run as cancelled. SIGTERM and
+//! SIGHUP are a machine's, at a reboot, an eviction or the end of a session: runs are let go of and can be resumed. A
+//! second signal ends the process at once.
 
 use std::io;
 use std::sync::LazyLock;

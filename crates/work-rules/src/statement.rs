@@ -1,5 +1,5 @@
 //! A receipt as an in-toto statement in a DSSE envelope, so that the tools of others can check its signature. The
-//! kernel has no key: who signs and who checks a signature is given.
+//! rules have no key: who signs and who checks a signature is given.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

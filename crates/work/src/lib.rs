@@ -1,5 +1,5 @@
-//! Work items: changes to a tree that fully happen, tested and proven by a receipt, or not at all. The rules are the
-//! kernel's; here are file systems, git, processes and keys.
+//! Work items: changes to a tree that fully happen, tested and proven by a receipt, or not at all. The rules are
+//! those of `bonded-work-rules`; here are file systems, git, processes and keys.
 //!
 //! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
 //! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.

@@ -1,6 +1,6 @@
 //! The schedule of a rule: when it is due, and what becomes of the times that were missed.
 //!
-//! The kernel knows no calendar and no time zone: a host says when a cron line is due ([`Instants`]), and here is
+//! This crate knows no calendar and no time zone: a host says when a cron line is due ([`Instants`]), and here is
 //! decided which of those instants fire.
 
 use bonded_kernel::Millis;
