@@ -335,4 +335,12 @@ fn a_file_of_twelve_kilobytes_is_shown_whole_in_a_window_of_sixteen_thousand() {
     assert!(second.said().contains("the very end"), "{}", outcome.stderr);
     assert!(second.tools().contains(&"read"));
     assert_eq!(outcome.requests.len(), 3, "{}", outcome.stderr);
+    // There is room for it twice.
+    let said = outcome.requests[2].said();
+    assert_eq!(
+        said.matches("the very end").count(),
+        2,
+        "{}",
+        outcome.stderr
+    );
 }
