@@ -41,7 +41,9 @@ use fault::Fault;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  test                          everything that must hold: format, lints, tests, docs
+  check                         what is run while one works: format, lints, unit tests, the rules, 200 simulated worlds
+  test [--all]                  what a change must pass: format, lints, dependencies, tests, docs; with --all the tests
+                                too that kill, signal and attack the program for minutes: CI runs that
   sdk                           install the client SDKs and MCP servers that the tests use, and print
                                 the variables by which a plain `cargo test` finds them
   check-docs                    the docs alone: contract, error pages, command table, map of modules, paths
@@ -108,7 +110,8 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         None => ("help", words),
     };
     match command {
-        "test" => options::none(rest).and_then(|()| test::run_all()),
+        "check" => options::none(rest).and_then(|()| test::check()),
+        "test" => test::test(rest),
         "sdk" => options::none(rest).and_then(|()| sdk::show()),
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
         "modules" => options::none(rest).and_then(|()| docs::modules::write(root())),

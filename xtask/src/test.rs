@@ -1,5 +1,8 @@
 //! Everything that must hold before a change is good: the one command that a person and CI run.
 
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::bubblewrap;
@@ -10,25 +13,71 @@ use crate::mcp_servers;
 use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
-pub(crate) fn run_all() -> Result<(), Fault> {
+/// Worlds that are simulated in [`check`].
+const CHECK_WORLDS: &str = "200";
+
+/// Tests by their targets that take minutes and start the program again and again: `test` leaves them to `test --all`.
+const LONG: [&str; 5] = [
+    "attack",
+    "crash",
+    "signals",
+    "work_crash",
+    "workspace_crash",
+];
+
+/// What a person runs again and again while they work.
+pub(crate) fn check() -> Result<(), Fault> {
+    stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
+    stage("lints", lints)?;
+    stage("unit tests", || {
+        run(cargo(["test", "--workspace", "--lib", "--bins"]))
+    })?;
+    stage("rules", || {
+        let pure = [
+            "bonded-kernel",
+            "bonded-work-rules",
+            "bonded-workspace-rules",
+        ];
+        let mut tests = cargo(["test"]);
+        for name in pure {
+            tests.args(["-p", name]);
+        }
+        run(tests)
+    })?;
+    stage("simulated worlds", || {
+        let mut worlds = cargo(["test", "-p", "bonded-testkit", "--test", "simulation"]);
+        worlds.env("BONDED_SIM_SEEDS", CHECK_WORLDS);
+        run(worlds)
+    })
+}
+
+/// `test`, and `test --all`.
+pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
+    let is_all = match words {
+        [] => false,
+        [all] if all == "--all" => true,
+        [other, ..] => {
+            let why = format!("there is no option {other:?} here; `cargo xtask help` lists them");
+            return Err(Fault::Usage { why });
+        }
+    };
     stage("what the tests need", || {
         prerequisites()?;
         bubblewrap::install()
     })?;
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
-    stage("lints", || {
-        let words = [
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ];
-        run(cargo(words))
-    })?;
+    stage("lints", lints)?;
     stage("dependencies", dependencies::check)?;
     let mut tests = cargo(["test", "--workspace"]);
+    if !is_all {
+        tests.args(["--lib", "--bins"]);
+        for name in test_targets()?
+            .iter()
+            .filter(|it| !LONG.contains(&it.as_str()))
+        {
+            tests.args(["--test", name]);
+        }
+    }
     stage("client SDKs and MCP servers", || {
         let sdks = sdk::install()?;
         sdks.tell(&mut tests);
@@ -37,6 +86,47 @@ pub(crate) fn run_all() -> Result<(), Fault> {
     })?;
     stage("tests", || run(tests))?;
     stage("docs", docs::check)
+}
+
+fn lints() -> Result<(), Fault> {
+    let words = [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
+    run(cargo(words))
+}
+
+/// The names of all integration tests: a file or a directory with a `main.rs` below a crate's `tests`.
+fn test_targets() -> Result<BTreeSet<String>, Fault> {
+    let mut names = BTreeSet::new();
+    for tests in listed(&crate::root().join("crates"))? {
+        for path in listed(&tests.join("tests"))? {
+            let is_target =
+                path.extension().is_some_and(|it| it == "rs") || path.join("main.rs").is_file();
+            let name = path.file_stem().and_then(|name| name.to_str());
+            names.extend(name.filter(|_| is_target).map(str::to_owned));
+        }
+    }
+    Ok(names)
+}
+
+/// What lies in a directory; nothing where there is none.
+fn listed(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let failed = |source| Fault::File {
+        path: dir.to_owned(),
+        source,
+    };
+    let entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries.map_err(failed)?,
+    };
+    entries
+        .map(|entry| Ok(entry.map_err(failed)?.path()))
+        .collect()
 }
 
 /// The tests need the toolchain, git, a POSIX shell, Python and bubblewrap, and once the network, for the SDKs; all

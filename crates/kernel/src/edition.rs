@@ -97,6 +97,12 @@ impl Edition {
         self >= Self(3)
     }
 
+    /// Whether of a member of a batch that does not fit the beginning is shown too, and a member takes what its entry in
+    /// the results takes.
+    pub(crate) fn cuts_members(self) -> bool {
+        self >= Self(3)
+    }
+
     /// Whether a field that a person added is left out only where the service says that it does not know it.
     pub(crate) fn keeps_custom(self) -> bool {
         self >= Self(3)

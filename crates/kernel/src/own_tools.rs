@@ -104,12 +104,11 @@ fn output_spec() -> ToolSpec {
     ToolSpec::closed(
         TOOL_OUTPUT,
         ToolEffect::Read,
-        "Reads on in an output that was cut. The notice at the beginning of such an output names the handle \
-         and the offset to go on from.",
+        "Reads on in an output that was cut or taken out: its notice names the handle and the offset.",
         &json!({
             "handle": { "type": "string", "minLength": 1 },
             "offset": { "type": "integer", "minimum": 0, "description": "In bytes." },
-            "bytes": { "type": "integer", "minimum": 1, "description": "At most so many; without it, as many as fit." }
+            "bytes": { "type": "integer", "minimum": 1, "description": "At most so many." }
         }),
         &["handle", "offset"],
     )

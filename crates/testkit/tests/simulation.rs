@@ -102,6 +102,32 @@ fn assert_none(violations: &[Violation]) {
     );
 }
 
+/// What a thousand worlds show without being planned for it. Summaries are rarer and have worlds of their own.
+const FEATS: [&str; 22] = [
+    "another form",
+    "another limit field",
+    "another route",
+    "approved",
+    "asked",
+    "batched",
+    "coded",
+    "denied",
+    "dropped",
+    "guarded",
+    "left out",
+    "left out of custom",
+    "masked",
+    "other efforts",
+    "paged",
+    "progress",
+    "remembered",
+    "repaired",
+    "reported",
+    "still over",
+    "tagged",
+    "untrusted",
+];
+
 #[test]
 fn thousands_of_seeded_worlds_keep_every_property() {
     let (_, violations) = examine_all(kept_seeds().into_iter());
@@ -134,12 +160,13 @@ fn thousands_of_seeded_worlds_keep_every_property() {
                 "no process died {place:?}"
             );
         }
-        assert_eq!(
-            total.feats.len(),
-            22,
-            "something never happened to an agent, in a loop, under a policy or at a service that refuses: {:?}",
-            total.feats
-        );
+        for feat in FEATS {
+            assert!(
+                total.feats.contains_key(feat),
+                "nothing was ever \"{feat}\": {:?}",
+                total.feats
+            );
+        }
         assert_eq!(
             total.endings.len(),
             9,

@@ -8,6 +8,9 @@ use bonded_kernel::{Invocation, OUTPUT_KEPT_BYTES_MAX};
 /// No tool takes a larger file into memory, nor keeps more of a command's output.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// What stands before an output that is shown in part: its sizes, and how to read it.
+pub(crate) const NOTICE_BYTES_MAX: usize = 192;
+
 /// How many bytes of JSON a tool may fill, given how many its fixed fields need.
 pub(crate) fn budget(call: &Invocation, fixed_bytes: usize) -> usize {
     less(call.output_bytes_max(), fixed_bytes)

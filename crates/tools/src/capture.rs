@@ -8,7 +8,7 @@ use crate::bounds::json_bytes;
 const MARKER_BYTES: usize = 64;
 
 /// One stream. Three quarters of the limit hold its beginning, one quarter its end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Capture {
     head: Vec<u8>,
     head_max: usize,
@@ -46,6 +46,11 @@ impl Capture {
         let over = (self.tail.len() + rest.len()).saturating_sub(self.tail_max);
         self.tail.drain(..over);
         self.tail.extend(rest);
+    }
+
+    /// The most JSON that all of it may take: six bytes for one.
+    pub(crate) fn json_bytes_max(&self) -> u64 {
+        self.total.saturating_mul(6)
     }
 
     fn is_whole(&self) -> bool {

@@ -126,6 +126,7 @@ impl Registry {
             Some(guard) => self.execute_guarded(call, &**guard).await,
         };
         let code = executed.as_ref().err().map(|fault| fault.code);
+        let short = executed.as_ref().ok().and_then(ToolValue::short);
         let (outcome, text) = match executed {
             Ok(value) => (value.outcome(), value.to_string()),
             Err(fault) if fault.code == fault::TIMEOUT => {
@@ -133,12 +134,17 @@ impl Registry {
             }
             Err(fault) => (Outcome::Failed, format!("(tool failed: {fault})")),
         };
-        let text = mask.owned(text);
+        let (text, short) = (mask.owned(text), short.map(|it| mask.owned(it)));
         let is_cut = text.len() as u64 > call.output_bytes_max();
         let kept = call.kept_bytes_max().filter(|_| is_cut);
         let original = kept.map(|bytes_max| first_bytes(&text, bytes_max).to_owned());
         let handle = call.output_handle();
-        let (text, cut_from_bytes) = cut(text, call.output_bytes_max(), handle.as_deref());
+        let max = call.output_bytes_max();
+        let shortened = shortened(&text, short.as_deref(), max, handle.as_deref());
+        let (text, cut_from_bytes) = match shortened {
+            Some(shown) => (shown, Some(text.len() as u64)),
+            None => cut(text, max, handle.as_deref()),
+        };
         ToolOutput {
             outcome,
             text,
@@ -193,6 +199,23 @@ impl fmt::Debug for Registry {
 fn first_bytes(text: &str, bytes_max: u64) -> &str {
     let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     &text[..text.floor_char_boundary(max)]
+}
+
+/// What a tool itself made of an output that is too long, with how to read all of it.
+fn shortened(
+    text: &str,
+    short: Option<&str>,
+    bytes_max: u64,
+    handle: Option<&str>,
+) -> Option<String> {
+    let (short, handle, size) = (short?, handle?, text.len());
+    if size as u64 <= bytes_max {
+        return None;
+    }
+    let notice =
+        format!("[TRUNCATED] Original size {size} bytes; truncated to {bytes_max} bytes.\n");
+    let shown = format!("{notice}{}\n{short}", paging_hint(handle, 0));
+    (shown.len() as u64 <= bytes_max).then_some(shown)
 }
 
 /// Shortens a text to `bytes_max`, with a notice at its beginning that counts inside the limit. Where the

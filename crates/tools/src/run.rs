@@ -14,10 +14,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
-use crate::bounds::paged_budget;
-use crate::capture::show_both;
+use crate::bounds::{NOTICE_BYTES_MAX, budget, paged_budget};
+use crate::capture::{Capture, show_both};
 use crate::fault::{self, ToolFault};
-use crate::process::{self, Finished};
+use crate::process;
 use crate::sandbox::{Confined, Manner, Sandbox};
 use crate::tool::{BoxFuture, Tool, ToolValue, parse};
 use crate::workdir::{FILES, Workdir};
@@ -126,10 +126,25 @@ impl Run {
         match fault {
             Some(why) => Err(ToolFault::new(fault::SPAWN_FAILED, why)),
             None => {
-                let report = self.report(finished, status, put_aside, bytes_max);
-                Ok(match status.success() {
-                    true => ToolValue::Json(report),
-                    false => ToolValue::Failed(report),
+                let short_max = budget(call, FIXED_BYTES + NOTICE_BYTES_MAX);
+                let (out, err) = (finished.stdout, finished.stderr);
+                let is_long = out.json_bytes_max() + err.json_bytes_max() > short_max as u64;
+                // The end of what a command says is worth more than the middle: it is shown, and the rest can be read.
+                let short = (is_long && call.output_handle().is_some()).then(|| {
+                    let streams = (out.clone(), err.clone());
+                    self.report(streams, status, put_aside.clone(), short_max)
+                });
+                let whole = self.report((out, err), status, put_aside, bytes_max);
+                let whole = match status.success() {
+                    true => ToolValue::Json(whole),
+                    false => ToolValue::Failed(whole),
+                };
+                Ok(match short {
+                    Some(short) => ToolValue::Shortened {
+                        whole: Box::new(whole),
+                        short,
+                    },
+                    None => whole,
                 })
             }
         }
@@ -159,7 +174,7 @@ impl Run {
     /// notice that an agent repeats itself. The log has the time.
     fn report(
         &self,
-        finished: Finished,
+        (stdout, stderr): (Capture, Capture),
         status: ExitStatus,
         put_aside: Option<String>,
         bytes_max: usize,
@@ -169,7 +184,7 @@ impl Run {
             true => bytes_max.saturating_sub(NOTES_BYTES_MAX),
             false => bytes_max,
         };
-        let (stdout, stderr) = show_both(finished.stdout, finished.stderr, room);
+        let (stdout, stderr) = show_both(stdout, stderr, room);
         let mut report = json!({
             "exit": status.code(),
             "signal": status.signal(),

@@ -56,6 +56,8 @@ pub enum ToolValue {
     Failed(Value),
     /// The model is shown it as it is.
     Text(String),
+    /// What is kept of it, and what the model is shown where that is too much and it can read on in it.
+    Shortened { whole: Box<Self>, short: Value },
 }
 
 impl ToolValue {
@@ -63,6 +65,14 @@ impl ToolValue {
         match self {
             Self::Json(_) | Self::Text(_) => Outcome::Ok,
             Self::Failed(_) => Outcome::Failed,
+            Self::Shortened { whole, .. } => whole.outcome(),
+        }
+    }
+
+    pub(crate) fn short(&self) -> Option<String> {
+        match self {
+            Self::Shortened { short, .. } => Some(short.to_string()),
+            _ => None,
         }
     }
 }
@@ -78,6 +88,7 @@ impl fmt::Display for ToolValue {
         match self {
             Self::Json(value) | Self::Failed(value) => value.fmt(f),
             Self::Text(text) => f.write_str(text),
+            Self::Shortened { whole, .. } => whole.fmt(f),
         }
     }
 }

@@ -54,6 +54,13 @@ pub(super) fn prepare_plain(
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
     config.builtin = chosen_tools(&options, &resolved.sources)?;
+    // Without tools there are no outputs to read on in.
+    let has_tools = config.builtin.as_ref().is_none_or(|it| !it.is_empty());
+    config.own_tools = OwnTools {
+        output_kept_bytes_max: (options.tool_output_paging && has_tools)
+            .then_some(OUTPUT_KEPT_BYTES_MAX),
+        ..OwnTools::default()
+    };
     config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
     let told = config.targets.iter().flat_map(told_before);
@@ -179,10 +186,6 @@ fn plain_config(
         context_summary: options.context_summary,
         kept: keeping::kept_by(options, &dir),
         policy: policy(options, &[], &Host::draw_nonce()),
-        own_tools: OwnTools {
-            output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
-            ..OwnTools::default()
-        },
         sandbox: Some(Box::new(options.sandbox.clone())),
         ..RunConfig::new(dir, targets)
     })

@@ -6,6 +6,7 @@ use crate::reply::{calls, echo, report};
 use crate::world::{Outcome, World};
 
 const NATIVE: [&str; 2] = ["--tooling-transport", "native"];
+const OFF: &str = "--no-tool-output-paging";
 const STUB: &str = "(tool failed: context window budget exceeded)";
 
 /// The entries of one kind in the log of a run.
@@ -112,6 +113,7 @@ fn an_output_that_no_window_has_room_for_is_replaced_and_accounted() {
         .config(&window(1200))
         .says([echo("long-output"), report("done")]);
     let flags = [
+        OFF,
         "--max-output-tokens",
         "64",
         "--override",
@@ -148,7 +150,9 @@ fn after_a_drop_only_the_report_is_left() {
         calls(&[say("small"), say("long-output"), say("later")]),
         report("done"),
     ]);
-    let outcome = world.run(&["--max-output-tokens", "64"], "too long").good();
+    let outcome = world
+        .run(&[OFF, "--max-output-tokens", "64"], "too long")
+        .good();
     let texts = outcome.tool_texts();
     assert_eq!(texts[..2], ["small", STUB], "{}", outcome.stderr);
     assert_eq!(texts[2], "later", "it ran beside the others");
@@ -257,7 +261,9 @@ fn a_failed_attempt_does_not_disturb_the_guard() {
         echo("long-output"),
         report("done"),
     ]);
-    let outcome = world.run(&["--max-output-tokens", "64"], "too long").good();
+    let outcome = world
+        .run(&[OFF, "--max-output-tokens", "64"], "too long")
+        .good();
     assert_eq!(
         outcome.account_fields("llm", "status"),
         ["failed", "ok", "ok"]
@@ -273,10 +279,68 @@ fn a_run_whose_window_is_full_and_that_never_reports_fails_with_that_reason() {
         .then_always(crate::reply::text(""));
     let outcome = world
         .run(
-            &["--max-output-tokens", "64", "--max-retries", "2"],
+            &[OFF, "--max-output-tokens", "64", "--max-retries", "2"],
             "too long",
         )
         .failed();
     assert_eq!(outcome.report()["metadata"]["reason"], "context_overflow");
     assert_eq!(outcome.requests.len(), 3);
+}
+
+/// Texts whose tokens were counted by the vocabularies themselves: 51 guides have 73,000 to 75,400.
+const GUIDE: &str = include_str!("../../../kernel/src/tokens/samples/guide.md.txt");
+const MODULE: &str = include_str!("../../../kernel/src/tokens/samples/module.rs.txt");
+
+#[test]
+fn a_prompt_of_a_third_of_the_window_keeps_its_tools() {
+    let window = json!({ "providers": { "first": { "contextWindow": 200_000 } } });
+    let world = World::with_tools()
+        .prompt(&GUIDE.repeat(51))
+        .config(&window)
+        .says([echo("hello"), report("done")]);
+    let outcome = world.run(&["--max-output-tokens", "32000"], "do it").good();
+    let [first, second] = outcome.requests.as_slice() else {
+        panic!("{}", outcome.stderr);
+    };
+    assert!(first.tools().contains(&"test__test") && second.tools().contains(&"test__test"));
+    assert_eq!(
+        entries(&world, &outcome, "context_guarded"),
+        Vec::<Value>::new()
+    );
+    let expected = entries(&world, &outcome, "attempt_started")[0]["context"]["expected"].as_u64();
+    assert!(
+        expected.is_some_and(|it| (74_000..110_000).contains(&it)),
+        "{expected:?}"
+    );
+}
+
+#[test]
+fn a_file_of_twelve_kilobytes_is_shown_whole_in_a_window_of_sixteen_thousand() {
+    let file = format!("{}\nthe very end", MODULE.repeat(3));
+    assert!(file.len() > 12_288);
+    let window = json!({ "providers": { "first": { "contextWindow": 16_384 } } });
+    let world = World::new()
+        .front("tools: read")
+        .file("module.rs", file)
+        .config(&window)
+        .says([
+            crate::reply::call("read", json!({ "path": "module.rs" })),
+            crate::reply::call("read", json!({ "path": "module.rs", "offset": 1 })),
+            report("done"),
+        ]);
+    let outcome = world
+        .run(&["--tool-response-max-bytes", "20000"], "read it")
+        .good();
+    let second = &outcome.requests[1];
+    assert!(second.said().contains("the very end"), "{}", outcome.stderr);
+    assert!(second.tools().contains(&"read"));
+    assert_eq!(outcome.requests.len(), 3, "{}", outcome.stderr);
+    // There is room for it twice.
+    let said = outcome.requests[2].said();
+    assert_eq!(
+        said.matches("the very end").count(),
+        2,
+        "{}",
+        outcome.stderr
+    );
 }

@@ -1,14 +1,14 @@
 //! Providers that fail: what ends a run, what is tried again, where, and after how long.
 
-use std::io::Write as _;
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::reply::{Reply, echo, raw, refusal, report, text};
-use crate::world::World;
+use crate::reply::{Reply, call, echo, raw, refusal, report, text};
+use crate::world::{World, start};
 
 #[test]
 fn a_refused_key_or_an_empty_account_ends_the_run_at_once() {
@@ -213,4 +213,60 @@ fn an_error_in_the_last_turn_gives_a_failure_that_names_it() {
         content.len() > "Session completed without a final report after 3 turns.".len(),
         "{content}"
     );
+}
+
+/// Hands every connection to this address on to the provider.
+fn hand_on(address: &str, provider: &str) {
+    let listener = TcpListener::bind(address).expect("the address is free again");
+    let provider = provider.to_owned();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let Ok(onward) = TcpStream::connect(&provider) else {
+                return;
+            };
+            for (from, to) in [(&stream, &onward), (&onward, &stream)] {
+                let pair = (from.try_clone(), to.try_clone());
+                let (Ok(mut from), Ok(mut to)) = pair else {
+                    return;
+                };
+                thread::spawn(move || {
+                    let _end = std::io::copy(&mut from, &mut to);
+                    let _closed = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn a_server_that_is_away_for_seconds_and_comes_back_ends_no_run() {
+    let world = World::new().says([call("done", json!({ "reason": "It is tidy." }))]);
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let address = free.expect("there is a free port").to_string();
+    let url = world.base_url().replace(&provider_of(&world), &address);
+    let words = ["run", "--model", "any", "--base-url", &url, "tidy up"];
+    let mut child = start(&mut world.command(&words));
+    let stderr = child.stderr.take().expect("stderr is a pipe");
+    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
+    let refused = lines.find(|it| it.contains("refused"));
+    assert!(refused.is_some(), "the server is not there");
+    // As long as a server takes to start: more than the first waits.
+    thread::sleep(Duration::from_secs(3));
+    assert!(
+        child.try_wait().is_ok_and(|it| it.is_none()),
+        "it waits for its server"
+    );
+    hand_on(&address, &provider_of(&world));
+    let rest = thread::spawn(move || lines.collect::<Vec<_>>());
+    let outcome = world.finish(child);
+    assert_eq!(outcome.code, Some(0), "{rest:?}");
+    assert!(outcome.stdout.contains("It is tidy."), "{outcome:?}");
+    assert_eq!(outcome.requests.len(), 1, "what was refused was not heard");
+}
+
+/// Where the provider of a world listens.
+fn provider_of(world: &World) -> String {
+    let url = world.base_url();
+    let rest = url.trim_start_matches("http://");
+    rest.split('/').next().unwrap_or_default().to_owned()
 }

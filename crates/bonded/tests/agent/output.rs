@@ -23,7 +23,14 @@ fn an_output_that_is_too_long_is_cut_to_the_very_byte_and_says_so() {
 fn a_cut_is_recorded_with_its_tool_and_both_sizes() {
     let world = World::with_tools().says([echo("long-output"), report("done")]);
     let outcome = world
-        .run(&["--tool-response-max-bytes", "100"], "cut")
+        .run(
+            &[
+                "--tool-response-max-bytes",
+                "100",
+                "--no-tool-output-paging",
+            ],
+            "cut",
+        )
         .good();
     let log = world.log(outcome.run_id());
     let finished = log.iter().find(|entry| entry["kind"] == "tool_finished");

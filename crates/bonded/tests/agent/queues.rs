@@ -70,6 +70,120 @@ fn calls_of_one_reply_run_at_the_same_time_as_far_as_their_queue_allows() {
     );
 }
 
+/// The most calls that were under way at once, by what the tool servers wrote as each began and ended.
+fn most_at_once(world: &World) -> usize {
+    let text = std::fs::read_to_string(world.path("spans")).expect("calls were made");
+    let (mut now, mut most) = (0, 0);
+    for line in text.lines() {
+        match line {
+            "begin" => now += 1,
+            _ => now -= 1,
+        }
+        most = most.max(now);
+    }
+    assert_eq!(now, 0, "what began has ended: {text}");
+    most
+}
+
+/// An agent with these servers, each with a queue of its own for so many calls. All write to the same file.
+fn watched(servers: &[&str], concurrent: u32) -> World {
+    let world = World::new().front(&format!("tools: [{}, batch]", servers.join(", ")));
+    let spans = json!({ "SPAN_FILE": world.path("spans") });
+    let mut config = json!({ "mcpServers": {}, "queues": {} });
+    for name in servers {
+        let mut server = world.tool_server(&spans);
+        server["queue"] = json!(name);
+        config["mcpServers"][name] = server;
+        config["queues"][name] = json!({ "concurrent": concurrent });
+    }
+    world.config(&config)
+}
+
+/// Long enough for a call to be met by another on a busy machine.
+const MET_MS: u64 = 1_500;
+
+#[test]
+fn members_of_a_batch_run_at_the_same_time_as_far_as_their_queue_allows() {
+    for (concurrent, most) in [(1, 1), (4, 3)] {
+        let member =
+            |id: &str| json!({ "id": id, "tool": "test__slow", "parameters": { "ms": MET_MS } });
+        let batch = json!({ "calls": [member("a"), member("b"), member("c")] });
+        let world =
+            watched(&["test"], concurrent).says([call("agent__batch", batch), report("done")]);
+        world.run(&[], "slow").good();
+        assert_eq!(most_at_once(&world), most);
+    }
+}
+
+#[test]
+fn a_call_in_another_queue_does_not_wait() {
+    let slow = |tool: &'static str| (tool, json!({ "ms": MET_MS }));
+    let replies = || {
+        [
+            calls(&[slow("one__slow"), slow("one__slow"), slow("two__slow")]),
+            report("done"),
+        ]
+    };
+    let world = watched(&["one", "two"], 1).says(replies());
+    world.run(&[], "slow").good();
+    assert_eq!(most_at_once(&world), 2);
+}
+
+/// An agent that calls two others in one reply, which are answered after a while.
+fn calling_two(answer: &Reply) -> World {
+    let agent = "---\ndescription: Knows things.\n---\nYou are asked.";
+    let asks = |tool: &'static str| {
+        (
+            tool,
+            json!({ "prompt": "p", "reason": "r", "format": "sub-agent" }),
+        )
+    };
+    World::new()
+        .front("agents: [one.ai, two.ai]")
+        .file("one.ai", agent)
+        .file("two.ai", agent)
+        .says([calls(&[asks("agent__one"), asks("agent__two")])])
+        .says([answer.clone(), answer.clone(), report("done")])
+}
+
+#[test]
+fn agents_that_are_called_in_one_reply_work_at_the_same_time() {
+    let mut answer = report("found");
+    answer.delay = Duration::from_millis(MET_MS);
+    let world = calling_two(&answer);
+    let outcome = world.run(&[], "ask both").good();
+    let at: Vec<Instant> = outcome.requests.iter().map(|it| it.at).collect();
+    assert_eq!(at.len(), 4, "{outcome:#?}");
+    // The second was asked before the first had its answer.
+    assert!(at[2] < at[1] + answer.delay, "{at:?}");
+}
+
+#[test]
+fn agents_that_are_called_together_share_what_is_left_of_the_budget() {
+    let world = calling_two(&report("found"));
+    let outcome = world.run(&["--max-tokens", "200000"], "ask both").good();
+    let own = world.log(outcome.run_id());
+    let called = own[0]["data"]["config"]["limits"]["tokens_max"].as_u64();
+    assert_eq!(called, Some(200_000), "{}", own[0]);
+    let used = 160;
+    let runs = world.bonded(&["runs", "--json"]);
+    let ids = runs
+        .stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let ids = ids.filter_map(|it| Some(it["run"].as_str().or(it["runId"].as_str())?.to_owned()));
+    let ids: Vec<String> = ids.filter(|id| id != outcome.run_id()).collect();
+    assert_eq!(ids.len(), 2, "{}", runs.stdout);
+    let mut sum = 0;
+    for id in &ids {
+        let log = world.log(id);
+        sum += log[0]["data"]["config"]["limits"]["tokens_max"]
+            .as_u64()
+            .unwrap_or(u64::MAX / 4);
+    }
+    assert!(sum <= 200_000 - used && sum > 190_000, "{sum}");
+}
+
 #[test]
 fn a_queue_lets_so_many_calls_run_and_the_others_wait() {
     let (narrow, wide) = (two_runs(1), two_runs(2));

@@ -26,7 +26,7 @@ fn an_agent_is_a_tool_to_its_caller_and_a_run_of_its_own() {
     let [asked, of_child, told] = outcome.requests.as_slice() else {
         panic!("three requests were expected: {outcome:#?}");
     };
-    assert_eq!(asked.tools(), ["agent__child"]);
+    assert_eq!(asked.tools(), ["agent__child", "tool_output"]);
     assert_eq!(of_child["messages"][0]["content"], "You are the child.");
     assert_eq!(of_child["messages"][1]["content"], "find it");
     assert!(

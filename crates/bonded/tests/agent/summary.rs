@@ -25,7 +25,9 @@ const FLAGS: [&str; 8] = [
 /// An agent whose window holds a few turns.
 fn small() -> World {
     let window = json!({ "contextWindow": 3_500, "contextWindowBufferTokens": 32 });
-    World::with_tools().config(&json!({ "providers": { "first": window } }))
+    World::with_tools()
+        .front("toolOutputPaging: false")
+        .config(&json!({ "providers": { "first": window } }))
 }
 
 fn summing_up() -> World {

@@ -2,6 +2,9 @@
 
 use crate::place::{Place, finish, start};
 
+/// What a person sees before the program is there.
+const README: &str = include_str!("../../../../README.md");
+
 #[test]
 fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
     let place = Place::new();
@@ -29,6 +32,28 @@ fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
         "all equal",
     ] {
         assert!(demo.stdout.contains(part), "{part}: {}", demo.stdout);
+    }
+    let is_ended = |line: &&str| line.contains("ended    done");
+    for (text, name) in [(demo.stderr.as_str(), "demo"), (README, "README")] {
+        let ended = text.lines().find(is_ended).unwrap_or_default();
+        let figures = |end: &str| -> u64 {
+            let (before, _) = ended
+                .split_once(end)
+                .unwrap_or_else(|| panic!("{name}: {ended}"));
+            let figure = before.rsplit(' ').next().unwrap_or_default();
+            figure.replace(',', "").parse().expect("a number")
+        };
+        let used = figures(" tokens used; ");
+        assert!(figures(" tokens held for a request that nobody counted") > 0);
+        // Used is what the replies say, and what is held is no part of it.
+        let said: Vec<u64> = text
+            .lines()
+            .filter(|line| line.contains("decided  "))
+            .filter_map(|line| line.strip_suffix(" tokens)")?.rsplit('(').next())
+            .map(|figure| figure.replace(',', "").parse().expect("a number"))
+            .collect();
+        assert_eq!(said.iter().sum::<u64>(), used, "{name}: {said:?}");
+        assert_eq!(said.len(), 6, "{name}");
     }
     let left: Vec<_> = std::fs::read_dir(&tmp)
         .expect("the directory is there")

@@ -25,6 +25,20 @@ fn what_cannot_be_written_to_stdout_is_an_error_of_every_command() {
     let each = each.display().to_string();
     let data = place.path("data").display().to_string();
     place.bonded(&["init", &data]).succeeds();
+    let first = ["note", "--data", &data, "add", "First", "text"];
+    place.bonded(&first).succeeds();
+    let action = json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
+    let [rule, plan] = [
+        ("rule.json", action),
+        (
+            "plan.json",
+            json!({ "id": "one", "agent_id": "agent-1", "description": "nothing" }),
+        ),
+    ]
+    .map(|(name, content)| {
+        std::fs::write(place.path(name), content.to_string()).expect("a file can be written");
+        place.path(name).display().to_string()
+    });
     let commands: &[&[&str]] = &[
         &run,
         &[
@@ -55,6 +69,16 @@ fn what_cannot_be_written_to_stdout_is_an_error_of_every_command() {
         &["explain", "usage"],
         &["completions", "bash"],
         &["user", "list", "--data", &data],
+        &["note", "--data", &data, "add", "Second", "text"],
+        &["note", "--data", &data, "list"],
+        &["note", "--data", &data, "list", "--json"],
+        &["note", "--data", &data, "show", "First"],
+        &["note", "--data", &data, "search", "text"],
+        &["note", "--data", &data, "history", "First"],
+        &["rule", "--data", &data, "add", &rule],
+        &["rule", "--data", &data, "list"],
+        &["work", &plan, "--json", "--model", &script],
+        &["work", &plan, "--model", &script],
         &["--help"],
         &["--version"],
     ];

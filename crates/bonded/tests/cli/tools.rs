@@ -114,16 +114,17 @@ fn expect_logged(entries: &[Value], turn: usize, tool: &str, effect: &str) {
 #[test]
 fn the_long_output_of_a_command_can_be_read_to_its_end() {
     let place = Place::new();
-    let flags = ["--tool-output-paging", "--tool-response-max-bytes", "2000"];
+    let flags = ["--tool-response-max-bytes", "2000"];
     let page = json!({ "handle": "out-1-0", "offset": 15_500 });
     let result = place.result(
         &flags,
         &[
             call("run", json!({ "command": "seq 3000" })),
+            // The end is shown at once, and the middle can be read.
             with(
                 call("tool_output", page),
                 "expect",
-                json!(["Read on with tool_output"]),
+                json!(["Read on with tool_output", "2999\\n3000\\n", "\"exit\":0"]),
             ),
             with(done("ok"), "expect", json!(["2999\\n3000\\n", "the end]"])),
         ],
@@ -221,7 +222,7 @@ fn a_run_without_an_agent_is_given_only_the_tools_that_were_chosen() {
     let result = place.result(&["--tools", "read,list", "--no-progress", "0"], &lines);
     assert_eq!(result["success"], true, "{result}");
     assert!(!place.work().join("a.txt").exists());
-    assert_eq!(offered(&place), ["done", "list", "read"]);
+    assert_eq!(offered(&place), ["done", "list", "read", "tool_output"]);
     place.passes_the_audit("run");
     for none in ["", ",", " "] {
         let place = Place::new();

@@ -257,3 +257,34 @@ fn a_stop_lets_go_of_the_calls_that_take_too_long_and_their_clients_are_told() {
     assert_eq!(result["_meta"]["bonded/code"], "stopping", "{events:?}");
     assert_eq!(served.statuses(), ["interrupted"]);
 }
+
+/// Sends all of a body but its end.
+fn almost(served: &Served, session: &str, body: &[u8]) -> std::net::TcpStream {
+    use std::io::Write as _;
+    let headers = format!("{BOTH}{session}\r\nContent-Type: application/json");
+    let head = served.head("POST /mcp", &headers);
+    let mut stream = http::connect(&served.address);
+    let head = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len() + 1);
+    let sent = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(body));
+    sent.expect("the server takes it in");
+    stream
+}
+
+#[test]
+fn bodies_that_are_too_large_together_are_refused_and_leave_room_when_they_are_gone() {
+    let served = Served::start(&[("agent", vec![report("Because.")])], &["--mcp"]);
+    let session = session(&served, "");
+    let body = vec![b' '; 9_500_000];
+    let held: Vec<_> = (0..7).map(|_| almost(&served, &session, &body)).collect();
+    let refused = http::receive(almost(&served, &session, &body));
+    assert_eq!(refused.status, 503, "{refused:?}");
+    drop(held);
+    let list = request(1, "tools/list", &json!({}));
+    let listed = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        post(&served, &session, &list).status == 200
+    });
+    assert!(listed, "there is room again");
+}

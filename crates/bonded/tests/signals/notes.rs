@@ -97,3 +97,48 @@ fn what_was_imported_when_a_signal_came_is_whole_and_comes_once() {
         }
     });
 }
+
+#[test]
+fn a_note_and_a_rule_that_were_acknowledged_when_a_signal_came_are_there_once_and_whole() {
+    let data = |place: &Place| path(place, "data");
+    let rule = |place: &Place| {
+        let file = place.path("rule.json");
+        let text = r#"{"trigger":"manual","action_json":{"kind":"kjxlkj_agent"}}"#;
+        fs::write(&file, text).expect("it can be written");
+        file.display().to_string()
+    };
+    let text = "word ".repeat(2_000);
+    let undisturbed = || {
+        let place = place();
+        let words = ["note", "--data", &data(&place), "add", "One", &text];
+        succeeds(&place, &words.map(str::to_owned));
+    };
+    each("note", undisturbed, |signal, _, after| {
+        let place = place();
+        let (data, rule) = (data(&place), rule(&place));
+        let changes: [(&[&str], &str); 2] = [
+            (&["note", "--data", &data, "add", "One", &text], "note"),
+            (&["rule", "--data", &data, "add", &rule], "rule"),
+        ];
+        for (words, command) in changes {
+            let ended = signalled(start(&mut place.command(words)), signal, after);
+            check_end(&ended);
+            let list = [command, "--data", &data, "list"].map(str::to_owned);
+            let listed = succeeds(&place, &list).stdout;
+            let said = ended.stdout.trim();
+            // Who was told its name finds it; who was not may find it, and no more than one.
+            assert!(
+                ended.code.is_none() || listed.contains(said),
+                "{ended:?} {listed}"
+            );
+            let kind = if command == "note" {
+                "One"
+            } else {
+                "kjxlkj_agent"
+            };
+            assert!(listed.matches(kind).count() <= 1, "{listed}");
+        }
+        let shown = place.bonded(&["note", "--data", &data, "show", "One"]);
+        assert!(shown.code != Some(0) || shown.stdout.trim_end() == text.trim_end());
+    });
+}

@@ -13,6 +13,7 @@ use crate::place::{Done, Place, call, done, finish, start, with};
 use crate::rng::Rng;
 
 const CALLS: usize = 5;
+const EACH: usize = 4;
 const REPLY_DELAY_MS: u64 = 10;
 
 /// A run that somebody may end at any moment.
@@ -195,4 +196,50 @@ fn a_run_that_is_being_resumed_is_whole_and_goes_on() {
 #[test]
 fn a_run_of_an_agent_that_is_being_resumed_is_whole_and_goes_on() {
     resume("resume of an agent", Scene::agent);
+}
+
+#[test]
+fn many_goals_that_a_signal_came_between_are_each_done_once_in_the_end() {
+    let scene = || {
+        let place = Place::new();
+        let lines = [
+            call("run", json!({ "command": "echo x >> ran" })),
+            done("counted"),
+        ];
+        let script = place.script(&lines.map(|it| with(it, "delay_ms", REPLY_DELAY_MS)));
+        let goals: String = (0..EACH)
+            .map(|n| format!("{{\"id\":\"g{n}\",\"goal\":\"count\"}}\n"))
+            .collect();
+        let file = place.path("goals.jsonl");
+        fs::write(&file, goals).expect("goals can be written");
+        let file = file.display().to_string();
+        let words = ["run", "--each", &file, "--jobs", "2", "--model", &script];
+        let words: Vec<String> = words.map(str::to_owned).to_vec();
+        (place, words)
+    };
+    let undisturbed = || {
+        let (place, words) = scene();
+        let ended = finish(start(&mut place.command(&words)));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    };
+    each("each", undisturbed, |signal, _, after| {
+        let (place, words) = scene();
+        signalled(start(&mut place.command(&words)), signal, after);
+        let before = ran(&place);
+        let again = finish(start(&mut place.command(&words)));
+        let statuses: Vec<_> = (0..EACH).map(|n| place.status(&format!("g{n}"))).collect();
+        // A person's word ends what was under way for good; nothing else does.
+        if !is_of_a_person(signal) {
+            assert!(
+                statuses.iter().all(|it| it.as_deref() == Some("succeeded")),
+                "{statuses:?} {again:?}"
+            );
+        }
+        // A command that was cut off is told as such and is not made again.
+        assert!(
+            (before..=EACH).contains(&ran(&place)),
+            "{before} {}",
+            ran(&place)
+        );
+    });
 }

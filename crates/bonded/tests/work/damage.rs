@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::done::text;
-use crate::world::{World, item, receipt, writes};
+use crate::place::{finish, start};
+use crate::world::{World, item, receipt, runs, script, with_fields, writes};
 
 /// A file of a plan, and what must be gone so that it is read.
 const KEPT: [(&str, &[&str]); 4] = [
@@ -105,4 +106,42 @@ fn a_damaged_line_of_a_trees_history_is_named_and_nothing_runs() {
     refused.fails_with(3, "tree-failed");
     refused.says("history.jsonl:2: ");
     assert_eq!(world.runs().len(), 1, "nothing ran");
+}
+
+/// Kills a plan while it publishes, as soon as the notice of that is in the tree.
+fn killed_while_publishing(world: &World, plan: &serde_json::Value) {
+    let notice = world.path(".bonded-publish-UNFINISHED.txt");
+    let mut child = start(&mut world.work_command(plan, &[]));
+    while !notice.exists() {
+        let ended = child.try_wait().expect("it can be waited for");
+        if ended.is_some() {
+            panic!("it has published unseen: {:?}", finish(child));
+        }
+        std::hint::spin_loop();
+    }
+    child.kill().expect("a child can be killed");
+    child.wait().expect("a killed child ends");
+    assert!(notice.exists(), "it was killed too late");
+}
+
+#[test]
+fn a_run_in_a_tree_that_was_left_half_published_is_warned_and_after_a_resume_it_is_not() {
+    let world = World::plain();
+    // So many names that publishing them takes a while.
+    let files = "for n in $(seq 300); do echo x > file-$n.txt; done";
+    world.agent(1, &[runs(files)]);
+    let limits =
+        serde_json::json!({ "constraints": { "max_files": 5000, "max_delta_size": 50_000 } });
+    killed_while_publishing(&world, &with_fields(item("one", 1), limits));
+    let model = script(&world, &[]);
+    let ask = || world.place.bonded(&["run", "--model", &model, "look"]);
+    let warned = ask();
+    assert_eq!(warned.code, Some(0), "{warned:?}");
+    warned.says("says that this tree is half published; `bonded work --resume` finishes that");
+    let doctor = world.place.bonded(&["doctor"]);
+    assert!(doctor.stdout.contains("between two states"), "{doctor:?}");
+    let resumed = world.place.bonded(&["work", "--resume"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(world.read("file-300.txt").as_deref(), Some("x\n"));
+    assert!(!ask().stderr.contains("half published"));
 }

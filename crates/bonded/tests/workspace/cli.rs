@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::place::{Done, Place};
+use crate::place::{Done, Place, finish, start};
 use crate::server::Server;
 
 /// A place with a data directory of that name.
@@ -240,4 +240,34 @@ fn the_terminal_and_the_server_share_one_store() {
     server.note("From the server", "text");
     let list = ok(&server.place.bonded(&["note", "--data", &data, "list"]));
     assert!(list.contains("From the server"), "{list}");
+}
+
+#[test]
+fn an_export_that_the_disk_has_no_room_for_is_told_and_leaves_no_half_of_a_note() {
+    let place = place_with(&["data"]);
+    let long = place.path("long.md");
+    std::fs::write(&long, "word ".repeat(60_000)).expect("a file can be written");
+    let vault = place.path("vault");
+    std::fs::create_dir(&vault).expect("a directory can be made");
+    std::fs::rename(&long, vault.join("long.md")).expect("it can be moved");
+    ok(&on(
+        &place,
+        "data",
+        &["import", &vault.display().to_string()],
+    ));
+    let (out, data) = (place.path("out"), place.path("data"));
+    let program = env!("CARGO_BIN_EXE_bonded");
+    // What a file may grow to is less than the note has; the signal of that is not kept from the program.
+    let limited = "ulimit -f 100; exec \"$@\"";
+    let [out_text, data] = [&out, &data].map(|it| it.display().to_string());
+    let words = [
+        "-c", limited, "sh", program, "export", &out_text, "--data", &data,
+    ];
+    let ended = finish(start(&mut place.command_of(Path::new("sh"), &words)));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("error[output-failed]"), "{ended:?}");
+    assert_eq!(files(&out), BTreeMap::new());
+    let again = place.path("again").display().to_string();
+    ok(&on(&place, "data", &["export", &again]));
+    assert_eq!(files(Path::new(&again)).len(), 1);
 }

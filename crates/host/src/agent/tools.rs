@@ -77,10 +77,12 @@ pub(super) fn works(options: &Options) -> bool {
 
 /// Which of the kernel's own tools an agent offers.
 pub(super) fn own(options: &Options) -> OwnTools {
+    // Without tools there are no outputs to read on in.
+    let pages = options.tool_output_paging && works(options);
     OwnTools {
         batch: options.tools.iter().any(|name| name == BATCH_WORD),
         progress: options.progress_reports && works(options),
-        output_kept_bytes_max: options.tool_output_paging.then_some(OUTPUT_KEPT_BYTES_MAX),
+        output_kept_bytes_max: pages.then_some(OUTPUT_KEPT_BYTES_MAX),
     }
 }
 

@@ -46,7 +46,7 @@ fn without_a_word_the_options_are_the_built_in_ones() {
     assert_eq!(options.output_tokens_max, 4096);
     assert_eq!((options.attempts_per_turn_max, options.turns_max), (3, 10));
     assert_eq!(options.calls_per_turn_max, 10);
-    assert!(!options.tool_output_paging && !options.progress_reports);
+    assert!(options.tool_output_paging && !options.progress_reports);
     assert_eq!(options.caching, Caching::Full);
     assert_eq!(options.encoding, ToolEncoding::XmlFinal);
     assert!(!options.stream && !options.verbose && !options.quiet);
@@ -149,7 +149,7 @@ fn what_is_typed_reaches_its_option() {
         ("maxOutputTokens", "100", |o| o.output_tokens_max == 100),
         ("maxRetries", "1", |o| o.attempts_per_turn_max == 1),
         ("maxToolCallsPerTurn", "1", |o| o.calls_per_turn_max == 1),
-        ("toolOutputPaging", "true", |o| o.tool_output_paging),
+        ("toolOutputPaging", "false", |o| !o.tool_output_paging),
         ("contextSummary", "true", |o| o.context_summary),
         ("progressReports", "yes", |o| o.progress_reports),
         ("caching", "none", |o| o.caching == Caching::None),

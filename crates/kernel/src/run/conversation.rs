@@ -182,9 +182,11 @@ impl Run {
             Phase::Acting { calls, at, .. } => calls.get(*at),
             _ => None,
         };
-        // Only tags stand around a text; otherwise a message is its text and no more.
-        let tagged = call.filter(|call| call.tag.is_some());
-        let around = tagged.map_or(MESSAGE_TOKENS, |call| {
+        // Only tags and the results of a batch stand around a text; otherwise a message is its text and no more.
+        let weighs_members = self.config().edition.cuts_members();
+        let wrapped =
+            call.filter(|call| call.tag.is_some() || call.member.is_some() && weighs_members);
+        let around = wrapped.map_or(MESSAGE_TOKENS, |call| {
             let text = output.text.as_str().into();
             let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
             whole.saturating_sub(self.gauge.estimate(&text))

@@ -380,7 +380,8 @@ impl Stepper<'_> {
 
     /// Whether the beginning of an output can be shown in place of the whole: the model can read on in it.
     fn can_cut(&self) -> bool {
-        self.pages() && !self.run.is_member_up() && !self.run.is_forced()
+        let may_be_member = self.run.config().edition.cuts_members();
+        self.pages() && (may_be_member || !self.run.is_member_up()) && !self.run.is_forced()
     }
 
     /// How much of an output has room, where the model can read on in it.
@@ -388,6 +389,14 @@ impl Stepper<'_> {
         if !self.run.config().edition.fills_windows() || !self.can_cut() {
             return None;
         }
+        // What a member says grows where it stands among the results.
+        let tokens = match self.run.is_member_up() {
+            true => {
+                let nothing = self.needed(&ToolOutput::default(), 0);
+                self.needed(output, tokens).saturating_sub(nothing)
+            }
+            false => tokens,
+        };
         let tokens = self.run.gauge.room(blocked.target as usize, tokens);
         let used = blocked.projected.saturating_sub(tokens);
         let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_SPARE);

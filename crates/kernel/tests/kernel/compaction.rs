@@ -3,6 +3,7 @@
 use bonded_kernel::{ContextCompacted, Encoding, Event, Reply, TerminationKind, Vocabulary, audit};
 
 use crate::agent_common::{ENCODINGS, agent, report_in, tool_tag};
+use crate::batch::{batch, batching, look_at, results};
 use crate::common::{Setup, World, look, noise, reply, text};
 
 /// A reply of a provider that does not count, so that every estimate stays in force.
@@ -124,6 +125,42 @@ fn of_an_output_that_does_not_fit_the_beginning_is_shown_with_how_to_read_on() {
         "{shown}"
     );
     audit(&world.entries).expect("the same kernel wrote it");
+}
+
+/// A batch of two, of which the first says more than the window holds.
+fn overfull_batch(edition: Option<u16>, said: &str) -> World {
+    let mut setup = batching(Encoding::Native).windows(&[12_000]);
+    setup.config.own_tools.output_kept_bytes_max = Some(1_000_000);
+    let setup = match edition {
+        Some(edition) => setup.edition(edition),
+        None => setup,
+    };
+    let mut world = setup.begin();
+    world.reply(reply([batch(serde_json::json!([
+        look_at("a"),
+        look_at("b")
+    ]))]));
+    world.ok(said);
+    world
+}
+
+#[test]
+fn of_a_member_of_a_batch_that_does_not_fit_the_beginning_is_shown_too() {
+    // Lines grow where they stand in JSON, and what is shown must fit as it stands there.
+    for said in [noise(40_000), "\"a\"\n".repeat(20_000)] {
+        let mut world = overfull_batch(None, &said);
+        world.ok("a spade");
+        assert_eq!(world.count("context_guarded"), 0, "the run goes on");
+        let results = results(&world);
+        let shown = results[0]["output"].as_str().unwrap_or_default();
+        assert!(shown.len() > 4_000, "{}", shown.len());
+        assert!(shown.contains("out-1-0"), "{shown}");
+        assert_eq!(results[1]["output"], "a spade");
+        audit(&world.entries).expect("the same kernel wrote it");
+    }
+    let before = overfull_batch(Some(2), &noise(40_000));
+    assert_eq!(before.count("context_guarded"), 1, "as it began");
+    audit(&before.entries).expect("the same kernel wrote it");
 }
 
 /// An agent in a window that one output nearly fills; nobody counts for it, so that a known vocabulary is given room for a

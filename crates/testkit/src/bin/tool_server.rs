@@ -4,7 +4,7 @@
 //! page, `NOISE` prints lines that are no messages, `EXTRA_TOOLS` is a JSON array of tools that are listed
 //! too and `EXTRA_TOOLS_FILE` a file with one, `IGNORE_TERM` starts a child that outlives SIGTERM, `STAY` does
 //! not end with its stdin, `COUNT_FILE` and `LOG_FILE` are files that executions and notifications are
-//! appended to, `PROTOCOL` is the version that it speaks, and `FAULT` is how the start goes wrong: `silence`,
+//! appended to, `SPAN_FILE` one that slow calls are appended to as they begin and end, `PROTOCOL` is the version that it speaks, and `FAULT` is how the start goes wrong: `silence`,
 //! `garbage`, `drip` or `crash`.
 
 #[path = "../tool_server/bad.rs"]
@@ -166,7 +166,9 @@ fn call(name: &str, arguments: &Value, meta: &Value) -> Result<Value, String> {
         )),
         "slow" => {
             let ms = arguments["ms"].as_u64().unwrap_or_default();
+            append("SPAN_FILE", "begin").map_err(|fault| fault.to_string())?;
             sleep(ms);
+            append("SPAN_FILE", "end").map_err(|fault| fault.to_string())?;
             text(format!("slept {ms} ms"))
         }
         "count" => {

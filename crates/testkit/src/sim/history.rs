@@ -52,7 +52,10 @@ impl History {
         tally.entries = entries.len() as u64;
         tally.turns = entries.last().map_or(0, |entry| u64::from(entry.turn));
         tally.agents = u64::from(shared.plan.config.agent.is_some());
-        for feat in entries.iter().filter_map(feat) {
+        let pairs = entries
+            .windows(2)
+            .filter_map(|pair| feat_of_two(&pair[0], &pair[1]));
+        for feat in entries.iter().filter_map(feat).chain(pairs) {
             *tally.feats.entry(feat).or_default() += 1;
         }
         if let Some(termination) = live.as_ref().and_then(Run::termination) {
@@ -85,6 +88,7 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             Lesson::Efforts(_) => "other efforts",
             Lesson::Route(_) => "another route",
             Lesson::OutputLimit(_) => "another limit field",
+            Lesson::Window { .. } => "another window",
             _ => "another form",
         }),
         Event::ProgressReported { .. } => Some("progress"),
@@ -105,6 +109,7 @@ fn feat(entry: &Entry) -> Option<&'static str> {
         }
         Event::RunEnded(ended) if ended.report.is_some() => Some("reported"),
         Event::ContextSummarised(_) => Some("summed up"),
+        Event::ContextCompacted(_) => Some("compacted"),
         Event::ReviewAsked { .. } => Some("asked"),
         Event::CallReviewed(reviewed) => Some(match reviewed.verdict {
             Verdict::Approved => "approved",
@@ -115,6 +120,22 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             ..
         } => Some("untrusted"),
         Event::DecisionMade(decision) if decision.answer.masked => Some("masked"),
+        _ => None,
+    }
+}
+
+/// The shortest wait after a failure that a provider said nothing about.
+const BACK_OFF_MS_MIN: u64 = 500;
+
+/// Names what only two entries show together.
+fn feat_of_two(first: &Entry, second: &Entry) -> Option<&'static str> {
+    match (&first.event, &second.event) {
+        (Event::ToolInvoked { .. }, Event::ToolInvoked { .. }) => Some("at the same time"),
+        (Event::AttemptFailed(failed), Event::AttemptStarted { .. })
+            if failed.retry_after_ms.is_none() && second.at - first.at >= BACK_OFF_MS_MIN =>
+        {
+            Some("backed off")
+        }
         _ => None,
     }
 }

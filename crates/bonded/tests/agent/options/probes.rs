@@ -90,7 +90,7 @@ pub(super) fn of_requests() -> Vec<Probe> {
         probe(
             "tools",
             ("read", "list"),
-            (json!(["read"]), json!([])),
+            (json!(["read", "tool_output"]), json!([])),
             offered,
         ),
         Probe {
@@ -98,7 +98,7 @@ pub(super) fn of_requests() -> Vec<Probe> {
             ..probe(
                 "agents",
                 ("a.ai", "b.ai"),
-                (json!(["agent__a"]), json!([])),
+                (json!(["agent__a", "tool_output"]), json!([])),
                 offered,
             )
         },
@@ -182,12 +182,15 @@ pub(super) fn of_requests() -> Vec<Probe> {
                 },
             )
         },
-        probe(
-            "toolOutputPaging",
-            ("true", "false"),
-            (json!(["tool_output"]), json!([])),
-            offered,
-        ),
+        Probe {
+            stage: || routed().front("tools: read"),
+            ..probe(
+                "toolOutputPaging",
+                ("false", "true"),
+                (json!(["read"]), json!(["read", "tool_output"])),
+                offered,
+            )
+        },
         probe(
             "contextSummary",
             ("true", "false"),
@@ -202,7 +205,10 @@ pub(super) fn of_requests() -> Vec<Probe> {
             ..probe(
                 "progressReports",
                 ("true", "false"),
-                (json!(["agent__progress_report", "read"]), json!(["read"])),
+                (
+                    json!(["agent__progress_report", "read", "tool_output"]),
+                    json!(["read", "tool_output"]),
+                ),
                 offered,
             )
         },
@@ -414,7 +420,7 @@ pub(super) fn of_the_process() -> Vec<Probe> {
         Probe {
             stage: || {
                 with_tools()
-                    .front("toolResponseMaxBytes: 64")
+                    .front("toolResponseMaxBytes: 64\ntoolOutputPaging: false")
                     .says([echo("long-output")])
             },
             ..probe(

@@ -259,7 +259,7 @@ pub const TABLE: &[OptionRow] = &[
     ),
     agent("toolOutputPaging", "--tool-output-paging", Kind::Flag).with(
         &["defaults.toolOutputPaging"],
-        Some("false"),
+        Some("true"),
         "keep outputs that were cut, and let the model read on in them",
     ),
     agent("contextSummary", "--context-summary", Kind::Flag).with(
