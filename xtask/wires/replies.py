@@ -127,7 +127,7 @@ def responses_events(whole):
 
 
 def messages(service, model, body, turn, items):
-    is_planned = turn < len(script.TURNS) and any(kind == "call" and held[0] != script.REPORT for kind, held in items)
+    is_planned = turn < len(script.TURNS) and any(kind == "call" and held[0] not in script.ENDS for kind, held in items)
     if is_planned:
         does_think = script.thinks("messages", service, model, body)
         blocks = [b for b in script.messages_blocks(turn, body) if does_think or b["type"] != "thinking"]

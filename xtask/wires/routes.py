@@ -37,6 +37,7 @@ def gemini():
             "safetySettings": list[types.SafetySetting],
             "generationConfig": types.GenerationConfig,
             "cachedContent": str,
+            "serviceTier": types.ServiceTier,
         },
         total=False,
     )

@@ -16,6 +16,10 @@ TURNS = [
 ]
 MARK = re.compile(r"t(\d)c\d")
 REPORT = "agent__final_report"
+# What ends a run, with an agent and without one.
+ENDS = {REPORT: {"report_format": "pipe", "report_content": "done"}, "done": {"reason": "done"}}
+# What a tool of the program calls the text that the tools of the tests take.
+WORDS = {"read": "path"}
 # A model that is told so calls nothing, though its service may want tools to be named.
 WITHDRAWN = "no longer available"
 NONCE = re.compile(r"ai-agent-([0-9a-f]{8})-")
@@ -48,8 +52,8 @@ def is_own_text(content):
     return re.search(r"I say \d\.\d\.", json.dumps(content)) is not None
 
 
-def arguments(turn, at):
-    return {"text": f"t{turn}c{at}"}
+def arguments(tool, turn, at):
+    return {WORDS.get(tool, "text"): f"t{turn}c{at}"}
 
 
 def tool_names(body):
@@ -60,20 +64,26 @@ def tool_names(body):
     return names
 
 
+def offered(body):
+    """The tool that is called before the end."""
+    return next((name for name in tool_names(body) if name not in ENDS and not name.startswith("agent__")), None)
+
+
 def plan(body):
     """What is said to a request: items of a kind, with what they hold."""
     said = body.get("messages") or body.get("contents") or body.get("input")
     before = turn_in(said)
     turn = 0 if before is None else before + 1
     tools = tool_names(body)
-    tool = next((name for name in tools if not name.startswith("agent__")), None)
+    tool = offered(body)
     if WITHDRAWN in json.dumps(said[-1]):
         tool = None
     if tool and turn < len(TURNS):
-        hold = {"thought": thought, "text": text, "call": lambda *place: (tool, arguments(*place))}
+        hold = {"thought": thought, "text": text, "call": lambda *place: (tool, arguments(tool, *place))}
         return turn, [(kind, hold[kind](turn, at)) for at, kind in enumerate(TURNS[turn])]
-    if REPORT in tools:
-        return turn, [("call", (REPORT, {"report_format": "pipe", "report_content": "done"}))]
+    for end in ENDS.items():
+        if end[0] in tools:
+            return turn, [("call", end)]
     nonce = NONCE.search(json.dumps(body))
     slot = f"ai-agent-{nonce.group(1) if nonce else 'none'}-FINAL"
     return turn, [("text", f'<{slot} tool="{REPORT}" format="pipe">done</{slot}>')]
@@ -126,7 +136,7 @@ def before(body, at):
 def messages_blocks(turn, body, at_message=None):
     """The blocks of a turn, thoughts and all. A signature ends with what stood before the message."""
     bound = before(body, len(body["messages"]) if at_message is None else at_message)
-    tool = next((name for name in tool_names(body) if not name.startswith("agent__")), "none")
+    tool = offered(body) or "none"
     blocks = []
     for at, kind in enumerate(TURNS[turn]):
         if kind == "thought":
@@ -136,7 +146,7 @@ def messages_blocks(turn, body, at_message=None):
             blocks.append({"type": "text", "text": text(turn, at)})
         else:
             id = f"toolu_{turn}_{at}"
-            blocks.append({"type": "tool_use", "id": id, "name": tool, "input": arguments(turn, at)})
+            blocks.append({"type": "tool_use", "id": id, "name": tool, "input": arguments(tool, turn, at)})
     return blocks
 
 

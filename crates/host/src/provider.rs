@@ -370,8 +370,8 @@ pub fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) ->
         _ if !speaks_openai => dialect,
         Some(OpenaiMode::Responses) => Dialect::Responses,
         Some(OpenaiMode::Chat) => Dialect::Chat,
-        None if is_openai() => Dialect::Responses,
-        None => Dialect::Chat,
+        Some(OpenaiMode::Auto) | None if is_openai() => Dialect::Responses,
+        Some(OpenaiMode::Auto) | None => Dialect::Chat,
     }
 }
 
@@ -406,17 +406,33 @@ fn azure_target(
     }
     let key = match &asked.key_env {
         Some(_) => AZURE_KEY,
-        None => first_set(AZURE_KEYS, &env).unwrap_or(AZURE_KEY),
+        None => azure_key(&env),
     };
-    let resource = env("AZURE_OPENAI_ENDPOINT").filter(|url| !url.is_empty());
-    let resource = resource.ok_or(ProviderError::NoAzureEndpoint)?;
-    let version = env("OPENAI_API_VERSION").filter(|version| !version.is_empty());
-    let endpoint = checked_url(&azure_endpoint(&resource, version.as_deref(), deployment))?;
+    let endpoint = azure_at(None, None, deployment, env)?;
     let key_env = asked.key_env.clone().or(Some(key.name.to_owned()));
     Ok(Target {
         key_header: key.header.map(str::to_owned),
         ..target(asked, "azure", endpoint, deployment, key_env)
     })
+}
+
+/// The variable that holds the key of a resource at Azure.
+pub(crate) fn azure_key(env: impl Fn(&str) -> Option<String>) -> KeyVariable {
+    first_set(AZURE_KEYS, env).unwrap_or(AZURE_KEY)
+}
+
+/// Where a deployment is; what nobody says, the variables may.
+pub(crate) fn azure_at(
+    resource: Option<String>,
+    version: Option<String>,
+    deployment: &str,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<String, ProviderError> {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty());
+    let resource = resource.or_else(|| set("AZURE_OPENAI_ENDPOINT"));
+    let resource = resource.ok_or(ProviderError::NoAzureEndpoint)?;
+    let version = version.or_else(|| set("OPENAI_API_VERSION"));
+    checked_url(&azure_endpoint(&resource, version.as_deref(), deployment))
 }
 
 /// Where a deployment is: with a version of the API as every client knows it, else under the address that needs none.

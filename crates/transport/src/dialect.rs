@@ -25,6 +25,7 @@ use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
 use bytes::Bytes;
 use futures_util::stream::Stream;
 
+pub use custom::overruled;
 pub use events::Accumulate;
 pub use fit::{Fitted, Unfit, fit, unfit};
 pub(crate) use signed::stamp;

@@ -9,7 +9,9 @@ mod service;
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Accepts, Dialect, Effort, OutputLimitField, Target, ThinkingForm};
+use bonded_kernel::{
+    Accepts, Dialect, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm,
+};
 
 pub(crate) use family::bare;
 pub use family::{FAMILIES, Family};
@@ -38,9 +40,7 @@ pub fn known_as(target: &Target, model: &str) -> Accepts {
     if let Some(service) = Service::of(target) {
         service.describe(&mut accepts, model);
     }
-    if target.dialect != Dialect::Chat {
-        accepts.output_limit = OutputLimitField::default();
-    }
+    leave_out_unspoken(&mut accepts, target.dialect);
     let form = spoken(accepts.thinking, target.dialect);
     if form == ThinkingForm::Effort && accepts.thinking == ThinkingForm::Budget {
         // The gateway makes a budget of it.
@@ -61,6 +61,21 @@ pub fn window(endpoint: &str, model: &str) -> Option<u64> {
     Service::at(endpoint)?;
     let listed = Listed::at(endpoint, model).and_then(|listed| listed.window);
     listed.or_else(|| family(model)?.window)
+}
+
+/// What a dialect has no field for is accepted by nobody who speaks it.
+fn leave_out_unspoken(accepts: &mut Accepts, dialect: Dialect) {
+    match dialect {
+        Dialect::Chat => return,
+        Dialect::Responses => accepts.top_k = false,
+        Dialect::Messages => accepts.prompt_cache_key = false,
+        Dialect::Gemini => {
+            accepts.prompt_cache_key = false;
+            accepts.parallel_tool_calls = false;
+        }
+    }
+    accepts.output_limit = OutputLimitField::default();
+    accepts.penalty = PenaltyField::None;
 }
 
 /// A form that a dialect has no words for is not spoken there, but for what its gateways put in its place.

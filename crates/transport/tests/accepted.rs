@@ -3,7 +3,7 @@
 mod common;
 
 use bonded_kernel::{
-    Accepts, Dialect, Effort, Reasoning, SignedThoughts, ThinkingForm, ToolChoice,
+    Accepts, Dialect, Effort, Offer, Reasoning, SignedThoughts, ThinkingForm, ToolChoice,
 };
 use bonded_transport::dialect;
 use common::{Conversation, assistant, signed, tool, user};
@@ -91,6 +91,58 @@ fn messages_sampling_is_what_was_asked_for_and_is_accepted() {
         ask_for_all(&mut conversation);
         assert_eq!(settings(&conversation), expected);
     }
+}
+
+/// One call at a time, and a tier of the service.
+fn ask_for_tier(conversation: &mut Conversation) {
+    let sampling = &mut conversation.target.sampling;
+    sampling.parallel_tool_calls = Some(false);
+    sampling.prompt_cache_key = Some("k".into());
+    sampling.service_tier = Some("flex".into());
+}
+
+#[test]
+fn messages_calls_come_one_by_one_and_in_the_tier_that_was_asked_for() {
+    let one = |kind: &str| json!({"type": kind, "disable_parallel_tool_use": true});
+    let refuses = Accepts {
+        parallel_tool_calls: false,
+        service_tier: false,
+        ..Accepts::default()
+    };
+    let mut it = conversation(Dialect::Messages, Accepts::default());
+    ask_for_tier(&mut it);
+    let tier = json!("flex");
+    assert_eq!(
+        settings(&it),
+        json!({"tool_choice": one("auto"), "service_tier": tier})
+    );
+    it.target.sampling.tool_choice = Some(ToolChoice::Required);
+    assert_eq!(
+        settings(&it),
+        json!({"tool_choice": one("any"), "service_tier": tier})
+    );
+    // Several at a time is how it is anyway.
+    it.target.sampling.parallel_tool_calls = Some(true);
+    it.target.sampling.tool_choice = None;
+    assert_eq!(settings(&it), json!({"service_tier": tier}));
+    let mut it = conversation(Dialect::Messages, refuses);
+    ask_for_tier(&mut it);
+    assert_eq!(settings(&it), json!({}));
+    // A choice between tools is refused where there are none.
+    let mut it = conversation(Dialect::Messages, Accepts::default());
+    it.offer = Offer::None;
+    ask_for_tier(&mut it);
+    assert_eq!(settings(&it), json!({"service_tier": tier}));
+}
+
+#[test]
+fn gemini_has_a_tier_and_no_word_for_calls_one_by_one() {
+    let mut it = conversation(Dialect::Gemini, Accepts::default());
+    let plain = body(&it);
+    ask_for_tier(&mut it);
+    let mut expected = plain;
+    expected["serviceTier"] = json!("flex");
+    assert_eq!(body(&it), expected);
 }
 
 #[test]

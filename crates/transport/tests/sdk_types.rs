@@ -50,6 +50,11 @@ fn conversation(family: &str, dialect: Dialect, signature: &str) -> Conversation
     // A service is known by where it is.
     let endpoint = match family {
         "openai" => "https://api.openai.com/v1",
+        "azure" => "https://ours.openai.azure.com/openai/v1",
+        "mistral" => "https://api.mistral.ai/v1",
+        "deepseek" => "https://api.deepseek.com/v1",
+        "xai" => "https://api.x.ai/v1",
+        "groq" => "https://api.groq.com/openai/v1",
         _ => "http://localhost/v1",
     };
     let mut it = Conversation::with(family, endpoint);
@@ -94,6 +99,12 @@ fn families(dialect: Dialect) -> &'static [(&'static str, &'static str)] {
             ("openai", "gpt-4o"),
             ("openai", "gpt-5-mini"),
             ("openai", "gpt-5.6-sol"),
+            ("azure", "gpt-5.1"),
+            ("mistral", "mistral-large-latest"),
+            ("deepseek", "deepseek-chat"),
+            ("deepseek", "deepseek-v4-pro"),
+            ("xai", "grok-4.3"),
+            ("groq", "openai/gpt-oss-120b"),
             ("openrouter", "anthropic/claude-opus-5"),
             ("vllm", "qwen3"),
             ("llamacpp", "qwen3"),
@@ -109,6 +120,16 @@ fn families(dialect: Dialect) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// A field of one's own that the dialect has.
+fn custom(dialect: Dialect) -> Value {
+    match dialect {
+        Dialect::Chat => json!({ "seed": 7, "metadata": { "team": "blue" } }),
+        Dialect::Responses => json!({ "metadata": { "team": "blue" } }),
+        Dialect::Messages => json!({ "metadata": { "user_id": "blue" } }),
+        Dialect::Gemini => json!({ "generationConfig": { "seed": 7 } }),
+    }
+}
+
 /// Every setting in every dialect, as it would be sent.
 fn from_settings() -> Vec<String> {
     use Reasoning::*;
@@ -119,6 +140,8 @@ fn from_settings() -> Vec<String> {
         Some(Low),
         Some(Medium),
         Some(High),
+        Some(XHigh),
+        Some(Max),
         Some(Tokens(3000)),
     ];
     let mut lines = vec![];
@@ -137,6 +160,15 @@ fn from_settings() -> Vec<String> {
                 sampling.top_k = Some(40);
                 sampling.repeat_penalty = Some(1.1);
                 sampling.tool_choice = Some(ToolChoice::Required);
+                sampling.parallel_tool_calls = Some(at % 2 == 0);
+                sampling.prompt_cache_key = Some("k".into());
+                // A tier that each of them has.
+                let tier = match dialect {
+                    Dialect::Gemini => "flex",
+                    _ => "auto",
+                };
+                sampling.service_tier = Some(tier.into());
+                it.target.custom = serde_json::from_value(custom(dialect)).expect("an object");
                 let body = dialect::encode(&it.request());
                 let body = serde_json::from_slice(&body).expect("JSON");
                 let called = format!("{name} to {family}/{model}, reasoning {reasoning:?}");

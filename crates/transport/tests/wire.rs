@@ -173,6 +173,70 @@ fn thoughts_are_paid_for_wherever_a_service_counts_them() {
     }
 }
 
+/// What a service says in these bytes that the reply cost, in picodollars, whatever else stands there.
+fn billed_in(body: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(body).ok()?;
+    let number = |name: &str| -> Option<f64> {
+        let (_, after) = text.rsplit_once(&format!("\"{name}\":"))?;
+        let end = after.find([',', '}', '\n'])?;
+        after[..end].trim().parse().ok()
+    };
+    let dollars = number("cost").map(|cost| cost * 1e12);
+    let ticks = || number("cost_in_usd_ticks").map(|ticks| ticks * 100.0);
+    Some(dollars.or_else(ticks)?.round() as u64)
+}
+
+/// Every reply in the files, whole or streamed.
+fn replies() -> Vec<(PathBuf, Vec<u8>, Reply)> {
+    let runtime = runtime();
+    let mut found = vec![];
+    for extension in ["json", "sse"] {
+        for (dialect, path) in files(extension) {
+            let body = std::fs::read(&path).expect("readable");
+            let reply = match extension {
+                "json" => dialect::decode(dialect, &body),
+                _ => read_stream(&runtime, dialect, &body, usize::MAX),
+            };
+            found.extend(reply.ok().map(|reply| (path, body, reply)));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_service_says_that_a_reply_cost_is_what_it_cost_in_every_file() {
+    let mut billed = 0;
+    for (path, body, reply) in replies() {
+        let said = billed_in(&body).map(Money);
+        assert_eq!(reply.cost, said, "{}", path.display());
+        billed += usize::from(said.is_some());
+    }
+    assert!(billed >= 7, "{billed} files say what they cost");
+}
+
+#[test]
+fn what_the_list_makes_of_tokens_is_what_the_service_billed_for_them() {
+    // What a search by the service itself costs is on its bill alone: $5 for a thousand.
+    let search = Money(5_000_000_000);
+    let rows = [
+        ("chat/xai_cost.json", Money(0)),
+        ("chat/xai_cost.sse", Money(0)),
+        ("responses/xai_cost.json", search),
+    ];
+    let replies = replies();
+    for (file, besides) in rows {
+        let (.., reply) = replies
+            .iter()
+            .find(|(path, ..)| path.ends_with(file))
+            .expect("the file is there");
+        let model = reply.model.as_deref().expect("it says who answered");
+        let price = models::listed_price(&Target::new("xai", "https://api.x.ai/v1", model));
+        let used = reply.usage.expect("it is counted");
+        let made = price.expect("it is listed").of(&used).plus(besides);
+        assert_eq!(Some(made), reply.cost, "{file}");
+    }
+}
+
 #[test]
 fn every_streamed_reply_is_read_as_its_file_says_however_it_is_cut_into_pieces() {
     let runtime = runtime();

@@ -50,6 +50,7 @@ mod secrets;
 mod servers;
 mod smoke;
 mod snapshots;
+mod spoken;
 mod sub_agents;
 mod summary;
 mod tags;

@@ -12,24 +12,35 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{Outcome, World};
 use models::{LEARNED, MODELS, Model};
 use strict::Strict;
 
-/// What is tried with each model: its name, whether the agent has tools, and what is said to it.
-type Mode = (&'static str, bool, &'static [&'static str]);
+/// Who asks a model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// A run without an agent, with one of its own tools.
+    Plain,
+    /// An agent without tools.
+    Agent,
+    AgentWithTools,
+}
 
-const MODES: [Mode; 7] = [
-    ("plain", false, &[]),
-    ("turns", true, &[]),
+/// What is tried with each model: its name, who asks, and what is said to it.
+type Mode = (&'static str, Asks, &'static [&'static str]);
+
+const MODES: [Mode; 9] = [
+    ("run", Asks::Plain, &["--stream"]),
+    ("plain", Asks::Agent, &[]),
+    ("turns", Asks::AgentWithTools, &[]),
     (
         "last-turn",
-        true,
+        Asks::AgentWithTools,
         &["--reasoning", "medium", "--max-turns", "2"],
     ),
     (
         "native",
-        true,
+        Asks::AgentWithTools,
         &[
             "--tooling-transport",
             "native",
@@ -39,9 +50,18 @@ const MODES: [Mode; 7] = [
             "0.9",
         ],
     ),
-    ("off", true, &["--reasoning", "none"]),
-    ("minimal", true, &["--reasoning", "minimal", "--stream"]),
-    ("high", true, &["--reasoning", "high", "--stream"]),
+    ("off", Asks::AgentWithTools, &["--reasoning", "none"]),
+    (
+        "minimal",
+        Asks::AgentWithTools,
+        &["--reasoning", "minimal", "--stream"],
+    ),
+    (
+        "high",
+        Asks::AgentWithTools,
+        &["--reasoning", "high", "--stream"],
+    ),
+    ("max", Asks::AgentWithTools, &["--reasoning", "max"]),
 ];
 
 /// What is written behind a refusal that the program learned from.
@@ -51,11 +71,10 @@ const OVERCOME: &str = " (overcome)";
 type Refused = BTreeMap<(String, &'static str), Vec<String>>;
 
 fn try_one(strict: &Strict, model: &Model, mode: &Mode) -> Vec<String> {
-    let (tried, has_tools, flags) = *mode;
-    let world = if has_tools {
-        World::with_tools()
-    } else {
-        World::new()
+    let (tried, asks, flags) = *mode;
+    let world = match asks {
+        Asks::AgentWithTools => World::with_tools(),
+        Asks::Agent | Asks::Plain => World::new(),
     };
     let base_url = strict.base_url(model, tried);
     let mut provider =
@@ -63,12 +82,16 @@ fn try_one(strict: &Strict, model: &Model, mode: &Mode) -> Vec<String> {
     if let Some(route) = model.route {
         provider["openaiMode"] = json!(route);
     }
+    let name = format!("{}/{}", model.provider, model.name);
     let world = world
         // What is refused once is refused again.
         .front("maxRetries: 1")
-        .front(&format!("models: {}/{}", model.provider, model.name))
+        .front(&format!("models: {name}"))
         .config(&json!({ "providers": { model.provider: provider } }));
-    let outcome = world.run(flags, "do it");
+    let outcome = match asks {
+        Asks::Plain => plain_run(world, &name, flags),
+        Asks::Agent | Asks::AgentWithTools => world.run(flags, "do it"),
+    };
     let said = strict.refusals(model, tried);
     match (said.is_empty(), outcome.code) {
         (true, Some(0)) => vec![],
@@ -77,6 +100,18 @@ fn try_one(strict: &Strict, model: &Model, mode: &Mode) -> Vec<String> {
         (false, Some(0)) => said.iter().map(|it| format!("{it}{OVERCOME}")).collect(),
         (false, _) => said,
     }
+}
+
+/// The model of the strict provider reads files that it calls so.
+fn plain_run(mut world: World, model: &str, flags: &[&str]) -> Outcome {
+    for name in ["t0c1", "t1c3", "t1c4", "t2c1"] {
+        world = world.file(name, name);
+    }
+    world.write();
+    let fixed = ["run", "--json", "--tools", "read", "--max-retries", "1"];
+    let fixed = fixed.iter().chain(flags).copied();
+    let arguments: Vec<&str> = fixed.chain(["--model", model, "do it"]).collect();
+    world.bonded(&arguments)
 }
 
 /// Every model in every mode, some at a time.

@@ -76,7 +76,8 @@ impl Keyring {
                 )
             })?;
         // The log says where the request goes, and the files whom the key is for.
-        let endpoint = target::endpoint(&provider).map_err(|error| error.to_string())?;
+        let endpoint = target::endpoint(&provider, &target.model, &self.environment)
+            .map_err(|error| error.to_string())?;
         if endpoint != target.endpoint {
             return Err(format!(
                 "the configuration has another address for {:?} by now than the run",

@@ -4,8 +4,7 @@ use bonded_kernel::{
     Dialect, OpenWindow, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice,
     WindowSource,
 };
-use bonded_transport::models;
-use bonded_transport::tokens;
+use bonded_transport::{dialect, models, tokens};
 use serde_json::Value;
 
 use super::{AgentError, absolute};
@@ -129,7 +128,7 @@ pub fn unconfigured(mut target: Target, options: &Options) -> Target {
     target
 }
 
-/// What was asked for and is not sent, because the model does not take it.
+/// What was asked for and is not sent, because the model does not take it or something else stands there.
 pub fn unsent(target: &Target) -> Vec<String> {
     let Some(accepts) = target.accepts.as_deref() else {
         return vec![];
@@ -173,9 +172,13 @@ pub fn unsent(target: &Target) -> Vec<String> {
         ),
     ];
     let names = left_out.iter().filter(|(_, is)| *is).map(|(name, _)| name);
-    names
-        .map(|name| format!("{provider}/{model} takes no {name}: it is not sent"))
-        .collect()
+    let told = names.map(|name| format!("{provider}/{model} takes no {name}: it is not sent"));
+    let overruled = dialect::overruled(target).into_iter().map(|path| {
+        format!(
+            "{provider}/{model} is not sent the field {path:?} of `custom`: another setting says what stands there"
+        )
+    });
+    told.chain(overruled).collect()
 }
 
 fn thinks(sampling: &Sampling) -> bool {
@@ -197,21 +200,23 @@ fn configured(
         _ => Dialect::Chat,
     };
     let known = provider::by_name(usual);
-    let endpoint = match provider.kind {
-        ProviderKind::Azure => azure(provider, model)?,
-        _ => endpoint(provider)?,
-    };
+    let endpoint = endpoint(provider, &model.model, environment)?;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
     // A key of the configuration, or for an address of it, is none of the variables'.
     let leaves_key = provider.api_key.is_none() && provider.base_url.is_none();
-    let known = known.filter(|_| leaves_key);
-    let key = known.and_then(|known| known.key(|name| environment.get(name).map(str::to_owned)));
-    let key_header = match provider.kind {
-        ProviderKind::Azure => Some(provider::AZURE_KEY_HEADER),
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    let key = match (leaves_key, provider.kind) {
+        (false, _) => None,
+        (true, ProviderKind::Azure) => Some(provider::azure_key(variable)),
+        (true, _) => known.and_then(|known| known.key(variable)),
+    };
+    let key_header = match (key, provider.kind) {
+        (None, ProviderKind::Azure) => Some(provider::AZURE_KEY_HEADER),
         _ => key.and_then(|key| key.header),
     };
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
-    let is_compatible = provider.kind == ProviderKind::Openai && provider.base_url.is_some();
+    let is_its_own = provider.base_url.is_none() && known.is_some_and(|it| it.endpoint == endpoint);
+    let is_compatible = provider.kind == ProviderKind::Openai && !is_its_own;
     Ok(Target {
         dialect,
         key_header: key_header.map(str::to_owned),
@@ -224,13 +229,6 @@ fn configured(
         },
         ..Target::new(&provider.name, endpoint, &model.model)
     })
-}
-
-fn azure(provider: &ProviderConfig, model: &ModelRef) -> Result<String, ProviderError> {
-    let url = provider.base_url.as_deref();
-    let url = url.ok_or(ProviderError::NoAzureEndpoint)?;
-    let version = provider.api_version.as_deref();
-    provider::checked_url(&provider::azure_endpoint(url, version, &model.model))
 }
 
 /// The name that everybody knows a kind of provider by.
@@ -254,11 +252,21 @@ fn usual(kind: ProviderKind) -> &'static str {
     }
 }
 
-/// Where a provider of the configuration is: what that says, else what everybody knows.
-pub(super) fn endpoint(provider: &ProviderConfig) -> Result<String, ProviderError> {
+/// Where a model of a provider of the configuration is: what that says, else what the variables of the service's own
+/// client say, else what everybody knows.
+pub(super) fn endpoint(
+    provider: &ProviderConfig,
+    model: &str,
+    environment: &Environment,
+) -> Result<String, ProviderError> {
+    let variable = |name: &str| environment.get(name).map(str::to_owned);
+    if provider.kind == ProviderKind::Azure {
+        let (url, version) = (provider.base_url.clone(), provider.api_version.clone());
+        return provider::azure_at(url, version, model, variable);
+    }
     match (&provider.base_url, provider::by_name(usual(provider.kind))) {
         (Some(url), _) => provider::checked_url(native_path(provider.kind, url)),
-        (None, Some(known)) => Ok(known.endpoint.to_owned()),
+        (None, Some(known)) => provider::checked_url(&known.endpoint_by(variable)),
         (None, None) => Err(provider::no_provider(&provider.name)),
     }
 }

@@ -86,6 +86,7 @@ const ACCEPTS: Shape = Object(&[
     ("alternates", Bool),
     ("userAfterTool", Bool),
     ("thoughtReturn", Text),
+    ("signedThoughts", Text),
     ("callsNeedTools", Bool),
     ("callIds", Text),
     ("streamUsage", Bool),

@@ -52,6 +52,8 @@ pub(super) const KINDS: [(&str, ProviderKind); 15] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenaiMode {
+    /// Responses at OpenAI itself, chat completions everywhere else.
+    Auto,
     Responses,
     Chat,
 }
@@ -239,6 +241,7 @@ fn provider(
 ) -> Option<ProviderConfig> {
     let kind = kind(name, entry, problems);
     let modes = [
+        ("auto", OpenaiMode::Auto),
         ("responses", OpenaiMode::Responses),
         ("chat", OpenaiMode::Chat),
     ];

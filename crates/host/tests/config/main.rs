@@ -14,5 +14,6 @@ mod options;
 mod providers;
 mod reasoning;
 mod rest;
+mod targets;
 mod variables;
 mod world;

@@ -123,7 +123,7 @@ fn the_type_is_said_or_follows_from_a_known_name() {
         (
             "openai",
             json!({"openaiMode": "x"}),
-            Err("providers.openai.openaiMode must be one of responses, chat"),
+            Err("providers.openai.openaiMode must be one of auto, responses, chat"),
         ),
         (
             "openai",

@@ -1,11 +1,14 @@
 //! What stands in a body because the configuration says so.
 
-use bonded_kernel::Target;
+use bonded_kernel::{Catalog, Message, Offer, Request, Target, ToolEffect, ToolSpec};
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::members::Members;
 use crate::models::accepted_by;
+
+/// Room for thoughts beside a reply.
+const OUTPUT_TOKENS: u32 = 32_768;
 
 /// Adds the fields that a target's configuration names to a body, objects within objects. What the dialect wrote itself
 /// stays as it is.
@@ -34,6 +37,70 @@ pub(super) fn add(target: &Target, body: &mut Vec<u8>) {
     let new = new.iter().map(|(name, value)| (name.clone(), &**value));
     members.0.extend(new);
     *body = serde_json::to_vec(&members).expect("every key is a string");
+}
+
+/// The fields that a target's configuration names and that its requests say otherwise themselves, as paths: because they
+/// always do, or because another setting asks for it. Those of the configuration are not sent.
+pub fn overruled(target: &Target) -> Vec<String> {
+    if target.custom.is_empty() {
+        return vec![];
+    }
+    let plain = Target {
+        custom: Map::new(),
+        ..target.clone()
+    };
+    let mut found = vec![];
+    if let Value::Object(written) = sample(&plain) {
+        collide("", &written, &target.custom, &mut found);
+    }
+    found
+}
+
+/// A request to a target with everything that one can have.
+fn sample(target: &Target) -> Value {
+    let tool = ToolSpec {
+        name: "sample".into(),
+        description: String::new(),
+        schema: json!({ "type": "object" }),
+        effect: ToolEffect::Read,
+        sandbox: None,
+        resource: None,
+    };
+    let messages = [Message::User {
+        text: "sample".into(),
+    }];
+    let request = Request {
+        target,
+        system: "sample",
+        messages: &messages,
+        notices: vec![],
+        catalog: &Catalog::new([tool]).expect("one tool of a good name and schema is a catalogue"),
+        offer: Offer::All,
+        output_tokens_max: OUTPUT_TOKENS,
+        temperature: target.sampling.temperature,
+        turn: 1,
+        attempt: 1,
+        ordinal: 0,
+    };
+    serde_json::from_slice(&super::encode(&request)).expect("every dialect writes JSON")
+}
+
+fn collide(
+    above: &str,
+    written: &Map<String, Value>,
+    custom: &Map<String, Value>,
+    found: &mut Vec<String>,
+) {
+    for (name, wanted) in custom {
+        let path = format!("{above}{name}");
+        match (written.get(name), wanted) {
+            (Some(Value::Object(written)), Value::Object(wanted)) => {
+                collide(&format!("{path}."), written, wanted, found);
+            }
+            (Some(written), wanted) if written != wanted => found.push(path),
+            _ => {}
+        }
+    }
 }
 
 fn raw(value: &Value) -> Box<RawValue> {

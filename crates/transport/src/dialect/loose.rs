@@ -1,8 +1,14 @@
 //! Readers for what only adorns a reply: a wrong type there is as good as nothing.
 
+use bonded_kernel::Money;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::Value;
+
+use crate::money::dollars;
+
+/// A dollar has ten thousand million ticks.
+const PICO_PER_TICK: u64 = 100;
 
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
@@ -32,6 +38,15 @@ pub(super) fn real_error(error: Option<Value>) -> Option<Value> {
 pub(super) fn first_count(value: &Value, pointers: &[&str]) -> Option<u64> {
     let mut found = pointers.iter().filter_map(|at| at_pointer(value, at));
     found.find_map(count)
+}
+
+/// What a service says that a request cost: a router in dollars, xAI in ticks.
+pub(super) fn cost_of(usage: &Value) -> Option<Money> {
+    let said = usage.get("cost").and_then(Value::as_f64);
+    said.and_then(dollars).or_else(|| {
+        let ticks = usage.get("cost_in_usd_ticks").and_then(count)?;
+        Some(Money(ticks.saturating_mul(PICO_PER_TICK)))
+    })
 }
 
 /// What lies at a pointer of ours: it leads through objects, and no key in it needs an escape. `Value::pointer` makes two

@@ -1,6 +1,6 @@
 //! The settings of a request as far as its model and service accept them. What is absent is not sent.
 
-use bonded_kernel::{Accepts, Effort, Request, ToolChoice};
+use bonded_kernel::{Accepts, Effort, Request, Target, ToolChoice};
 
 use super::sampling::Knobs;
 
@@ -30,12 +30,15 @@ impl<'a> Settings<'a> {
                 .prompt_cache_key
                 .as_deref()
                 .filter(|_| accepts.prompt_cache_key),
-            service_tier: sampling
-                .service_tier
-                .as_deref()
-                .filter(|_| accepts.service_tier),
+            service_tier: service_tier(request.target, accepts),
         }
     }
+}
+
+/// All dialects have the field; what it may say is the service's own.
+pub(super) fn service_tier<'a>(target: &'a Target, accepts: &Accepts) -> Option<&'a str> {
+    let tier = target.sampling.service_tier.as_deref();
+    tier.filter(|_| accepts.service_tier)
 }
 
 /// That nothing be thought can be said only to a model that has the word for it.

@@ -14,6 +14,8 @@ use super::glob;
 pub struct Family {
     /// Names without their maker, in lower case, with `*` and `?`.
     pub names: &'static [&'static str],
+    /// The day on which the row was last held against what its maker says and its SDK has.
+    pub as_of: &'static str,
     sampling: Samples,
     thinking: ThinkingForm,
     efforts: &'static [Effort],
@@ -91,6 +93,7 @@ use Effort::{High, Low, Max, Medium, Minimal, None as NoEffort, XHigh};
 
 const USUAL: Family = Family {
     names: &[],
+    as_of: "2026-11-16",
     sampling: Samples::All,
     thinking: ThinkingForm::Effort,
     efforts: &[Low, Medium, High],

@@ -12,6 +12,8 @@ use super::glob;
 pub struct Service {
     /// What a provider of this kind is called in a configuration.
     pub name: &'static str,
+    /// The day on which the row was last held against what the service says.
+    pub as_of: &'static str,
     /// The ends of its hosts' names, the one that everybody is told first.
     hosts: &'static [&'static str],
     /// Changes what a model takes elsewhere, by its name, to what it takes here.
@@ -63,10 +65,14 @@ fn host_of(endpoint: &str) -> String {
     host.to_ascii_lowercase()
 }
 
+/// A row that is held anew says its own day.
+const HELD_ON: &str = "2026-11-16";
+
 /// All services.
 pub static SERVICES: &[Service] = &[
     Service {
         name: "openai",
+        as_of: HELD_ON,
         hosts: &["api.openai.com"],
         describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
@@ -77,6 +83,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "azure",
+        as_of: HELD_ON,
         hosts: &[
             "openai.azure.com",
             "cognitiveservices.azure.com",
@@ -91,16 +98,19 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "anthropic",
+        as_of: HELD_ON,
         hosts: &["api.anthropic.com"],
         describe: |_, _| {},
     },
     Service {
         name: "google",
+        as_of: HELD_ON,
         hosts: &["generativelanguage.googleapis.com"],
         describe: |_, _| {},
     },
     Service {
         name: "openrouter",
+        as_of: HELD_ON,
         hosts: &["openrouter.ai"],
         // The router says what the models behind it take, and leaves out what they do not.
         describe: |accepts, model| {
@@ -120,6 +130,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "mistral",
+        as_of: HELD_ON,
         hosts: &["api.mistral.ai", "codestral.mistral.ai"],
         describe: |accepts, _| {
             accepts.output_limit = OutputLimitField::MaxTokens;
@@ -134,6 +145,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "deepseek",
+        as_of: HELD_ON,
         hosts: &["api.deepseek.com"],
         describe: |accepts, _| {
             accepts.thought_return = ThoughtReturn::Content;
@@ -143,6 +155,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "xai",
+        as_of: HELD_ON,
         hosts: &["api.x.ai"],
         describe: |accepts, _| {
             accepts.top_k = false;
@@ -151,6 +164,7 @@ pub static SERVICES: &[Service] = &[
     },
     Service {
         name: "groq",
+        as_of: HELD_ON,
         hosts: &["api.groq.com"],
         describe: |accepts, model| {
             accepts.output_limit = OutputLimitField::MaxCompletionTokens;
@@ -168,26 +182,31 @@ pub static SERVICES: &[Service] = &[
     // A gateway of one's own before it: the models are known by their names.
     Service {
         name: "bedrock",
+        as_of: HELD_ON,
         hosts: &[],
         describe: |accepts, _| accepts.calls_need_tools = true,
     },
     Service {
         name: "ollama",
+        as_of: HELD_ON,
         hosts: &[],
         describe: of_ones_own,
     },
     Service {
         name: "lmstudio",
+        as_of: HELD_ON,
         hosts: &[],
         describe: of_ones_own,
     },
     Service {
         name: "llamacpp",
+        as_of: HELD_ON,
         hosts: &[],
         describe: of_ones_own,
     },
     Service {
         name: "vllm",
+        as_of: HELD_ON,
         hosts: &[],
         describe: in_a_template,
     },

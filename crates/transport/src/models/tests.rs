@@ -163,6 +163,34 @@ fn a_service_counts_more_than_the_model() {
 }
 
 #[test]
+fn what_a_dialect_has_no_field_for_is_accepted_by_nobody_who_speaks_it() {
+    let of = |dialect| {
+        let it = known(&target(dialect, "http://127.0.0.1:9/v1", "m"));
+        let penalty = it.penalty != PenaltyField::None;
+        let settings = [it.top_k, it.parallel_tool_calls, it.prompt_cache_key];
+        (penalty, settings, it.service_tier)
+    };
+    assert_eq!(of(Dialect::Chat), (true, [true, true, true], true));
+    assert_eq!(of(Dialect::Responses), (false, [false, true, true], true));
+    assert_eq!(of(Dialect::Messages), (false, [true, true, false], true));
+    assert_eq!(of(Dialect::Gemini), (false, [true, false, false], true));
+}
+
+#[test]
+fn every_row_says_as_of_which_day_it_holds() {
+    let families = FAMILIES.iter().map(|it| it.as_of);
+    let services = SERVICES.iter().map(|it| it.as_of);
+    for day in families.chain(services) {
+        let parts: Vec<Option<u16>> = day.split('-').map(|it| it.parse().ok()).collect();
+        let [Some(year), Some(month), Some(date)] = parts[..] else {
+            panic!("{day} is no day");
+        };
+        assert!(year >= 2026 && (1..=12).contains(&month) && (1..=31).contains(&date));
+        assert_eq!(day.len(), "2026-01-31".len(), "days are sorted as texts");
+    }
+}
+
+#[test]
 fn no_row_contradicts_itself() {
     for family in FAMILIES {
         let mut accepts = Accepts::default();

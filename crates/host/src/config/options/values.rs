@@ -118,6 +118,12 @@ impl Values {
             .map_or(&Parsed::Nothing, |(_, parsed)| parsed)
     }
 
+    /// Whether somebody has said it, and it is not only built in.
+    fn is_said(&self, key: &str) -> bool {
+        let source = self.0.get(key).map(|(source, _)| *source);
+        source.is_some_and(|source| source != Source::BuiltIn)
+    }
+
     fn whole(&self, key: &str) -> Option<u64> {
         match self.get(key) {
             Parsed::Whole(whole) => Some(*whole),
@@ -209,6 +215,8 @@ impl Values {
         match self.word("openaiMode") {
             Some("responses") => Some(OpenaiMode::Responses),
             Some("chat") => Some(OpenaiMode::Chat),
+            // Said by somebody, it takes back what a provider says.
+            Some("auto") if self.is_said("openaiMode") => Some(OpenaiMode::Auto),
             _ => None,
         }
     }

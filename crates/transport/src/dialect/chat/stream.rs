@@ -9,8 +9,8 @@ use super::calls::Calls;
 use super::details::Details;
 use super::harmony::{has_channels, read_channels};
 use super::think::{Heard, split_thought};
-use super::wire::{Choice, Chunk, Content, Said, cost_of, finish_of, usage_of};
-use crate::dialect::loose::real_error;
+use super::wire::{Choice, Chunk, Content, Said, finish_of, usage_of};
+use crate::dialect::loose::{cost_of, real_error};
 use crate::dialect::{Accumulate, events, signed};
 use crate::failure::{ServerError, failed, malformed};
 
@@ -71,8 +71,12 @@ impl Accumulate for Accumulator {
         } else {
             split_thought(self.text)
         };
-        let refused = text.is_empty() && calls.is_empty();
-        let finish = self.stop_reason.as_deref().map(finish_of);
+        // A model that only says why it will not has not answered, whatever it gives as the reason for its end.
+        let refused = text.is_empty() && calls.is_empty() && !self.refusal.is_empty();
+        let finish = match self.stop_reason.as_deref() {
+            Some(_) if refused => Some(Finish::ContentFilter),
+            reason => reason.map(finish_of),
+        };
         Ok(Reply {
             text: if refused { self.refusal } else { text },
             reasoning: joined(self.reasoning, &thought),

@@ -2,7 +2,7 @@
 //!
 //! Strict where a wrong type would change what the model said, lenient where it only adorns it.
 
-use bonded_kernel::{Finish, Money, Usage};
+use bonded_kernel::{Finish, Usage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -10,7 +10,6 @@ use serde_json::value::RawValue;
 
 use crate::dialect::arguments;
 use crate::dialect::loose::{self, first_count};
-use crate::money::dollars;
 
 #[derive(Deserialize)]
 pub(super) struct Chunk {
@@ -163,9 +162,4 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
         cached,
         written: written.unwrap_or(0).min(input - cached),
     })
-}
-
-/// What a router says that the request cost, in dollars.
-pub(super) fn cost_of(usage: &Value) -> Option<Money> {
-    dollars(usage.get("cost")?.as_f64()?)
 }

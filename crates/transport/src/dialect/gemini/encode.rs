@@ -8,6 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::contents::{ContentOut, contents, system};
 use crate::dialect::Fitted;
 use crate::dialect::sampling::Knobs;
+use crate::dialect::settings::service_tier;
 use crate::dialect::thought::{budget_of, tokens_of};
 use crate::models::accepted_by;
 
@@ -31,6 +32,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
             top_k: knobs.top_k,
             thinking_config: thinking_config(request, &accepts),
         },
+        service_tier: service_tier(request.target, &accepts),
     };
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
@@ -106,6 +108,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_config: Option<ToolConfig>,
     generation_config: GenerationConfig,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
 }
 
 #[derive(Serialize)]

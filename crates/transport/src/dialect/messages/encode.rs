@@ -1,6 +1,6 @@
 //! A request as bytes.
 
-use bonded_kernel::{Request, ToolChoice};
+use bonded_kernel::{Accepts, Request, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -10,6 +10,7 @@ use super::turns::{CacheControl, Turn, turns};
 use crate::dialect::Fitted;
 use crate::dialect::ids::Ids;
 use crate::dialect::sampling::Knobs;
+use crate::dialect::settings::service_tier;
 use crate::models::accepted_by;
 
 /// The body of a request, with its tools as they were rendered. While the model thinks, the provider takes
@@ -25,19 +26,19 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     } else {
         Knobs::of(request, &accepts)
     };
-    let may_demand = !asked.thinks() && accepts.tool_choice_required;
     let body = Body {
         model: &target.model,
         max_tokens: request.output_tokens_max,
         system: system(request),
         messages: turns(request, asked.takes_thoughts(), &ids),
         tools,
-        tool_choice: tools.and_then(|_| tool_choice(request, may_demand)),
+        tool_choice: tools.and_then(|_| tool_choice(request, &accepts, asked.thinks())),
         thinking: asked.thinking,
         output_config: asked.output,
         temperature: knobs.temperature,
         top_p: knobs.top_p,
         top_k: knobs.top_k,
+        service_tier: service_tier(target, &accepts),
         stream: target.stream,
     };
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
@@ -69,12 +70,21 @@ fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
     })
 }
 
-fn tool_choice(request: &Request<'_>, may_demand: bool) -> Option<Choice> {
-    let kind = match request.tool_choice()? {
+/// That calls come one by one stands beside the choice, so that who asks for it chooses what is chosen anyway. Several at
+/// a time is how the provider has it.
+fn tool_choice(request: &Request<'_>, accepts: &Accepts, thinks: bool) -> Option<Choice> {
+    let asked = request.target.sampling.parallel_tool_calls;
+    let one_by_one = accepts.parallel_tool_calls && asked == Some(false);
+    let usual = one_by_one.then_some(ToolChoice::Auto);
+    let may_demand = !thinks && accepts.tool_choice_required;
+    let kind = match request.tool_choice().or(usual)? {
         ToolChoice::Required if may_demand => "any",
         ToolChoice::Required | ToolChoice::Auto => "auto",
     };
-    Some(Choice { kind })
+    Some(Choice {
+        kind,
+        disable_parallel_tool_use: one_by_one,
+    })
 }
 
 #[derive(Serialize)]
@@ -98,6 +108,8 @@ struct Body<'a> {
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
 }
@@ -115,6 +127,8 @@ struct SystemBlock<'a> {
 struct Choice {
     #[serde(rename = "type")]
     kind: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disable_parallel_tool_use: bool,
 }
 
 #[derive(Serialize)]

@@ -1,11 +1,11 @@
 //! A whole reply.
 
-use bonded_kernel::{Failure, FailureClass, Reply, ReplyCall};
+use bonded_kernel::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use serde::Serialize;
 
 use super::NAME;
 use super::wire::{Item, Part, Response, finish_of, usage_of};
-use crate::dialect::loose::real_error;
+use crate::dialect::loose::{cost_of, real_error};
 use crate::dialect::{ITEMS_MAX, arguments, signed};
 use crate::failure::{ServerError, failed, malformed};
 
@@ -41,18 +41,21 @@ pub(super) fn assemble(
     for item in items {
         said.take(item, source)?;
     }
-    let refused = said.text.is_empty() && said.calls.is_empty();
     let has_calls = !said.calls.is_empty();
-    let finish = stop_reason.as_deref();
+    // A model that only says why it will not has not answered.
+    let refused = said.text.is_empty() && !has_calls && !said.refusal.is_empty();
+    let finish = stop_reason.as_deref().map(|reason| match refused {
+        true => Finish::ContentFilter,
+        false => finish_of(reason, has_calls),
+    });
     Ok(Reply {
         text: if refused { said.refusal } else { said.text },
         reasoning: said.reasoning,
         signed: said.kept.finish(NAME),
         calls: said.calls,
         usage: response.usage.as_ref().and_then(usage_of),
-        finish: finish
-            .map(|reason| finish_of(reason, has_calls))
-            .unwrap_or_default(),
+        cost: response.usage.as_ref().and_then(cost_of),
+        finish: finish.unwrap_or_default(),
         stop_reason,
         model: response.model.filter(|model| !model.is_empty()),
         request_id: response.id.filter(|id| !id.is_empty()),
