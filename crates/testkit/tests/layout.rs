@@ -128,3 +128,40 @@ fn there_are_no_other_crates() {
     known.sort_unstable();
     assert_eq!(found, known);
 }
+
+/// The crates that only decide, and the libraries that these may use: none of them reads, waits or draws.
+const PURE: [&str; 3] = ["kernel", "work-rules", "workspace-rules"];
+const PURE_LIBRARIES: [&str; 11] = [
+    "aho-corasick",
+    "base64",
+    "blake3",
+    "bonded-kernel",
+    "icu_normalizer",
+    "jsonschema",
+    "regex",
+    "serde",
+    "serde_json",
+    "strsim",
+    "thiserror",
+];
+
+#[test]
+fn the_crates_that_decide_carry_the_kernels_bans_and_use_nothing_that_acts() {
+    let read = |name: &str, file: &str| {
+        let path = root().join("crates").join(name).join(file);
+        std::fs::read_to_string(path).expect("every crate that decides has it")
+    };
+    let bans = read("kernel", "clippy.toml");
+    for name in PURE {
+        assert_eq!(read(name, "clippy.toml"), bans, "{name}");
+        let manifest = read(name, "Cargo.toml");
+        let section = manifest
+            .split("\n[")
+            .find(|section| section.starts_with("dependencies]"))
+            .unwrap_or_default();
+        let libraries = section.lines().skip(1).filter(|line| !line.is_empty());
+        for library in libraries.filter_map(|line| line.split(['.', ' ', '=']).next()) {
+            assert!(PURE_LIBRARIES.contains(&library), "{name} uses {library}");
+        }
+    }
+}
