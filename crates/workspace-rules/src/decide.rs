@@ -38,13 +38,56 @@ pub fn decide(
             workspace_id,
             user_id,
         } => remove_member(view, *workspace_id, *user_id, actor),
-        Change::CreateNote(_)
-        | Change::UpdateNote(_)
-        | Change::DeleteNote { .. }
-        | Change::UndeleteNote { .. }
-        | Change::SetMetadata { .. }
-        | Change::DeleteMetadata { .. } => notes::decide(view, change, actor, now),
-        _ => automation::decide(view, change, actor, now),
+        Change::CreateNote(new) => notes::create_note(view, new, actor, now),
+        Change::UpdateNote(write) => notes::update_note(view, write, actor),
+        Change::DeleteNote {
+            note_id,
+            base_version,
+        } => notes::delete_note(view, *note_id, *base_version, actor),
+        Change::UndeleteNote {
+            note_id,
+            base_version,
+        } => notes::undelete_note(view, *note_id, *base_version, actor),
+        Change::SetMetadata {
+            note_id,
+            base_version,
+            key,
+            value,
+        } => notes::set_metadata(view, *note_id, *base_version, (key, value), actor),
+        Change::DeleteMetadata {
+            note_id,
+            base_version,
+            key,
+        } => notes::delete_metadata(view, *note_id, *base_version, key, actor),
+        Change::CreateRule { rule_id, draft } => {
+            automation::create_rule(view, *rule_id, draft, actor, now)
+        }
+        Change::UpdateRule {
+            rule_id,
+            base_version,
+            draft,
+        } => automation::update_rule(view, *rule_id, *base_version, draft, actor, now),
+        Change::DeleteRule {
+            rule_id,
+            base_version,
+        } => automation::delete_rule(view, *rule_id, *base_version, actor),
+        Change::Fire(fire) => automation::fire_rule(view, fire, actor),
+        Change::MoveRun { run_id, to } => automation::move_run(view, run_id, to, actor),
+        // They have no view of one workspace: the store fires each of their rules as a change of its own.
+        Change::Considered { .. } | Change::ConsideredSchedule { .. } => Ok(vec![]),
+        Change::Propose {
+            operation_id,
+            workspace_id,
+            proposal,
+        } => review::propose(view, *operation_id, *workspace_id, proposal, actor, now),
+        Change::Review {
+            operation_id,
+            review,
+        } => review::review(view, *operation_id, review, actor, now),
+        Change::RecordIssue {
+            workspace_id,
+            issue,
+        } => review::record_issue(view, *workspace_id, issue, actor),
     }
 }
 

@@ -1,82 +1,56 @@
 //! Rules and their runs.
 
-use bonded_kernel::{Millis, RuleId};
+use bonded_kernel::{Millis, RuleId, RunId};
 
-use super::{permit, permit_in_archive, review};
+use super::{permit, permit_in_archive};
 use crate::automation::{AutomationRun, RunFinished, RunQueued, RunStatus};
-use crate::change::{Actor, Change, Fire, RunEnd, RunMove, View};
+use crate::change::{Actor, Fire, RunEnd, RunMove, View};
 use crate::event::WorkspaceEvent;
 use crate::refused::Refused;
 use crate::role::Permission;
 use crate::rule::{Rule, RuleDraft};
 
-pub(super) fn decide(
+pub(super) fn update_rule(
     view: &View,
-    change: &Change,
+    rule_id: RuleId,
+    base_version: Option<u64>,
+    draft: &RuleDraft,
     actor: &Actor,
     now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    match change {
-        Change::CreateRule { rule_id, draft } => create_rule(view, *rule_id, draft, actor, now),
-        Change::UpdateRule {
-            rule_id,
-            base_version,
-            draft,
-        } => {
-            let known = known_rule(view, *rule_id)?;
-            let workspace_id = known.draft.workspace_id;
-            permit(view, workspace_id, actor, Permission::ManageRules)?;
-            check_version(known, *base_version)?;
-            update_rule(known, draft, now)
-        }
-        Change::DeleteRule {
-            rule_id,
-            base_version,
-        } => {
-            let rule = known_rule(view, *rule_id)?;
-            permit(
-                view,
-                rule.draft.workspace_id,
-                actor,
-                Permission::ManageRules,
-            )?;
-            check_version(rule, *base_version)?;
-            Ok(vec![WorkspaceEvent::RuleDeleted { rule_id: *rule_id }])
-        }
-        Change::Fire(fire) => fire_rule(view, fire, actor),
-        Change::MoveRun { run_id, to } => {
-            let missing = || Refused::RunNotFound {
-                run_id: run_id.clone(),
-            };
-            move_run(view, view.run.as_ref().ok_or_else(missing)?, to, actor)
-        }
-        Change::Propose {
-            operation_id,
-            workspace_id,
-            proposal,
-        } => review::propose(view, *operation_id, *workspace_id, proposal, actor, now),
-        Change::Review {
-            operation_id,
-            review,
-        } => {
-            let missing = Refused::OperationNotFound {
-                operation_id: *operation_id,
-            };
-            let operation = view.operation.as_ref().ok_or(missing)?;
-            review::review(view, operation, review, actor, now)
-        }
-        Change::RecordIssue {
-            workspace_id,
-            issue,
-        } => {
-            permit(view, *workspace_id, actor, Permission::WriteNotes)?;
-            Ok(vec![review::recorded(issue, actor)?])
-        }
-        _ => Ok(vec![]),
-    }
+    let known = known_rule(view, rule_id)?;
+    let workspace_id = known.draft.workspace_id;
+    permit(view, workspace_id, actor, Permission::ManageRules)?;
+    check_version(known, base_version)?;
+    updated_rule(known, draft, now)
 }
 
-fn create_rule(
+pub(super) fn delete_rule(
+    view: &View,
+    rule_id: RuleId,
+    base_version: Option<u64>,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let rule = known_rule(view, rule_id)?;
+    let workspace_id = rule.draft.workspace_id;
+    permit(view, workspace_id, actor, Permission::ManageRules)?;
+    check_version(rule, base_version)?;
+    Ok(vec![WorkspaceEvent::RuleDeleted { rule_id }])
+}
+
+pub(super) fn move_run(
+    view: &View,
+    run_id: &RunId,
+    to: &RunMove,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let missing = || Refused::RunNotFound {
+        run_id: run_id.clone(),
+    };
+    moved_run(view, view.run.as_ref().ok_or_else(missing)?, to, actor)
+}
+
+pub(super) fn create_rule(
     view: &View,
     rule_id: RuleId,
     draft: &RuleDraft,
@@ -110,7 +84,7 @@ fn check_version(rule: &Rule, expected: Option<u64>) -> Result<(), Refused> {
     }
 }
 
-fn update_rule(
+fn updated_rule(
     known: &Rule,
     draft: &RuleDraft,
     now: Millis,
@@ -135,7 +109,11 @@ fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
     view.rule.as_ref().ok_or(Refused::RuleNotFound { rule_id })
 }
 
-fn fire_rule(view: &View, fire: &Fire, actor: &Actor) -> Result<Vec<WorkspaceEvent>, Refused> {
+pub(super) fn fire_rule(
+    view: &View,
+    fire: &Fire,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
     let workspace_id = known_rule(view, fire.rule_id)?.draft.workspace_id;
     permit(view, workspace_id, actor, Permission::LaunchRules)?;
     if view.event_workspace.is_some_and(|it| it != workspace_id) {
@@ -154,7 +132,7 @@ fn fire_rule(view: &View, fire: &Fire, actor: &Actor) -> Result<Vec<WorkspaceEve
     })])
 }
 
-fn move_run(
+fn moved_run(
     view: &View,
     run: &AutomationRun,
     to: &RunMove,

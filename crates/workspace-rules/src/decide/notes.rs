@@ -1,13 +1,13 @@
 //! Changes of notes.
 
 use bonded_kernel::{Millis, NoteId};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::note_fields::{
     check_length, checked_keywords, checked_kind, checked_scope, checked_title,
 };
 use super::permit;
-use crate::change::{Actor, Change, NewNote, NoteEdit, NoteWrite, View};
+use crate::change::{Actor, NewNote, NoteEdit, NoteWrite, View};
 use crate::event::{NoteCreated, NoteUpdated, WorkspaceEvent};
 use crate::metadata::{self, Metadata, check_key, check_metadata};
 use crate::note::{DEFAULT_KIND, MARKDOWN_BYTES_MAX, Note, title_from_clock};
@@ -15,72 +15,82 @@ use crate::patch::{BadPatch, patched};
 use crate::refused::Refused;
 use crate::role::Permission;
 
-pub(super) fn decide(
+pub(super) fn create_note(
     view: &View,
-    change: &Change,
+    new: &NewNote,
     actor: &Actor,
     now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    let event = match change {
-        Change::CreateNote(new) => {
-            permit(view, new.workspace_id, actor, Permission::WriteNotes)?;
-            check_own_names(&new.metadata, actor)?;
-            create(view, &stamped_new(new, actor), now)?
-        }
-        Change::UpdateNote(write) => {
-            writable(view, write.note_id, actor)?;
-            check_own_names(&write.edit.metadata, actor)?;
-            update(view, &stamped_write(write, actor))?
-        }
-        Change::DeleteNote {
-            note_id,
-            base_version,
-        } => {
-            check_version(writable(view, *note_id, actor)?, *base_version)?;
-            WorkspaceEvent::NoteDeleted { note_id: *note_id }
-        }
-        Change::UndeleteNote {
-            note_id,
-            base_version,
-        } => undelete(view, *note_id, *base_version, actor)?,
-        Change::SetMetadata {
-            note_id,
-            base_version,
-            key,
-            value,
-        } => {
-            let note = writable(view, *note_id, actor)?;
-            check_version(note, *base_version)?;
-            let set = Metadata::from([(key.clone(), value.clone())]);
-            check_own_names(&set, actor)?;
-            let mut all = note.metadata.clone();
-            all.extend(set);
-            check_metadata(&all)?;
-            WorkspaceEvent::NoteMetadataSet {
-                note_id: *note_id,
-                key: key.clone(),
-                value: value.clone(),
-            }
-        }
-        Change::DeleteMetadata {
-            note_id,
-            base_version,
-            key,
-        } => {
-            let note = writable(view, *note_id, actor)?;
-            check_version(note, *base_version)?;
-            check_key(key)?;
-            if !note.metadata.contains_key(key) {
-                return Ok(vec![]);
-            }
-            WorkspaceEvent::NoteMetadataDeleted {
-                note_id: *note_id,
-                key: key.clone(),
-            }
-        }
-        _ => return Ok(vec![]),
-    };
-    Ok(vec![event])
+    permit(view, new.workspace_id, actor, Permission::WriteNotes)?;
+    check_own_names(&new.metadata, actor)?;
+    Ok(vec![create(view, &stamped_new(new, actor), now)?])
+}
+
+pub(super) fn update_note(
+    view: &View,
+    write: &NoteWrite,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    writable(view, write.note_id, actor)?;
+    check_own_names(&write.edit.metadata, actor)?;
+    Ok(vec![update(view, &stamped_write(write, actor))?])
+}
+
+pub(super) fn delete_note(
+    view: &View,
+    note_id: NoteId,
+    base_version: Option<u64>,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    check_version(writable(view, note_id, actor)?, base_version)?;
+    Ok(vec![WorkspaceEvent::NoteDeleted { note_id }])
+}
+
+pub(super) fn undelete_note(
+    view: &View,
+    note_id: NoteId,
+    base_version: Option<u64>,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    Ok(vec![undelete(view, note_id, base_version, actor)?])
+}
+
+pub(super) fn set_metadata(
+    view: &View,
+    note_id: NoteId,
+    base_version: Option<u64>,
+    (key, value): (&str, &Value),
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let note = writable(view, note_id, actor)?;
+    check_version(note, base_version)?;
+    let set = Metadata::from([(key.to_owned(), value.clone())]);
+    check_own_names(&set, actor)?;
+    let mut all = note.metadata.clone();
+    all.extend(set);
+    check_metadata(&all)?;
+    Ok(vec![WorkspaceEvent::NoteMetadataSet {
+        note_id,
+        key: key.to_owned(),
+        value: value.clone(),
+    }])
+}
+
+pub(super) fn delete_metadata(
+    view: &View,
+    note_id: NoteId,
+    base_version: Option<u64>,
+    key: &str,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let note = writable(view, note_id, actor)?;
+    check_version(note, base_version)?;
+    check_key(key)?;
+    if !note.metadata.contains_key(key) {
+        return Ok(vec![]);
+    }
+    let key = key.to_owned();
+    Ok(vec![WorkspaceEvent::NoteMetadataDeleted { note_id, key }])
 }
 
 /// The note, if it is there and the actor may write to it.

@@ -98,11 +98,13 @@ fn check_place(view: &View, workspace_id: WorkspaceId) -> Result<(), Refused> {
 
 pub(super) fn review(
     view: &View,
-    operation: &Operation,
+    operation_id: OperationId,
     review: &Review,
     actor: &Actor,
     now: Millis,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
+    let missing = Refused::OperationNotFound { operation_id };
+    let operation = view.operation.as_ref().ok_or(missing)?;
     permit(
         view,
         operation.workspace_id,
@@ -110,7 +112,7 @@ pub(super) fn review(
         Permission::ReviewOperations,
     )?;
     review.check_meant(operation)?;
-    let (operation_id, run_id) = (operation.operation_id, operation.run_id.clone());
+    let run_id = operation.run_id.clone();
     match (operation.status, review) {
         (OperationStatus::Applied, Review::Apply { .. })
         | (OperationStatus::Rejected, Review::Reject { .. }) => Ok(vec![]),
@@ -160,13 +162,19 @@ fn proposed_event(
     }
 }
 
-pub(super) fn recorded(issue: &Issue, actor: &Actor) -> Result<WorkspaceEvent, Refused> {
+pub(super) fn record_issue(
+    view: &View,
+    workspace_id: WorkspaceId,
+    issue: &Issue,
+    actor: &Actor,
+) -> Result<Vec<WorkspaceEvent>, Refused> {
+    permit(view, workspace_id, actor, Permission::WriteNotes)?;
     check_issue(&issue.key, &issue.value, &issue.metadata)?;
     let mut issue = issue.clone();
     if let Actor::Agent { run_id, .. } = actor {
         issue.run_id = Some(run_id.clone());
     }
-    Ok(WorkspaceEvent::IssueRecorded(issue))
+    Ok(vec![WorkspaceEvent::IssueRecorded(issue)])
 }
 
 fn check_issue(key: &str, value: &str, metadata: &Value) -> Result<(), Refused> {
