@@ -238,7 +238,7 @@ fn begin(chance: &mut Chance, texts: &[String]) -> Result<(Model, RunStarted), F
         },
         output_tokens_max: model.output_max as u32,
         own_tools: OwnTools {
-            output_kept_bytes_max: (chance.below(4) > 0).then_some(1 << 20),
+            output_kept_bytes_max: Some(1 << 20),
             ..OwnTools::default()
         },
         agent: Some(Box::new(AgentConfig {
