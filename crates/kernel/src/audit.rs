@@ -6,7 +6,7 @@ use crate::event::{Answer, Call, Event, Outcome};
 use crate::looping;
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::run::{BadLog, Run, replay};
-use crate::step::{Input, ToolOutput, start, step};
+use crate::step::{Input, ToolOutput, start_as, step_as};
 use crate::termination::{Termination, TerminationKind};
 
 /// A log that this kernel would have written in the same words.
@@ -49,7 +49,7 @@ pub fn audit(entries: &[Entry]) -> Result<Audit, AuditFault> {
         steps += 1;
         let rest = &entries[at..];
         let input = recorded_input(&run, rest);
-        let computed = step(&mut run, rest[0].at, input);
+        let computed = step_as(rest[0].format, &mut run, rest[0].at, input);
         compare(steps, rest, computed.entries())?;
         at += computed.entries().len();
     }
@@ -71,7 +71,8 @@ fn begin(entries: &[Entry]) -> Result<(Run, usize), AuditFault> {
         let taken = taken.clamp(1, entries.len());
         return Ok((replay(&entries[..taken])?, taken));
     }
-    let (run, computed) = start(first.run.clone(), first.at, (**started).clone());
+    let started = (**started).clone();
+    let (run, computed) = start_as(first.format, first.run.clone(), first.at, started);
     compare(1, entries, computed.entries())?;
     Ok((run, computed.entries().len()))
 }

@@ -31,9 +31,15 @@ pub use invoke::{Invocation, ToolOutput};
 
 /// Begins a run: its first step records it and starts the first attempt.
 pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
+    start_as(FORMAT, id, now, started)
+}
+
+/// Begins a run as a build of that format does. The hashes of its entries have the format in them, and the time for which
+/// a run waits has a hash in it.
+pub(crate) fn start_as(format: u16, id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
     let goal = GoalId::of(&started.goal);
     let header = Header {
-        format: FORMAT,
+        format,
         run: id,
         goal,
         seq: 1,
@@ -46,6 +52,7 @@ pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
         .expect("an entry that was just sealed as run_started begins a log");
     let mut stepper = Stepper {
         run: &mut run,
+        format,
         now,
         entries: vec![first],
         woke: false,
@@ -63,11 +70,17 @@ pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
 
 /// Takes an input in: the run is changed by the entries that the step holds, and by nothing else.
 pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
+    step_as(FORMAT, run, now, input)
+}
+
+/// Takes an input in as a build of that format does: see [`start_as`].
+pub(crate) fn step_as(format: u16, run: &mut Run, now: Millis, input: Input) -> Step {
     let before = run.head;
     // A clock that ran backwards would make the log's times fall.
     let now = now.max(run.watch.last_at);
     let mut stepper = Stepper {
         run,
+        format,
         now,
         entries: vec![],
         woke: matches!(input, Input::Woke),
@@ -87,6 +100,7 @@ pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
 /// A step in the making: emits events and applies each at once.
 struct Stepper<'a> {
     run: &'a mut Run,
+    format: u16,
     now: Millis,
     entries: Vec<Entry>,
     /// Whether the time that the run waited for has come.
@@ -102,7 +116,7 @@ impl Stepper<'_> {
 
     fn emit_in(&mut self, turn: u32, event: Event) {
         let header = Header {
-            format: FORMAT,
+            format: self.format,
             run: self.run.id.clone(),
             goal: self.run.goal_id.clone(),
             seq: self.run.head.seq + 1,

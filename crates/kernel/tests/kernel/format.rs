@@ -81,6 +81,19 @@ const SINCE_5: [&str; 1] = ["target_learned"];
 const SINCE_6: [&str; 1] = ["context_compacted"];
 const SINCE_7: [&str; 1] = ["context_summarised"];
 
+/// The kinds of events that a format knows.
+pub(crate) fn kinds_of(format: u16) -> Vec<&'static str> {
+    KINDS
+        .into_iter()
+        .filter(|kind| format > 1 || !SINCE_2.contains(kind))
+        .filter(|kind| format > 2 || !SINCE_3.contains(kind))
+        .filter(|kind| format > 3 || !SINCE_4.contains(kind))
+        .filter(|kind| format > 4 || !SINCE_5.contains(kind))
+        .filter(|kind| format > 5 || !SINCE_6.contains(kind))
+        .filter(|kind| format > 6 || !SINCE_7.contains(kind))
+        .collect()
+}
+
 fn read(line: &str) -> Event {
     let event: Result<Event, _> = serde_json::from_str(line);
     assert!(event.is_ok(), "{event:?} in {line}");
@@ -100,16 +113,7 @@ fn each_golden_file_has_every_kind_of_event_of_its_version() {
     for golden in &GOLDEN {
         let mut found: Vec<&str> = golden.lines.lines().map(|line| read(line).kind()).collect();
         found.dedup();
-        let kinds = KINDS.into_iter();
-        let known: Vec<&str> = kinds
-            .filter(|kind| golden.format > 1 || !SINCE_2.contains(kind))
-            .filter(|kind| golden.format > 2 || !SINCE_3.contains(kind))
-            .filter(|kind| golden.format > 3 || !SINCE_4.contains(kind))
-            .filter(|kind| golden.format > 4 || !SINCE_5.contains(kind))
-            .filter(|kind| golden.format > 5 || !SINCE_6.contains(kind))
-            .filter(|kind| golden.format > 6 || !SINCE_7.contains(kind))
-            .collect();
-        assert_eq!(found, known);
+        assert_eq!(found, kinds_of(golden.format));
         for line in golden.lines.lines() {
             let name = format!("{{\"{}\":", read(line).kind());
             assert!(line.starts_with(&name), "{line}");

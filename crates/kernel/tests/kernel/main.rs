@@ -29,6 +29,7 @@ mod looping_property;
 mod looping_scope;
 mod looping_states;
 mod masked;
+mod old_logs;
 mod paging;
 mod parallel;
 mod plain;
