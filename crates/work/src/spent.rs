@@ -8,7 +8,7 @@ use std::time::Duration;
 use bonded_kernel::RunId;
 use serde::{Deserialize, Serialize};
 
-use super::files::read_json;
+use super::files::{read_json, write_quickly};
 
 /// How often it is noted: so much may be missing.
 pub(super) const NOTED_EVERY: Duration = Duration::from_millis(250);
@@ -48,11 +48,9 @@ impl Spent {
             run: self.run.clone(),
             spent_ms: self.before_ms.saturating_add(own_ms),
         };
-        let new = self.file.with_extension("new");
         // Without it less time is counted.
         let _ = serde_json::to_vec(&noted)
             .map_err(io::Error::from)
-            .and_then(|text| std::fs::write(&new, text))
-            .and_then(|()| std::fs::rename(&new, &self.file));
+            .and_then(|text| write_quickly(&self.file, &text));
     }
 }
