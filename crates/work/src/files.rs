@@ -21,21 +21,13 @@ pub(super) const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 pub fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = make_directory_of(path)?;
     let new = new_name(path);
-    let written = write_new(&new, bytes)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| fs::rename(&new, path));
+    let written = write_new(&new, bytes).and_then(|()| fs::rename(&new, path));
     if written.is_err() {
         // Best effort: what failed is said, and the next write begins with this name anyway.
         let _ = fs::remove_file(&new);
     }
     written?;
     sync_directory(directory)
-}
-
-/// Writes a file whole and for its owner alone, without waiting for the disk: it need not outlive the machine.
-pub(super) fn write_quickly(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = new_name(path);
-    write_new(&new, bytes).and_then(|_| fs::rename(&new, path))
 }
 
 /// What a file holds as JSON, and nothing where there is none. One that holds something else is an error that names it:
@@ -127,7 +119,7 @@ fn new_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A process that was killed here may have left one.
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -139,5 +131,5 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
         .mode(PRIVATE_FILE)
         .open(path)?;
     file.write_all(bytes)?;
-    Ok(file)
+    file.sync_all()
 }

@@ -1,18 +1,22 @@
 //! How long an item's run was driven, noted while it is: its log says nothing of the time inside a call that a process
 //! did not live to see the end of.
 
+use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bonded_kernel::RunId;
 use serde::{Deserialize, Serialize};
 
-use super::files::{read_json, write_quickly};
+use super::files::{PRIVATE_FILE, read_if_there, read_json};
 
 /// How often it is noted: so much may be missing.
 pub(super) const NOTED_EVERY: Duration = Duration::from_millis(250);
 
+/// More than a note takes.
+const NOTE_BYTES: usize = 512;
 const FILE: &str = "spent.json";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -33,7 +37,9 @@ pub(super) struct Spent {
 impl Spent {
     pub(super) fn read(item_dir: &Path, run: &RunId) -> io::Result<Self> {
         let file = item_dir.join(FILE);
-        let noted: Option<Noted> = read_json(&file)?;
+        // A process that was killed when it had made the file has noted nothing.
+        let is_noted = read_if_there(&file)?.is_some_and(|bytes| !bytes.is_empty());
+        let noted: Option<Noted> = if is_noted { read_json(&file)? } else { None };
         let noted = noted.filter(|noted| noted.run == *run);
         Ok(Self {
             file,
@@ -51,6 +57,19 @@ impl Spent {
         // Without it less time is counted.
         let _ = serde_json::to_vec(&noted)
             .map_err(io::Error::from)
-            .and_then(|text| write_quickly(&self.file, &text));
+            .and_then(|text| self.write(text));
+    }
+
+    /// Writes in place, in one go and always as much: whoever is killed leaves the last note or this one, and nothing
+    /// beside it.
+    fn write(&self, mut text: Vec<u8>) -> io::Result<()> {
+        text.resize(text.len().max(NOTE_BYTES), b' ');
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(PRIVATE_FILE)
+            .open(&self.file)?;
+        file.write_all_at(&text, 0)
     }
 }
