@@ -141,7 +141,7 @@ impl Runner {
         };
         let begun = match run.status {
             RunStatus::Queued => move_run(&self.shared, &run.run_id, RunMove::Running).await,
-            _ => Ok(true),
+            _ => self.is_under_way(&firing).await,
         };
         if !matches!(begun, Ok(true)) {
             self.shared.active.end(&run.run_id);
@@ -152,6 +152,18 @@ impl Runner {
         let shared = self.shared.clone();
         self.driven.spawn(drive(shared, firing, cancel));
         Ok(false)
+    }
+
+    /// Somebody may have cancelled a run after it was listed and before its driver could be told.
+    async fn is_under_way(&self, firing: &Firing) -> Result<bool, WorkspaceError> {
+        let id = &firing.run.run_id;
+        let run = self.shared.store().run(id.clone()).await?;
+        let has_ended = run.is_none_or(|run| run.status.has_ended());
+        if has_ended {
+            let actions = &self.shared.settings.actions;
+            actions.abandon(&firing.action, id).await;
+        }
+        Ok(!has_ended)
     }
 }
 

@@ -1,11 +1,12 @@
 //! The storm: writers at work, a server that is killed and started again, and the calm after it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bonded_kernel::Millis;
+use bonded_kernel::{Memory, Millis, RUN_ID_KEY};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -59,6 +60,11 @@ pub(crate) fn storm(kills: u64, seed: u64, signals: &[Signal]) -> Remains {
     let scheduled_until = stop_schedule(&shared, &world);
     let patience = REST_MIN.max(REST_PER_KILL * u32::try_from(kills).unwrap_or(u32::MAX));
     rest(&shared, &world, patience);
+    let data = place.path("data");
+    wait_for_memories(
+        world.rules.iter().map(|rule| rule.memory_in(&data)),
+        patience,
+    );
     let mut remains = Remains::seen(place, &shared, world, told);
     remains.scheduled = (scheduled_from, scheduled_until.0, scheduled_until.1);
     check_lines(&server.kill());
@@ -172,6 +178,25 @@ fn rest(shared: &Shared, world: &World, patience: Duration) {
             "{open} runs have not ended after {patience:?}"
         );
         thread::sleep(Duration::from_millis(150));
+    }
+}
+
+/// A run that is cancelled has ended for everybody at once, and its driver learns of it a little later: the memory has
+/// come to rest when no run's name is in it any more.
+fn wait_for_memories(files: impl Iterator<Item = PathBuf>, patience: Duration) {
+    let began = Instant::now();
+    let is_used = |file: &PathBuf| {
+        let content = std::fs::read_to_string(file).unwrap_or_default();
+        Memory::read(&content).is_some_and(|memory| memory.get(RUN_ID_KEY).is_some())
+    };
+    for file in files {
+        while is_used(&file) {
+            assert!(
+                began.elapsed() < patience,
+                "no run is under way, and after {patience:?} {file:?} still names one"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

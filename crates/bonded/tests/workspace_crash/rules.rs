@@ -1,6 +1,7 @@
 //! The workspaces and rules of the test, and which events qualify for which rule: said here a second time, in other
 //! words than the program's.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use bonded_kernel::{RuleId, WorkspaceId};
@@ -46,6 +47,12 @@ pub(crate) struct World {
 }
 
 impl Watched {
+    /// Where the memory of its runs is kept.
+    pub(crate) fn memory_in(&self, data: &Path) -> PathBuf {
+        let workspace = self.workspace_id.to_string();
+        data.join("memory").join(workspace).join(self.memory)
+    }
+
     /// Whether an event, which left the note like this, must set the rule off.
     pub(crate) fn is_meant(&self, event: &StoredEvent, note: &Note) -> bool {
         let is_agent = matches!(event.actor, Actor::Agent { .. });

@@ -1,6 +1,7 @@
 //! The memory of an agent is the fold of its log: from run to run, and in the file.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use bonded_kernel::{Event, Memory, TerminationKind};
 use serde_json::Value;
@@ -11,13 +12,13 @@ use crate::rules::text;
 
 /// Gives a word about how much was looked at.
 pub(super) fn check(remains: &Remains) -> String {
-    let mut files: BTreeMap<String, Vec<(&Value, String)>> = BTreeMap::new();
+    let mut files: BTreeMap<PathBuf, Vec<(&Value, String)>> = BTreeMap::new();
     for run in &remains.runs {
         let rule = text(&run["rule_id"]);
         let mut rules = remains.world.rules.iter();
         let rule = rules.find(|it| it.rule_id.to_string() == rule);
         let rule = rule.expect("every run has a rule");
-        let file = format!("memory/{}/{}", rule.workspace_id, rule.memory);
+        let file = rule.memory_in(Path::new(""));
         let id = text(&run["run_id"]);
         if remains.logs.contains_key(&id) {
             files
@@ -35,7 +36,9 @@ pub(super) fn check(remains: &Remains) -> String {
     format!("{} memories", files.len())
 }
 
-fn check_file(remains: &Remains, file: &str, runs: &[&str]) {
+fn check_file(remains: &Remains, file: &Path, runs: &[&str]) {
+    let path = remains.place.path("data").join(file);
+    let file = file.display();
     let mut memory = Memory::default();
     for id in runs {
         let (run, entries) = &remains.logs[*id];
@@ -60,7 +63,6 @@ fn check_file(remains: &Remains, file: &str, runs: &[&str]) {
         let loops: u64 = runs.iter().map(|id| loops_of(id)).sum();
         assert_eq!(memory.get("total"), Some(&loops.into()), "{file}");
     }
-    let path = remains.place.path("data").join(file);
     let content = std::fs::read_to_string(&path).expect("the memory is in its file");
     assert_eq!(
         Memory::read(&content),
