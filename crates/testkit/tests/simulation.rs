@@ -103,12 +103,14 @@ fn assert_none(violations: &[Violation]) {
 }
 
 /// What a thousand worlds show without being planned for it. Summaries are rarer and have worlds of their own.
-const FEATS: [&str; 22] = [
-    "another form",
+const FEATS: [&str; 24] = [
     "another limit field",
     "another route",
+    "another window",
     "approved",
     "asked",
+    "at the same time",
+    "backed off",
     "batched",
     "coded",
     "denied",
@@ -116,7 +118,6 @@ const FEATS: [&str; 22] = [
     "guarded",
     "left out",
     "left out of custom",
-    "masked",
     "other efforts",
     "paged",
     "progress",
@@ -126,6 +127,7 @@ const FEATS: [&str; 22] = [
     "still over",
     "tagged",
     "untrusted",
+    "withheld",
 ];
 
 #[test]

@@ -89,7 +89,14 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             Lesson::Route(_) => "another route",
             Lesson::OutputLimit(_) => "another limit field",
             Lesson::Window { .. } => "another window",
-            _ => "another form",
+            Lesson::Thinking(_)
+            | Lesson::ThoughtReturn(_)
+            | Lesson::SignedThoughts(_)
+            | Lesson::SystemRole(_)
+            | Lesson::Alternate
+            | Lesson::NoUserAfterTool
+            | Lesson::CallsNeedTools
+            | Lesson::CallIds(_) => "another form",
         }),
         Event::ProgressReported { .. } => Some("progress"),
         Event::ToolFinished(finished) if *finished.tool == *BATCH => Some("batched"),
@@ -119,7 +126,6 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             reason: SkipReason::Untrusted,
             ..
         } => Some("untrusted"),
-        Event::DecisionMade(decision) if decision.answer.masked => Some("masked"),
         _ => None,
     }
 }
