@@ -1,5 +1,8 @@
 //! Accounts: what a run asked models and tools for, read from its log entry by entry.
 
+// An event that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod books;
 
 use std::sync::Arc;
@@ -150,7 +153,17 @@ impl Bookkeeper {
             Event::CallReviewed(reviewed) if reviewed.verdict != Verdict::Approved => {
                 self.without_execution(entry, reviewed.call, Some("denied_by_a_person"))
             }
-            _ => vec![],
+            // Nothing was paid for, and nothing was called.
+            Event::RunResumed {}
+            | Event::TargetLearned { .. }
+            | Event::CallRepaired { .. }
+            | Event::ContextGuarded(_)
+            | Event::ContextCompacted(_)
+            | Event::TurnFailed { .. }
+            | Event::ReviewAsked { .. }
+            | Event::CallReviewed(_)
+            | Event::MemoryEdited(_)
+            | Event::RunEnded(_) => vec![],
         }
     }
 
@@ -172,9 +185,10 @@ impl Bookkeeper {
             return vec![];
         };
         let class = failed.class.as_str();
-        let error = match failed.class {
-            FailureClass::Interrupted => failed.message.to_string(),
-            _ => format!("{class}: {}", failed.message),
+        let error = if failed.class == FailureClass::Interrupted {
+            failed.message.to_string()
+        } else {
+            format!("{class}: {}", failed.message)
         };
         vec![Account {
             seq: entry.seq,

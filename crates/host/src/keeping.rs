@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::accounting::{Booked, Books};
 use crate::config::options::Options;
 use crate::{CancellationToken, HostError, load_run};
-use bonded_kernel::{Event, Kept, RunId};
+use bonded_kernel::{Kept, RunId};
 use bonded_state::{Store, StoreError};
 use tokio::task::JoinHandle;
 
@@ -130,16 +130,11 @@ impl Keeper {
 /// Where the log says that a run is kept, and where it works.
 pub async fn kept(store: &dyn Store, run: &RunId) -> Result<Option<(Kept, String)>, StoreError> {
     let entries = store.load_part(run, 0, 1).await?;
-    Ok(entries
-        .into_iter()
-        .next()
-        .and_then(|entry| match entry.event {
-            Event::RunStarted(started) => {
-                let kept = started.config.kept.map(|kept| *kept);
-                Some((kept.unwrap_or_default(), started.config.dir))
-            }
-            _ => None,
-        }))
+    Ok(entries.into_iter().next().and_then(|entry| {
+        let config = &entry.event.started()?.config;
+        let kept = config.kept.as_deref().cloned();
+        Some((kept.unwrap_or_default(), config.dir.clone()))
+    }))
 }
 
 /// Where options say that runs which work in `dir` are kept outside the store.

@@ -71,7 +71,13 @@ impl RunResult {
         let termination = run.termination()?;
         let last_text = match termination.kind {
             TerminationKind::Done | TerminationKind::Blocked => None,
-            _ => run.last_text().map(str::to_owned),
+            TerminationKind::Fatal
+            | TerminationKind::TurnsExhausted
+            | TerminationKind::TimedOut
+            | TerminationKind::BudgetExhausted
+            | TerminationKind::NoProgress
+            | TerminationKind::Denied
+            | TerminationKind::Cancelled => run.last_text().map(str::to_owned),
         };
         Some(Self {
             run: run.id().clone(),

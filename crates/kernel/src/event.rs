@@ -160,6 +160,24 @@ impl Event {
         }
     }
 
+    /// How the run began, where this is its beginning.
+    pub fn started(&self) -> Option<&RunStarted> {
+        if let Self::RunStarted(started) = self {
+            Some(started)
+        } else {
+            None
+        }
+    }
+
+    /// How the run ended, where this is its end.
+    pub fn ended(&self) -> Option<&RunEnded> {
+        if let Self::RunEnded(ended) = self {
+            Some(ended)
+        } else {
+            None
+        }
+    }
+
     /// Every text that may lie in a blob.
     pub fn texts_mut(&mut self) -> Vec<&mut Text> {
         match self {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::Status;
-use bonded_kernel::Event;
+use bonded_kernel::RunEnded;
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
@@ -75,25 +75,15 @@ fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
         let none = String::new;
         return [id, DAMAGED.into(), none(), none(), none(), none(), hint];
     };
-    let goal = match &ends.first.event {
-        Event::RunStarted(started) => match &started.refused {
-            Some(why) => format!(
-                "{}: {}",
-                text::brief(&started.goal, 30),
-                text::brief(why, 80)
-            ),
-            None => text::brief(&started.goal, 60),
-        },
-        _ => String::new(),
-    };
-    let (tokens, cost) = match &ends.last.event {
-        Event::RunEnded(ended) => {
-            let (used, paid) = ended.used();
-            let paid = text::cost(paid).unwrap_or_default();
-            (text::grouped(used.total()), paid)
-        }
-        _ => (String::new(), String::new()),
-    };
+    let goal = ends.first.event.started().map(|it| match &it.refused {
+        Some(why) => format!("{}: {}", text::brief(&it.goal, 30), text::brief(why, 80)),
+        None => text::brief(&it.goal, 60),
+    });
+    let spent = ends.last.event.ended().map(RunEnded::used);
+    let (tokens, cost) = spent.map_or_else(Default::default, |(used, paid)| {
+        let paid = text::cost(paid).unwrap_or_default();
+        (text::grouped(used.total()), paid)
+    });
     [
         id,
         status.as_str().to_owned(),
@@ -101,6 +91,6 @@ fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
         ends.last.turn.to_string(),
         tokens,
         cost,
-        goal,
+        goal.unwrap_or_default(),
     ]
 }

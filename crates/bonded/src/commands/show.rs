@@ -111,10 +111,8 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
 
 /// The plan whose item a run works on: its copy of the tree is the plan's, and it goes on only with that.
 fn plan_of(entries: &[Entry]) -> Option<&str> {
-    match entries.first().map(|entry| &entry.event) {
-        Some(Event::RunStarted(started)) => started.config.item.as_ref().map(|it| it.plan.as_str()),
-        _ => None,
-    }
+    let started = entries.first()?.event.started()?;
+    started.config.item.as_ref().map(|it| it.plan.as_str())
 }
 
 /// An entry with everything it holds.

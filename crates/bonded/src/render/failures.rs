@@ -1,8 +1,9 @@
 //! Failures of providers as lines for people: what fails in the same way again and again is told once, with its count.
 
-use bonded_kernel::{AttemptFailed, Entry, Event, FailureClass};
+use bonded_kernel::{AttemptFailed, Entry, FailureClass};
 
 use super::line;
+use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::brief;
 
 const DETAIL_CHARS: usize = 100;
@@ -75,24 +76,29 @@ impl Failures {
 
     /// The lines to show now that this entry is there.
     pub(crate) fn lines(&mut self, entry: &Entry) -> Vec<String> {
-        match &entry.event {
-            Event::RunStarted(started) => {
+        match Activity::of(entry) {
+            Activity::Started(started) => {
                 let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
                 self.targets = started.config.targets.iter().map(name).collect();
             }
-            Event::AttemptStarted {
+            Activity::Asking {
                 target, summary, ..
             } => {
-                self.target = *target;
-                if summary.is_none() && !self.row.is_empty() {
+                self.target = target;
+                if !summary && !self.row.is_empty() {
                     self.asking = line::of(entry);
                     return vec![];
                 }
             }
-            Event::AttemptFailed(failed) if failed.class != FailureClass::Interrupted => {
+            Activity::Failed(failed) if failed.class != FailureClass::Interrupted => {
                 return self.failed(failed, entry.turn);
             }
-            _ => {}
+            Activity::Failed(_)
+            | Activity::Answered(_)
+            | Activity::Calling { .. }
+            | Activity::Progress(_)
+            | Activity::Ended
+            | Activity::Quiet => {}
         }
         let Some(line) = line::of(entry) else {
             return vec![];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::LiveSink;
-use bonded_kernel::{Entry, Event, Money, RunId, Usage};
+use bonded_kernel::{Entry, Money, RunId, Usage};
 use bonded_state::{Store, StoreError};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
@@ -15,6 +15,7 @@ use super::spoken::JsonLines;
 use super::tail::Tail;
 use super::trace::Trace;
 use crate::output;
+use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::{brief, cost, tokens};
 
 /// Where the entries of a run go while it is driven.
@@ -54,7 +55,7 @@ impl Sink {
     async fn news(&self) {
         match self {
             Self::Json(lines) => lines.news().await,
-            _ => std::future::pending().await,
+            Self::Quiet | Self::Live(_) | Self::Lines(_) => std::future::pending().await,
         }
     }
 
@@ -110,43 +111,36 @@ impl Live {
 
     fn show(&mut self, entry: &Entry) {
         let lines = self.failures.lines(entry);
-        let doing = match &entry.event {
-            Event::RunStarted(started) => {
+        let activity = Activity::of(entry);
+        let doing = match activity {
+            Activity::Started(started) => {
                 self.prices = started.config.targets.iter().map(|t| t.price).collect();
                 None
             }
-            Event::AttemptStarted {
+            Activity::Asking {
                 target, summary, ..
             } => {
-                self.target = *target as usize;
+                self.target = target as usize;
                 self.tail.ask();
                 Some(match summary {
-                    None => "asking the model".to_owned(),
-                    Some(_) => "asking the model for a summary".to_owned(),
+                    false => "asking the model".to_owned(),
+                    true => "asking the model for a summary".to_owned(),
                 })
             }
-            Event::DecisionMade(decision) => {
-                self.spent(decision.answer.usage);
+            Activity::Answered(usage) => {
+                self.spent(usage);
                 None
             }
-            Event::ContextSummarised(made) => {
-                self.spent(made.answer.usage);
-                None
-            }
-            Event::ReplyRejected { answer, .. } => {
-                self.spent(answer.usage);
-                None
-            }
-            Event::ToolInvoked { tool, .. } => Some(format!("running {tool}")),
-            Event::ProgressReported { progress, .. } => Some(brief(progress, 60)),
-            Event::AttemptFailed(_) => {
+            Activity::Calling { tool } => Some(format!("running {tool}")),
+            Activity::Progress(progress) => Some(brief(progress, 60)),
+            Activity::Failed(_) => {
                 let failed = self.failures.last().unwrap_or_default();
                 self.tail.fail(&failed);
                 Some(failed)
             }
-            _ => None,
+            Activity::Ended | Activity::Quiet => None,
         };
-        if ends_attempt(&entry.event) {
+        if activity.ends_attempt() {
             self.tail.end_turn(entry.turn);
         }
         for line in lines {
@@ -163,7 +157,7 @@ impl Live {
             self.bar
                 .set_message(output::for_terminal(&message).replace('\n', " "));
         }
-        if matches!(entry.event, Event::RunEnded(_)) {
+        if entry.event.ended().is_some() {
             self.bar.finish_and_clear();
         }
     }
@@ -181,17 +175,6 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
-}
-
-fn ends_attempt(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::DecisionMade(_)
-            | Event::ContextSummarised(_)
-            | Event::ReplyRejected { .. }
-            | Event::AttemptFailed(_)
-            | Event::RunEnded(_)
-    )
 }
 
 /// Follows the log of one run.
@@ -273,7 +256,7 @@ impl Watcher {
         }
         Ok(entries
             .last()
-            .is_some_and(|entry| matches!(entry.event, Event::RunEnded(_))))
+            .is_some_and(|entry| entry.event.ended().is_some()))
     }
 
     pub(crate) fn is_quiet(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bonded_host::shapes::activity::Activity;
 use bonded_kernel::{Call, Entry, Event, RunConfig};
 
 /// Tools of servers are named `SERVER__tool`, and those of ours begin so.
@@ -36,32 +37,31 @@ impl Trace {
         if !self.is_on() {
             return vec![];
         }
-        match &entry.event {
-            Event::RunStarted(started) => {
-                self.config = Some(Arc::new(started.config.clone()));
-                vec![]
-            }
-            Event::DecisionMade(decision) => {
-                self.calls.clone_from(&decision.calls);
-                vec![]
-            }
-            Event::AttemptStarted { target, .. } if self.verbose => {
-                let config = self.config.as_ref();
-                let target = config.and_then(|config| config.targets.get(*target as usize));
-                let line = |it: &bonded_kernel::Target| {
-                    format!("{:>3}  asking   {}/{}", entry.turn, it.provider, it.model)
-                };
-                target.map(line).into_iter().collect()
-            }
-            Event::ToolInvoked { call, tool, .. } => self.invoked(entry, *call, tool),
-            Event::ToolFinished(finished) if self.servers && is_of_server(&finished.tool) => {
-                vec![format!(
-                    "trace: from {}: {}",
-                    finished.tool, &*finished.output
-                )]
-            }
-            _ => vec![],
+        if let Some(started) = entry.event.started() {
+            self.config = Some(Arc::new(started.config.clone()));
         }
+        if let Event::DecisionMade(decision) = &entry.event {
+            self.calls.clone_from(&decision.calls);
+        }
+        if let (Activity::Asking { target, .. }, true) = (Activity::of(entry), self.verbose) {
+            let config = self.config.as_ref();
+            let target = config.and_then(|config| config.targets.get(target as usize));
+            let line = |it: &bonded_kernel::Target| {
+                format!("{:>3}  asking   {}/{}", entry.turn, it.provider, it.model)
+            };
+            return target.map(line).into_iter().collect();
+        }
+        if let Event::ToolInvoked { call, tool, .. } = &entry.event {
+            return self.invoked(entry, *call, tool);
+        }
+        if let Event::ToolFinished(finished) = &entry.event
+            && self.servers
+            && is_of_server(&finished.tool)
+        {
+            let (tool, output) = (&finished.tool, &*finished.output);
+            return vec![format!("trace: from {tool}: {output}")];
+        }
+        vec![]
     }
 
     fn invoked(&self, entry: &Entry, call: u32, tool: &str) -> Vec<String> {

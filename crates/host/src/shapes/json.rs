@@ -107,8 +107,9 @@ pub fn entry(entry: &Entry) -> String {
     put_texts(&mut body, &texts);
     let mut data = body.get_mut(entry.event.kind()).map(Value::take);
     if let Some(Value::Object(fields)) = &mut data {
-        for (name, value) in usual(&entry.event) {
-            fields.entry(name).or_insert(value);
+        let left_out = LEFT_OUT.iter().filter(|it| it.0 == entry.event.kind());
+        for (_, name, default) in left_out {
+            fields.entry(*name).or_insert_with(|| (*default).into());
         }
         if let Event::AttemptStarted {
             context: Some(counters),
@@ -157,31 +158,41 @@ pub fn live(piece: &LivePiece<'_>) -> String {
     json!({ "live": live }).to_string()
 }
 
-/// The fields that the log leaves out where they have their usual value. Who reads this need not know.
-fn usual(event: &Event) -> Vec<(&'static str, Value)> {
-    match event {
-        Event::AttemptStarted { .. } => vec![("attempt", json!(1)), ("target", json!(0))],
-        Event::ToolInvoked { .. } => vec![("call", json!(0)), ("effect", json!("read"))],
-        Event::ReviewAsked { .. } | Event::CallReviewed(_) => vec![("call", json!(0))],
-        Event::ToolFinished(_) => vec![
-            ("call", json!(0)),
-            ("outcome", json!("ok")),
-            ("latency_ms", json!(0)),
-        ],
-        _ => vec![],
+/// The fields that the log leaves out where they have their default: the event, the field and the default. Who reads
+/// this need not know.
+const LEFT_OUT: [(&str, &str, Default); 9] = [
+    ("attempt_started", "attempt", Default::Number(1)),
+    ("attempt_started", "target", Default::Number(0)),
+    ("tool_invoked", "call", Default::Number(0)),
+    ("tool_invoked", "effect", Default::Word("read")),
+    ("tool_finished", "call", Default::Number(0)),
+    ("tool_finished", "outcome", Default::Word("ok")),
+    ("tool_finished", "latency_ms", Default::Number(0)),
+    ("review_asked", "call", Default::Number(0)),
+    ("call_reviewed", "call", Default::Number(0)),
+];
+
+#[derive(Clone, Copy)]
+enum Default {
+    Number(u64),
+    Word(&'static str),
+}
+
+impl From<Default> for Value {
+    fn from(default: Default) -> Self {
+        match default {
+            Default::Number(number) => number.into(),
+            Default::Word(word) => word.into(),
+        }
     }
 }
 
 /// Puts the texts back that the log keeps as references to blobs.
 fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
-    let content = match value {
-        Value::Object(fields) if fields.len() == 2 && fields.contains_key("bytes") => fields
-            .get("blob")
-            .and_then(Value::as_str)
-            .and_then(|hash| texts.get(hash)),
-        _ => None,
-    };
-    if let Some(content) = content {
+    let fields = value.as_object();
+    let reference = fields.filter(|fields| fields.len() == 2 && fields.contains_key("bytes"));
+    let hash = reference.and_then(|fields| fields.get("blob")?.as_str());
+    if let Some(content) = hash.and_then(|hash| texts.get(hash)) {
         *value = Value::String(content.clone());
         return;
     }
@@ -190,16 +201,13 @@ fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
             .values_mut()
             .for_each(|field| put_texts(field, texts)),
         Value::Array(items) => items.iter_mut().for_each(|item| put_texts(item, texts)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 /// A run of a list as one line.
 pub fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
-    let goal = match &ends.first.event {
-        Event::RunStarted(started) => started.goal.as_str(),
-        _ => "",
-    };
+    let goal = ends.first.event.started().map_or("", |it| it.goal.as_str());
     let mut object = json!({
         "runId": listed.run.as_str(),
         "goalId": listed.goal.as_str(),

@@ -23,10 +23,11 @@ pub fn json_line(listed: &Listed, status: Option<Status>) -> String {
 /// agent that it called: only its log says so.
 pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     let ends = listed.ends.as_ref().ok()?;
-    let status = match &ends.last.event {
-        Event::RunEnded(ended) => Status::of(Some(ended.termination.kind), &listed.held),
-        Event::ReviewAsked { .. } => Status::AwaitingReview,
-        _ => Status::of(None, &listed.held),
+    let last = &ends.last.event;
+    let status = if matches!(last, Event::ReviewAsked { .. }) {
+        Status::AwaitingReview
+    } else {
+        Status::of(last.ended().map(|it| it.termination.kind), &listed.held)
     };
     if status != Status::Interrupted || !calls_agents(&ends.first) {
         return Some(status);
@@ -38,14 +39,12 @@ pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     // What cannot be read now is told by the commands that need it.
     match waits.await {
         Ok(Some(_)) => Some(Status::AwaitingReview),
-        _ => Some(status),
+        Ok(None) | Err(_) => Some(status),
     }
 }
 
 fn calls_agents(first: &Entry) -> bool {
-    let Event::RunStarted(started) = &first.event else {
-        return false;
-    };
-    let agent = started.config.agent.as_ref();
+    let started = first.event.started();
+    let agent = started.and_then(|it| it.config.agent.as_ref());
     agent.is_some_and(|agent| !agent.agents.is_empty())
 }

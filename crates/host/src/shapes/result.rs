@@ -28,7 +28,13 @@ pub fn error_of(result: &RunResult) -> Option<String> {
     match result.termination {
         TerminationKind::Done => None,
         TerminationKind::Cancelled => Some("canceled".into()),
-        _ => Some(result.reason.clone()),
+        TerminationKind::Blocked
+        | TerminationKind::Fatal
+        | TerminationKind::TurnsExhausted
+        | TerminationKind::TimedOut
+        | TerminationKind::BudgetExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::Denied => Some(result.reason.clone()),
     }
 }
 

@@ -133,10 +133,10 @@ async fn provider_failure(
         let entries = store.load_part(run, after, PART_ENTRIES).await?;
         for entry in &entries {
             after = entry.seq;
-            match &entry.event {
-                Event::AttemptFailed(failed) => class = Some(failed.class),
-                Event::TurnFailed { .. } | Event::RunEnded(_) => {}
-                _ => class = None,
+            if let Event::AttemptFailed(failed) = &entry.event {
+                class = Some(failed.class);
+            } else if !matches!(entry.event, Event::TurnFailed { .. } | Event::RunEnded(_)) {
+                class = None;
             }
         }
         if entries.is_empty() {

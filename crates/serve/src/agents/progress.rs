@@ -1,11 +1,15 @@
 //! What a run does, read from its log: turns, the names of tools, and what a model says of its progress for
 //! just this purpose; nothing else that it wrote.
 
+// An event that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use std::sync::Arc;
 
-use bonded_kernel::{Entry, Event, RunId};
+use bonded_kernel::{Entry, RunId};
 use bonded_state::{Store, StoreError};
 
+use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::brief;
 
 const PROGRESS_CHARS: usize = 200;
@@ -50,12 +54,17 @@ impl Follower {
 
 fn line(entry: &Entry) -> Option<String> {
     let turn = entry.turn;
-    match &entry.event {
-        Event::AttemptStarted { attempt: 1, .. } => Some(format!("turn {turn}")),
-        Event::ToolInvoked { tool, .. } => Some(format!("turn {turn}: {tool}")),
-        Event::ProgressReported { progress, .. } => {
+    match Activity::of(entry) {
+        Activity::Asking { attempt: 1, .. } => Some(format!("turn {turn}")),
+        Activity::Calling { tool } => Some(format!("turn {turn}: {tool}")),
+        Activity::Progress(progress) => {
             Some(format!("turn {turn}: {}", brief(progress, PROGRESS_CHARS)))
         }
-        _ => None,
+        Activity::Started(_)
+        | Activity::Asking { .. }
+        | Activity::Answered(_)
+        | Activity::Failed(_)
+        | Activity::Ended
+        | Activity::Quiet => None,
     }
 }

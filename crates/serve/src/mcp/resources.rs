@@ -83,10 +83,10 @@ pub(super) async fn list(
 }
 
 fn resource(listed: &Listed) -> Value {
-    let goal = listed.ends.as_ref().ok().map(|ends| &ends.first.event);
-    let goal = match goal {
-        Some(Event::RunStarted(started)) => text::brief(&started.goal, 80),
-        _ => "the log is damaged".to_owned(),
+    let ends = listed.ends.as_ref().ok();
+    let goal = match ends.and_then(|ends| ends.first.event.started()) {
+        Some(started) => text::brief(&started.goal, 80),
+        None => "the log is damaged".to_owned(),
     };
     json!({
         "uri": format!("{RUN}{}", listed.run),

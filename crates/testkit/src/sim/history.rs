@@ -1,5 +1,8 @@
 //! What is left of a world when it is over: the log, and what really happened.
 
+// An event that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
+
 use bonded_kernel::{
     BATCH, Entry, Event, Head, Lesson, Outcome, RAM_ADD, Run, RunConfig, SkipReason, TOOL_OUTPUT,
     Verdict,
@@ -126,7 +129,18 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             reason: SkipReason::Untrusted,
             ..
         } => Some("untrusted"),
-        _ => None,
+        Event::RunStarted(_)
+        | Event::RunResumed {}
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFailed(_)
+        | Event::ReplyRejected { .. }
+        | Event::DecisionMade(_)
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::ToolFinished(_)
+        | Event::CallSkipped { .. }
+        | Event::MemoryEdited(_)
+        | Event::RunEnded(_) => None,
     }
 }
 
