@@ -1,0 +1,68 @@
+//! What a run is doing, for whoever watches it: the one place that says which entries of a log such a person is told of.
+
+use bonded_kernel::{AttemptFailed, Entry, Event, RunStarted, Usage};
+
+/// What an entry means to somebody who watches.
+#[derive(Clone, Copy, Debug)]
+pub enum Activity<'a> {
+    Started(&'a RunStarted),
+    /// A model is asked.
+    Asking {
+        attempt: u32,
+        target: u32,
+        /// Not to go on, but to sum up what was said.
+        summary: bool,
+    },
+    /// A model answered, whatever came of it, and may have counted its tokens.
+    Answered(Option<Usage>),
+    Failed(&'a AttemptFailed),
+    Calling {
+        tool: &'a str,
+    },
+    /// What a model says of its progress for those who watch.
+    Progress(&'a str),
+    Ended,
+    /// Something that matters in detail only.
+    Quiet,
+}
+
+impl<'a> Activity<'a> {
+    pub fn of(entry: &'a Entry) -> Self {
+        match &entry.event {
+            Event::RunStarted(started) => Self::Started(started),
+            Event::AttemptStarted {
+                attempt,
+                target,
+                summary,
+                ..
+            } => Self::Asking {
+                attempt: *attempt,
+                target: *target,
+                summary: summary.is_some(),
+            },
+            Event::DecisionMade(decision) => Self::Answered(decision.answer.usage),
+            Event::ContextSummarised(made) => Self::Answered(made.answer.usage),
+            Event::ReplyRejected { answer, .. } => Self::Answered(answer.usage),
+            Event::AttemptFailed(failed) => Self::Failed(failed),
+            Event::ToolInvoked { tool, .. } => Self::Calling { tool },
+            Event::ProgressReported { progress, .. } => Self::Progress(progress),
+            Event::RunEnded(_) => Self::Ended,
+            Event::RunResumed {}
+            | Event::TargetLearned { .. }
+            | Event::CallRepaired { .. }
+            | Event::ContextGuarded(_)
+            | Event::ContextCompacted(_)
+            | Event::TurnFailed { .. }
+            | Event::ToolFinished(_)
+            | Event::ReviewAsked { .. }
+            | Event::CallReviewed(_)
+            | Event::CallSkipped { .. }
+            | Event::MemoryEdited(_) => Self::Quiet,
+        }
+    }
+
+    /// Whether nothing more is being said by a model that was asked before.
+    pub fn ends_attempt(&self) -> bool {
+        matches!(self, Self::Answered(_) | Self::Failed(_) | Self::Ended)
+    }
+}
