@@ -1,6 +1,12 @@
-//! What every reader of what people write needs to say of a mistake in it.
+//! The one reader of what people write as JSON or YAML: places, all mistakes at once, and the word that was meant.
+
+mod fields;
+mod mistake;
 
 use serde_json::Value;
+
+pub use fields::{Fields, ReadFault};
+pub use mistake::{Mistake, did_you_mean};
 
 /// The known word that is nearest to what was written, if one is near at all.
 pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use bonded_kernel::{Mistake, ReadFault, did_you_mean};
+
 use super::item::{BadAgentId, BadItemId, ItemId};
 use super::path::BadTreePath;
 
@@ -13,6 +15,15 @@ pub struct PlanFault {
     /// The id of the item, where it has a usable one.
     pub item: Option<ItemId>,
     pub kind: PlanFaultKind,
+}
+
+impl ReadFault for PlanFault {
+    type Kind = PlanFaultKind;
+
+    fn new(at: String, kind: PlanFaultKind) -> Self {
+        let item = None;
+        Self { at, item, kind }
+    }
 }
 
 impl std::error::Error for PlanFault {}
@@ -37,30 +48,11 @@ pub enum PlanFaultKind {
     NotAPlan { found: &'static str },
     #[error("there is no work item in it")]
     NoItem,
-    #[error("{field} is missing")]
-    Missing { field: &'static str },
-    #[error("there is no field {field:?}{}", did_you_mean(.nearest))]
-    UnknownField {
-        field: String,
-        nearest: Option<String>,
-    },
-    #[error("must be {expected}, not {found}")]
-    WrongType {
-        expected: &'static str,
-        found: &'static str,
-    },
-    #[error("must be a whole number from {least} to {most}, not {found}")]
-    OutOfRange {
-        found: String,
-        least: u64,
-        most: u64,
-    },
+    /// What may be wrong with anything that people write.
+    #[error(transparent)]
+    Mistake(#[from] Mistake),
     #[error("must be low, medium or high, not {found:?}")]
     BadComplexity { found: String },
-    #[error("must not be empty")]
-    EmptyText,
-    #[error("must not hold a NUL character")]
-    Nul,
     #[error(transparent)]
     BadId(#[from] BadItemId),
     #[error(transparent)]
@@ -71,7 +63,7 @@ pub enum PlanFaultKind {
     DuplicateId { first: String },
     #[error(
         "depends on {id:?}, which is neither in the plan nor done before{}",
-        did_you_mean(.nearest)
+        did_you_mean(.nearest.as_deref())
     )]
     UnknownDependency { id: String, nearest: Option<String> },
     #[error("depends on itself")]
@@ -83,13 +75,6 @@ pub enum PlanFaultKind {
     },
     #[error("tests are expected, but there is no test_command to run them")]
     NoTestCommand,
-}
-
-fn did_you_mean(nearest: &Option<String>) -> String {
-    match nearest {
-        Some(nearest) => format!("; did you mean {nearest}?"),
-        None => String::new(),
-    }
 }
 
 /// Longer circles are shown in part.

@@ -2,12 +2,11 @@
 
 mod looping;
 
-use bonded_kernel::WorkspaceId;
+use bonded_kernel::{Mistake, WorkspaceId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::fault::{Fault, FaultKind};
-use super::fields::{Fields, unknown_word};
+use super::fault::{Fault, FaultKind, Fields};
 use super::rule::Surroundings;
 
 pub use looping::{LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, memory_name};
@@ -97,7 +96,7 @@ pub(super) fn read(
         "run" => read_run(&mut fields, workspace, host).map(Action::Run),
         "work" => read_work(&mut fields, workspace, host).map(Action::Work),
         other => {
-            fields.fault("kind", unknown_word(other, KINDS.into_iter()));
+            fields.fault("kind", Mistake::unknown_word(other, KINDS.into_iter()));
             None
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bonded_kernel::{Mistake, ReadFault};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 /// One thing that is wrong. All of them are found at once.
@@ -13,13 +14,24 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(at: impl Into<String>, kind: FaultKind) -> Self {
+    pub(super) fn new(at: impl Into<String>, kind: impl Into<FaultKind>) -> Self {
         Self {
             at: at.into(),
-            kind,
+            kind: kind.into(),
         }
     }
 }
+
+impl ReadFault for Fault {
+    type Kind = FaultKind;
+
+    fn new(at: String, kind: FaultKind) -> Self {
+        Self { at, kind }
+    }
+}
+
+/// The fields of something that a person wrote about a workspace.
+pub(super) type Fields<'a, 'f> = bonded_kernel::Fields<'a, 'f, Fault>;
 
 impl std::error::Error for Fault {}
 
@@ -45,49 +57,14 @@ impl Serialize for Fault {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
-    #[error("{field} is missing")]
-    Missing { field: &'static str },
-    #[error("there is no field {field:?}{}", did_you_mean(.nearest))]
-    UnknownField {
-        field: String,
-        nearest: Option<String>,
-    },
-    #[error("must be {expected}, not {found}")]
-    WrongType {
-        expected: &'static str,
-        found: &'static str,
-    },
-    #[error("must be one of {known}, not {found:?}{}", did_you_mean(.nearest))]
-    UnknownWord {
-        found: String,
-        known: String,
-        nearest: Option<String>,
-    },
+    /// What may be wrong with anything that people write.
+    #[error(transparent)]
+    Mistake(#[from] Mistake),
     #[error("must be {expected:?}, not {found:?}")]
     NotTheWord {
         expected: &'static str,
         found: String,
     },
-    #[error("must be a whole number from {least} to {most}, not {found}")]
-    OutOfRange {
-        found: String,
-        least: u64,
-        most: u64,
-    },
-    #[error("must be a number from {least} to {most}, not {found}")]
-    NumberOutOfRange {
-        found: String,
-        least: u32,
-        most: u32,
-    },
-    #[error("must not be empty")]
-    Empty,
-    #[error("must not be longer than {most} bytes, and has {found}")]
-    TooLong { found: usize, most: usize },
-    #[error("must not have more than {most} members, and has {found}")]
-    TooMany { found: usize, most: usize },
-    #[error("must not hold control characters")]
-    Control,
     #[error("must be a UUID such as 3f2b0c9e-5a51-4f0e-9d57-0c1f4a5f9b1e, not {found:?}")]
     NotAnId { found: String },
     #[error(
@@ -125,11 +102,4 @@ pub enum FaultKind {
     /// What only the host can know.
     #[error("{why}")]
     Told { why: String },
-}
-
-fn did_you_mean(nearest: &Option<String>) -> String {
-    match nearest {
-        Some(nearest) => format!("; did you mean {nearest}?"),
-        None => String::new(),
-    }
 }

@@ -13,7 +13,6 @@ mod condition;
 mod decide;
 mod event;
 mod fault;
-mod fields;
 mod firing;
 mod fold;
 mod fuse;

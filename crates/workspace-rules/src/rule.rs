@@ -1,13 +1,12 @@
 //! Rules: when something happens in a workspace, and a condition holds, do something.
 
-use bonded_kernel::{Millis, RuleId, WorkspaceId, short};
+use bonded_kernel::{Millis, Mistake, RuleId, WorkspaceId, short};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::action::{self, Action, LoopDefaults};
 use super::condition::{self, Condition};
-use super::fault::{Fault, FaultKind};
-use super::fields::Fields;
+use super::fault::{Fault, FaultKind, Fields};
 use super::schedule::{self, Schedule};
 
 /// How many runs may follow from one another, each set off by what the one before wrote.
@@ -152,7 +151,7 @@ impl RuleDraft {
     /// The rule with some of its fields written anew; null takes one away. The workspace stays.
     pub fn patched(&self, written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
         let Value::Object(changes) = written else {
-            let kind = super::fields::wrong_type("an object", written);
+            let kind = Mistake::wrong_type("an object", written);
             return Err(vec![Fault::new("", kind)]);
         };
         // What cannot be done here any more can still be switched off.
@@ -195,7 +194,7 @@ fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft
     let workspace_id = read_workspace(&mut fields);
     let name = fields.text("name", NAME_BYTES_MAX).map(str::trim);
     if name.is_some_and(|name| name.contains(char::is_control)) {
-        fields.fault("name", FaultKind::Control);
+        fields.fault("name", Mistake::Control);
     }
     if fields.given("trigger").is_none() {
         fields.missing("trigger");

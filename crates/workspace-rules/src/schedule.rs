@@ -6,8 +6,7 @@
 use bonded_kernel::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::fault::FaultKind;
-use super::fields::Fields;
+use super::fault::{FaultKind, Fields};
 use super::rule::Surroundings;
 
 const LINE_BYTES_MAX: usize = 200;

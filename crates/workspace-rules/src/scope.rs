@@ -2,8 +2,7 @@
 
 use bonded_kernel::{Scope, WorkspaceId, short};
 
-use super::fault::{Fault, FaultKind};
-use super::fields::Fields;
+use super::fault::{Fault, FaultKind, Fields};
 
 /// Kinds that a scope may name.
 const KINDS_MAX: usize = 64;

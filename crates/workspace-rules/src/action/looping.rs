@@ -1,10 +1,9 @@
 //! The action `kjxlkj_agent`: which prompt, which model, how fast, with which memory and in which scope.
 
-use bonded_kernel::{Mode, Scope, WorkspaceId, short};
+use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
-use super::super::fault::{Fault, FaultKind};
-use super::super::fields::{Fields, unknown_word};
+use super::super::fault::{Fault, FaultKind, Fields};
 use super::super::prompt_file::MODES;
 use super::super::rule::Surroundings;
 use super::super::scope;
@@ -283,7 +282,7 @@ fn read_kind(fields: &mut Fields<'_, '_>, field: &str, host: &dyn Surroundings) 
     let written = fields.text(field, 64)?;
     let known = host.provider_kinds();
     if !known.contains(&written) {
-        fields.fault(field, unknown_word(written, known.iter().copied()));
+        fields.fault(field, Mistake::unknown_word(written, known.iter().copied()));
     }
     Some(written.to_owned())
 }

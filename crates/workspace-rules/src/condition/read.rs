@@ -1,6 +1,6 @@
 //! Reads a condition from JSON and collects all that is wrong with it.
 
-use bonded_kernel::{WorkspaceId, escaped, short};
+use bonded_kernel::{Mistake, WorkspaceId, escaped, short};
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
@@ -8,7 +8,6 @@ use super::compare::{Comparison, OPS, Op, Operand};
 use super::field::{Field, PLAIN, Sort};
 use super::{CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Node};
 use crate::fault::{Fault, FaultKind};
-use crate::fields::{unknown_word, wrong_type};
 
 const JOINTS: [&str; 3] = ["all", "any", "not"];
 const COMPARISON: [&str; 3] = ["field", "op", "value"];
@@ -28,7 +27,7 @@ struct Reading<'f> {
 }
 
 impl Reading<'_> {
-    fn fault<T>(&mut self, at: &str, kind: FaultKind) -> Option<T> {
+    fn fault<T>(&mut self, at: &str, kind: impl Into<FaultKind>) -> Option<T> {
         self.faults.push(Fault::new(at, kind));
         None
     }
@@ -51,7 +50,7 @@ impl Reading<'_> {
             return self.fault(at, FaultKind::TooDeep { most });
         }
         let Value::Object(fields) = written else {
-            return self.fault(at, wrong_type("an object", written));
+            return self.fault(at, Mistake::wrong_type("an object", written));
         };
         let joint = JOINTS.into_iter().find(|it| fields.contains_key(*it));
         if let Some(joint) = joint {
@@ -68,7 +67,7 @@ impl Reading<'_> {
 
     fn refuse_others(&mut self, fields: &Map<String, Value>, at: &str, known: &[&'static str]) {
         for field in fields.keys().filter(|it| !known.contains(&it.as_str())) {
-            let kind = FaultKind::UnknownField {
+            let kind = Mistake::UnknownField {
                 field: short(field),
                 nearest: bonded_kernel::nearest(field, known.iter().copied()),
             };
@@ -83,7 +82,7 @@ impl Reading<'_> {
             return Some(Node::Not(Box::new(part)));
         }
         let Value::Array(parts) = written else {
-            return self.fault(at, wrong_type("an array of conditions", written));
+            return self.fault(at, Mistake::wrong_type("an array of conditions", written));
         };
         let mut read = vec![];
         for (index, part) in parts.iter().enumerate() {
@@ -122,7 +121,7 @@ impl Reading<'_> {
             (Some(value), _) => value,
             // A field either is there or not; that it is there is what one asks for.
             (None, Some(Op::Exists)) => &Value::Bool(true),
-            (None, _) => return self.fault(at, FaultKind::Missing { field: "value" }),
+            (None, _) => return self.fault(at, Mistake::Missing { field: "value" }),
         };
         self.compared(field?, op?, value, &format!("{at}/value"))
     }
@@ -135,8 +134,11 @@ impl Reading<'_> {
     ) -> Option<&'a str> {
         match fields.get(field) {
             Some(Value::String(word)) => Some(word),
-            Some(other) => self.fault(&format!("{at}/{field}"), wrong_type("a text", other)),
-            None => self.fault(at, FaultKind::Missing { field }),
+            Some(other) => self.fault(
+                &format!("{at}/{field}"),
+                Mistake::wrong_type("a text", other),
+            ),
+            None => self.fault(at, Mistake::Missing { field }),
         }
     }
 
@@ -146,8 +148,10 @@ impl Reading<'_> {
             let known = PLAIN.iter().map(|(known, _)| *known);
             let known = known.chain(std::iter::once("note.metadata.KEY"));
             let known: Vec<&str> = known.collect();
-            self.faults
-                .push(Fault::new(at, unknown_word(name, known.into_iter())));
+            self.faults.push(Fault::new(
+                at,
+                Mistake::unknown_word(name, known.into_iter()),
+            ));
         }
         field
     }
@@ -156,7 +160,8 @@ impl Reading<'_> {
         let found = OPS.iter().find(|(known, _)| *known == name);
         if found.is_none() {
             let known = OPS.iter().map(|(known, _)| *known);
-            self.faults.push(Fault::new(at, unknown_word(name, known)));
+            self.faults
+                .push(Fault::new(at, Mistake::unknown_word(name, known)));
         }
         found.map(|(_, op)| *op)
     }
@@ -175,7 +180,7 @@ impl Reading<'_> {
         if bytes > CONDITION_VALUE_BYTES_MAX {
             let most = CONDITION_VALUE_BYTES_MAX;
             let found = bytes;
-            return self.fault(at, FaultKind::TooLong { found, most });
+            return self.fault(at, Mistake::TooLong { found, most });
         }
         let operand = operand(sort, op, value);
         match operand {
@@ -198,15 +203,15 @@ fn sort_name(sort: Sort) -> &'static str {
 fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
     match (op, value) {
         (Op::Exists, Value::Bool(wanted)) => Ok(Operand::Exists(*wanted)),
-        (Op::Exists, other) => Err(wrong_type("true or false", other)),
+        (Op::Exists, other) => Err(Mistake::wrong_type("true or false", other).into()),
         (Op::Matches, Value::String(written)) => pattern(written),
-        (Op::Matches, other) => Err(wrong_type("a text", other)),
+        (Op::Matches, other) => Err(Mistake::wrong_type("a text", other).into()),
         (Op::In, Value::Array(members)) => {
             let member = member_sort(sort);
             let values = members.iter().map(|it| plain(member, it));
             values.collect::<Result<_, _>>().map(Operand::Values)
         }
-        (Op::In, other) => Err(wrong_type("an array of values", other)),
+        (Op::In, other) => Err(Mistake::wrong_type("an array of values", other).into()),
         (Op::Contains, value) => plain(member_sort(sort), value).map(Operand::Value),
         (Op::StartsWith | Op::EndsWith, value) => plain(Sort::Text, value).map(Operand::Value),
         (_, value) => plain(sort, value).map(Operand::Value),
@@ -232,9 +237,9 @@ fn plain(sort: Sort, value: &Value) -> Result<Value, FaultKind> {
             Ok(value.clone())
         }
         (Sort::Anything, value) => Ok(value.clone()),
-        (Sort::Id | Sort::Text, other) => Err(wrong_type("a text", other)),
-        (Sort::Number, other) => Err(wrong_type("a number", other)),
-        (Sort::Texts, other) => Err(wrong_type("an array of texts", other)),
+        (Sort::Id | Sort::Text, other) => Err(Mistake::wrong_type("a text", other).into()),
+        (Sort::Number, other) => Err(Mistake::wrong_type("a number", other).into()),
+        (Sort::Texts, other) => Err(Mistake::wrong_type("an array of texts", other).into()),
     }
 }
 
@@ -242,7 +247,7 @@ fn pattern(written: &str) -> Result<Operand, FaultKind> {
     if written.len() > PATTERN_BYTES_MAX {
         let most = PATTERN_BYTES_MAX;
         let found = written.len();
-        return Err(FaultKind::TooLong { found, most });
+        return Err(Mistake::TooLong { found, most }.into());
     }
     let compiled = RegexBuilder::new(written)
         .size_limit(PATTERN_COMPILED_BYTES_MAX)

@@ -1,11 +1,10 @@
 //! Reads a prompt file from JSON and collects all that is wrong with it.
 
-use bonded_kernel::{DEFAULT_CONDITION, Mode, STATES, Segment, TAGS, short};
+use bonded_kernel::{DEFAULT_CONDITION, Mistake, Mode, STATES, Segment, TAGS, short};
 use serde_json::Value;
 
 use super::{AGENT_NAME, AgentPrompt, MODES, PROMPT_FILE_BYTES_MAX, PROTOCOL};
-use crate::fault::{Fault, FaultKind};
-use crate::fields::{Fields, unknown_word, wrong_type};
+use crate::fault::{Fault, FaultKind, Fields};
 
 const SEGMENTS_MAX: usize = 1000;
 const VERSION_BYTES_MAX: usize = 64;
@@ -30,8 +29,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    fn warn_unknown(&mut self, unknown: Vec<(String, FaultKind)>) {
-        let warnings = unknown.into_iter().map(|(at, kind)| Fault { at, kind });
+    fn warn_unknown(&mut self, unknown: Vec<(String, Mistake)>) {
+        let warnings = unknown.into_iter().map(|(at, kind)| Fault::new(at, kind));
         self.warnings.extend(warnings);
     }
 
@@ -66,7 +65,7 @@ impl Reading {
         if values.len() > SEGMENTS_MAX {
             let found = values.len();
             let most = SEGMENTS_MAX;
-            let kind = FaultKind::TooMany { found, most };
+            let kind = Mistake::TooMany { found, most };
             self.faults.push(Fault::new("/segments", kind));
             return vec![];
         }
@@ -118,7 +117,7 @@ fn read_head(fields: &mut Fields<'_, '_>) -> Head {
         Some(written) => {
             for (at, tag) in &written {
                 if !TAGS.contains(tag) {
-                    let fault = Fault::new(at, unknown_word(tag, TAGS.into_iter()));
+                    let fault = Fault::new(at, Mistake::unknown_word(tag, TAGS.into_iter()));
                     fields.faults().push(fault);
                 }
             }
@@ -163,7 +162,7 @@ fn read_condition(fields: &mut Fields<'_, '_>) -> Option<String> {
     let written = fields.required_text("condition", 256)?;
     let known = || std::iter::once(DEFAULT_CONDITION).chain(STATES);
     if !known().any(|it| it == written) {
-        let kind = unknown_word(written, known().collect::<Vec<_>>().into_iter());
+        let kind = Mistake::unknown_word(written, known().collect::<Vec<_>>().into_iter());
         fields.fault("condition", kind);
     }
     Some(written.to_owned())
@@ -171,8 +170,11 @@ fn read_condition(fields: &mut Fields<'_, '_>) -> Option<String> {
 
 fn no_segments(found: Option<&Value>) -> Fault {
     match found {
-        None => Fault::new("", FaultKind::Missing { field: "segments" }),
-        Some(Value::Array(_)) => Fault::new("/segments", FaultKind::Empty),
-        Some(other) => Fault::new("/segments", wrong_type("an array of segments", other)),
+        None => Fault::new("", Mistake::Missing { field: "segments" }),
+        Some(Value::Array(_)) => Fault::new("/segments", Mistake::Empty),
+        Some(other) => Fault::new(
+            "/segments",
+            Mistake::wrong_type("an array of segments", other),
+        ),
     }
 }
