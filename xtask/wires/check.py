@@ -1,6 +1,7 @@
 """Holds requests to the official SDKs' own request types. Each line of stdin is one: its name, its dialect, the service
 that it is for and its body. Where it names its model as well, it is also held to what the service is known to refuse.
-Each refusal is printed; the exit code is 1 where there is one.
+Each refusal is printed; the exit code is 1 where there is one. With `--each` every line is answered at once, by a line
+with the list of its refusals.
 """
 
 import json
@@ -17,7 +18,12 @@ def refusals(request):
     return shape_refusals(service, dialect, body)
 
 
-def main():
+def answer_each():
+    for line in sys.stdin:
+        print(json.dumps(refusals(json.loads(line))), flush=True)
+
+
+def check_all():
     count, refused = 0, False
     for line in sys.stdin:
         request = json.loads(line)
@@ -30,4 +36,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    answer_each() if sys.argv[1:] == ["--each"] else check_all()

@@ -36,6 +36,21 @@ def checker(service):
     return Checker(also)
 
 
+@functools.cache
+def services():
+    """All that have fields of their own, and one that has none."""
+    return ["none", *sorted({service for entry in table("fields.toml")["also"] for service in entry["services"]})]
+
+
 def shape_refusals(service, dialect, body):
-    """What the types refuse, in words."""
+    """What the types refuse, in words. A body for `any` service is refused if no service takes the whole of it, in the
+    words of the one that takes most."""
+    if service == "any":
+        nearest = None
+        for one in services():
+            found = shape_refusals(one, dialect, body)
+            if not found:
+                return []
+            nearest = found if nearest is None or len(found) < len(nearest) else nearest
+        return nearest
     return [str(refusal) for refusal in checker(service).refusals(body, request_of(dialect))]

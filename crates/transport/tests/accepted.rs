@@ -5,8 +5,7 @@ mod common;
 use bonded_kernel::{
     Accepts, Dialect, Effort, Offer, Reasoning, SignedThoughts, ThinkingForm, ToolChoice,
 };
-use bonded_transport::dialect;
-use common::{Conversation, assistant, signed, tool, user};
+use common::{Conversation, assistant, encoded, signed, tool, user};
 use serde_json::{Value, json};
 
 const EFFORTS: [Effort; 5] = [
@@ -34,13 +33,9 @@ fn ask_for_all(conversation: &mut Conversation) {
     sampling.tool_choice = Some(ToolChoice::Required);
 }
 
-fn body(conversation: &Conversation) -> Value {
-    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
-}
-
 /// The body without what is always there.
 fn settings(conversation: &Conversation) -> Value {
-    let mut body = body(conversation);
+    let mut body = encoded(conversation);
     let fields = body.as_object_mut().expect("an object");
     for common in ["model", "max_tokens", "messages", "system", "tools"] {
         fields.remove(common);
@@ -93,16 +88,17 @@ fn messages_sampling_is_what_was_asked_for_and_is_accepted() {
     }
 }
 
-/// One call at a time, and a tier of the service.
-fn ask_for_tier(conversation: &mut Conversation) {
+/// One call at a time, and a tier that the service has.
+fn ask_for_tier(conversation: &mut Conversation, tier: &str) {
     let sampling = &mut conversation.target.sampling;
     sampling.parallel_tool_calls = Some(false);
     sampling.prompt_cache_key = Some("k".into());
-    sampling.service_tier = Some("flex".into());
+    sampling.service_tier = Some(tier.into());
 }
 
 #[test]
 fn messages_calls_come_one_by_one_and_in_the_tier_that_was_asked_for() {
+    const TIER: &str = "standard_only";
     let one = |kind: &str| json!({"type": kind, "disable_parallel_tool_use": true});
     let refuses = Accepts {
         parallel_tool_calls: false,
@@ -110,8 +106,8 @@ fn messages_calls_come_one_by_one_and_in_the_tier_that_was_asked_for() {
         ..Accepts::default()
     };
     let mut it = conversation(Dialect::Messages, Accepts::default());
-    ask_for_tier(&mut it);
-    let tier = json!("flex");
+    ask_for_tier(&mut it, TIER);
+    let tier = json!(TIER);
     assert_eq!(
         settings(&it),
         json!({"tool_choice": one("auto"), "service_tier": tier})
@@ -126,23 +122,23 @@ fn messages_calls_come_one_by_one_and_in_the_tier_that_was_asked_for() {
     it.target.sampling.tool_choice = None;
     assert_eq!(settings(&it), json!({"service_tier": tier}));
     let mut it = conversation(Dialect::Messages, refuses);
-    ask_for_tier(&mut it);
+    ask_for_tier(&mut it, TIER);
     assert_eq!(settings(&it), json!({}));
     // A choice between tools is refused where there are none.
     let mut it = conversation(Dialect::Messages, Accepts::default());
     it.offer = Offer::None;
-    ask_for_tier(&mut it);
+    ask_for_tier(&mut it, TIER);
     assert_eq!(settings(&it), json!({"service_tier": tier}));
 }
 
 #[test]
 fn gemini_has_a_tier_and_no_word_for_calls_one_by_one() {
     let mut it = conversation(Dialect::Gemini, Accepts::default());
-    let plain = body(&it);
-    ask_for_tier(&mut it);
+    let plain = encoded(&it);
+    ask_for_tier(&mut it, "flex");
     let mut expected = plain;
     expected["serviceTier"] = json!("flex");
-    assert_eq!(body(&it), expected);
+    assert_eq!(encoded(&it), expected);
 }
 
 #[test]
@@ -212,7 +208,7 @@ fn a_model_that_decides_itself_goes_on_thinking_after_calls_without_a_thought() 
         let mut conversation = conversation(Dialect::Messages, accepts.clone());
         conversation.target.sampling.reasoning = Some(Reasoning::High);
         conversation.messages = vec![user("a"), called, tool("c1", "one")];
-        let body = body(&conversation);
+        let body = encoded(&conversation);
         assert_eq!(body["thinking"]["type"], "adaptive");
         assert_eq!(body["messages"][1]["content"][0]["type"], "tool_use");
     }
@@ -250,7 +246,7 @@ fn thoughts_that_no_longer_fit_are_passed_over_or_left_out() {
         let mut conversation = conversation(Dialect::Messages, accepts);
         conversation.target.sampling.reasoning = reasoning;
         conversation.messages = vec![user("a"), signed("", OWN, &CALL), tool("c1", "one")];
-        let body = body(&conversation);
+        let body = encoded(&conversation);
         assert_eq!(body["thinking"].get("block_binding"), expected);
         assert_eq!(body["messages"][1]["content"][0]["type"], begins);
     }
@@ -299,7 +295,7 @@ fn gemini_thoughts_are_asked_for_by_a_level_or_by_a_budget() {
     for (accepts, reasoning, expected) in cases {
         let mut conversation = conversation(Dialect::Gemini, accepts.clone());
         conversation.target.sampling.reasoning = Some(reasoning);
-        let config = &body(&conversation)["generationConfig"];
+        let config = &encoded(&conversation)["generationConfig"];
         assert_eq!(config["thinkingConfig"], expected, "{reasoning:?}");
         assert_eq!(config.get("temperature"), None, "nobody has asked");
     }
@@ -315,7 +311,7 @@ fn gemini_sampling_is_what_was_asked_for_and_is_accepted() {
     };
     let mut conversation = conversation(Dialect::Gemini, accepts);
     ask_for_all(&mut conversation);
-    let body = body(&conversation);
+    let body = encoded(&conversation);
     let expected = json!({"maxOutputTokens": 32_768, "topP": 0.85});
     assert_eq!(body["generationConfig"], expected);
     let mode = &body["toolConfig"]["functionCallingConfig"]["mode"];

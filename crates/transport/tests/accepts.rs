@@ -7,7 +7,7 @@ use bonded_kernel::{
     SystemRole, ThinkingForm, ThoughtReturn, ToolChoice,
 };
 use bonded_transport::dialect::{self, ToolsCache};
-use common::{Conversation, DIALECTS, assistant, signed, tool, user};
+use common::{Conversation, DIALECTS, assistant, encoded, signed, tool, user};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,10 +29,6 @@ fn asked(dialect: Dialect, accepts: Accepts) -> Conversation {
     sampling.prompt_cache_key = Some("k".into());
     sampling.service_tier = Some("flex".into());
     it
-}
-
-fn encoded(conversation: &Conversation) -> Value {
-    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
 }
 
 /// The body without the conversation and the tools.

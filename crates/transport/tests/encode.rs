@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
 use bonded_transport::dialect::{self, ToolsCache};
-use common::{Conversation, DIALECTS, assistant, check_file, signed, tool, user};
+use common::{Conversation, DIALECTS, assistant, check_file, encoded, signed, tool, user};
 use serde_json::{Value, json};
 
 /// A conversation that a dialect writes: its name, and what makes it special.
@@ -114,10 +114,6 @@ fn in_dialect(dialect: Dialect) -> Conversation {
     let mut conversation = Conversation::with("local", "http://localhost/v1");
     conversation.target.dialect = dialect;
     conversation
-}
-
-fn encoded(conversation: &Conversation) -> Value {
-    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
 }
 
 #[test]

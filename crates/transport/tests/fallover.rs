@@ -3,13 +3,12 @@
 //! The judge of the strict provider, which knows the SDKs' types and what services refuse, sees every request.
 
 mod common;
-mod sdk;
 
 use std::collections::BTreeSet;
 
 use bonded_kernel::{Accepts, CallIds, Dialect, Message, Reasoning, Target, ToolChoice};
 use bonded_transport::models::known;
-use common::{Conversation, DIALECTS, decoded, encoded, said, tool, user};
+use common::{Conversation, DIALECTS, decoded, said, sdk, tool, unchecked, user};
 use serde_json::{Value, json};
 
 /// Somebody who is asked: the dialect, the service as the judge calls it, its address, and a model.
@@ -259,7 +258,7 @@ fn whoever_spoke_before_the_next_one_can_take_it() {
                     it.target.sampling.reasoning = None;
                 }
                 let name = format!("{chain:?}, then {} {}, notice {notice}", asked.1, asked.3);
-                lines.push(line(&name, asked, &encoded(&it)));
+                lines.push(line(&name, asked, &unchecked(&it)));
             }
         }
     }
@@ -318,7 +317,7 @@ fn an_id_that_fits_stays_and_any_other_is_made_once_for_the_call_and_its_answer(
         (CallIds::Short, given.len() - 1),
         (CallIds::Nine, 1),
     ] {
-        let (calls, answers) = ids(&encoded(&called(&given, form)));
+        let (calls, answers) = ids(&unchecked(&called(&given, form)));
         assert_eq!(calls, answers, "{form:?}");
         let distinct: BTreeSet<&String> = calls.iter().collect();
         assert_eq!(distinct.len(), given.len(), "{form:?}: {calls:?}");
@@ -335,15 +334,15 @@ fn an_id_that_fits_stays_and_any_other_is_made_once_for_the_call_and_its_answer(
         assert!(calls.iter().all(is_good), "{form:?}: {calls:?}");
         // What comes later changes nothing.
         let more = [&given[..], &["later"]].concat();
-        let (again, _) = ids(&encoded(&called(&more, form)));
+        let (again, _) = ids(&unchecked(&called(&more, form)));
         assert_eq!(again[..given.len()], calls);
     }
 }
 
 #[test]
 fn an_id_that_was_made_is_never_that_of_another_call() {
-    let (made, _) = ids(&encoded(&called(&["call_1"], CallIds::Nine)));
-    let (calls, answers) = ids(&encoded(&called(&["call_1", &made[0]], CallIds::Nine)));
+    let (made, _) = ids(&unchecked(&called(&["call_1"], CallIds::Nine)));
+    let (calls, answers) = ids(&unchecked(&called(&["call_1", &made[0]], CallIds::Nine)));
     assert_eq!(calls, answers);
     assert_eq!(calls[1], made[0]);
     assert_ne!(calls[0], made[0]);

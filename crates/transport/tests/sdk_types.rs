@@ -2,14 +2,13 @@
 //! test` installs the SDKs and says where they are, `cargo xtask wires --newest` does the same with the newest ones.
 
 mod common;
-mod sdk;
 
 use std::path::Path;
 
 use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
 use bonded_transport::dialect;
 use common::{Conversation, DIALECTS, assistant, signed, tool, user};
-use sdk::{HERE, check, python};
+use common::sdk::{HERE, check, python};
 use serde_json::{Value, json};
 
 /// A request for the checker.

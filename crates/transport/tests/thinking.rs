@@ -3,8 +3,7 @@
 mod common;
 
 use bonded_kernel::{Dialect, Message, Reasoning};
-use bonded_transport::dialect;
-use common::{Conversation, assistant, signed, tool, user};
+use common::{Conversation, assistant, encoded, signed, tool, user};
 use serde_json::Value;
 
 const SIGNED: &str =
@@ -36,7 +35,7 @@ fn body(messages: Vec<Message>) -> Value {
     conversation.target.sampling.reasoning = Some(Reasoning::High);
     conversation.output_tokens_max = 32_768;
     conversation.messages = messages;
-    serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
+    encoded(&conversation)
 }
 
 #[test]

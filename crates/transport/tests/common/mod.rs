@@ -1,6 +1,8 @@
 //! Requests to send, and a server that says exactly what it is told.
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod sdk;
+
 use std::sync::Arc;
 
 use bonded_kernel::{
@@ -153,8 +155,16 @@ pub(crate) fn decoded(dialect: Dialect, whole: &Value) -> Reply {
     dialect::decode(dialect, whole.to_string().as_bytes()).expect("a reply")
 }
 
-/// The body of a conversation's next request.
+/// The body of a conversation's next request, which has the type that the official SDK gives it.
+#[track_caller]
 pub(crate) fn encoded(conversation: &Conversation) -> Value {
+    let body = unchecked(conversation);
+    sdk::hold(&conversation.target, &body);
+    body
+}
+
+/// The body of a conversation's next request, for whoever has a judge of their own.
+pub(crate) fn unchecked(conversation: &Conversation) -> Value {
     serde_json::from_slice(&dialect::encode(&conversation.request())).expect("JSON")
 }
 

@@ -1,11 +1,14 @@
 //! Tools made to fit: each service's rules, and the way back.
 
 mod checker;
+#[path = "../common/mod.rs"]
+mod common;
 mod properties;
 mod rules;
 mod way;
 
-use bonded_kernel::{Dialect, ToolEffect, ToolSpec};
+use bonded_kernel::{Catalog, Dialect, ToolEffect, ToolSpec};
+use common::{Conversation, encoded};
 use serde_json::Value;
 
 pub(crate) const DIALECTS: [Dialect; 4] = [
@@ -24,4 +27,17 @@ pub(crate) fn spec(name: &str, schema: &Value) -> ToolSpec {
         sandbox: None,
         resource: None,
     }
+}
+
+/// A request with this tool has the type that the official SDK gives it.
+pub(crate) fn check_request(dialect: Dialect, spec: &ToolSpec) {
+    // What is no tool of any run is in no request.
+    let Ok(catalog) = Catalog::new([spec.clone()]) else {
+        return;
+    };
+    let mut conversation = Conversation::with("local", "http://localhost/v1");
+    conversation.target.dialect = dialect;
+    conversation.catalog = catalog;
+    let body = encoded(&conversation).to_string();
+    assert!(body.contains(&spec.description), "{dialect:?}: {body}");
 }

@@ -5,7 +5,7 @@ use bonded_transport::dialect::{Fitted, fit};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::{DIALECTS, checker, spec};
+use crate::{DIALECTS, check_request, checker, spec};
 
 const KEYS: [&str; 8] = ["a", "b", "kind", "a b", "$top", "a_b", "_top", "x[0]"];
 
@@ -307,6 +307,7 @@ proptest! {
             let fitted = fit(&spec, dialect);
             let fitted = fitted.map_err(|error| TestCaseError::fail(format!("{error}: {schema}")))?;
             checker::check(dialect, &fitted.name, &fitted.schema);
+            check_request(dialect, &spec);
         }
     }
 

@@ -4,7 +4,7 @@ use bonded_kernel::Dialect::{self, Chat, Gemini, Messages, Responses};
 use bonded_transport::dialect::fit;
 use serde_json::{Value, json};
 
-use crate::{DIALECTS, checker, spec};
+use crate::{DIALECTS, check_request, checker, spec};
 
 const OPENAI: &[Dialect] = &[Chat, Responses];
 const ALL: &[Dialect] = &DIALECTS;
@@ -20,6 +20,7 @@ fn check(changed: &[Dialect], schema: &Value, expected: &Value) {
         let is_borrowed = matches!(fitted.schema, std::borrow::Cow::Borrowed(_));
         assert_eq!(is_borrowed, !is_changed, "{dialect:?}: {schema}");
         checker::check(dialect, &fitted.name, &fitted.schema);
+        check_request(dialect, &spec);
     }
 }
 

@@ -8,6 +8,7 @@ use bonded_kernel::{
 use bonded_transport::dialect::{self, Tools, unfit};
 use serde_json::{Value, json};
 
+use crate::common::sdk;
 use crate::spec;
 
 fn catalog() -> Catalog {
@@ -50,7 +51,9 @@ fn sent(catalog: &Catalog, dialect: Dialect, calls: Vec<MessageCall>) -> (Value,
     };
     let tools = Tools::of(&request);
     let body = dialect::encode_with_tools(&request, &tools);
-    (serde_json::from_slice(&body).expect("JSON"), tools)
+    let body = serde_json::from_slice(&body).expect("JSON");
+    sdk::hold(&target, &body);
+    (body, tools)
 }
 
 fn taken_back(tools: &Tools, tool: &str, arguments: &str) -> (String, String) {
