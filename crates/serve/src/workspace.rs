@@ -13,7 +13,6 @@ pub mod data_dir;
 mod diff;
 mod guesses;
 pub mod ids;
-mod pages;
 pub mod password;
 mod query;
 mod rate;
@@ -30,7 +29,6 @@ use std::sync::Arc;
 
 use axum::Router;
 
-pub use pages::PAGES;
 pub use site::Site;
 
 /// Everything below `/api`, and the socket. Paths that are nobody's are left to whoever else is served.

@@ -4,9 +4,10 @@ use bonded_kernel::{
     EventId, Hash, Millis, NoteId, OperationId, RuleId, RunAudit, RunId, UserId, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::automation::{AutomationRun, Issue, Operation, Proposal, RunStatus};
+use super::code::Code;
 use super::metadata::Metadata;
 use super::note::{AccessScope, Note, Workspace, WorkspaceState};
 use super::patch::PatchOp;
@@ -196,6 +197,17 @@ pub struct RunEnd {
     pub error_code: Option<String>,
     pub result_json: Value,
     pub audit: Option<RunAudit>,
+}
+
+impl RunEnd {
+    /// The end of a run that came to nothing, and why.
+    pub fn of(code: Code, message: &str) -> Self {
+        Self {
+            error_code: Some(code.as_str().into()),
+            result_json: json!({ "message": message }),
+            audit: None,
+        }
+    }
 }
 
 /// What a person says to an operation.

@@ -9,6 +9,7 @@
 mod action;
 mod automation;
 mod change;
+mod code;
 mod condition;
 mod decide;
 mod event;
@@ -38,6 +39,7 @@ pub use automation::{
 pub use change::{
     Actor, Change, Fire, NewNote, NoteEdit, NoteWrite, Review, RunEnd, RunMove, View,
 };
+pub use code::Code;
 pub use condition::{
     CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Facts,
     MATCHED_BYTES_MAX,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use bonded_kernel::{Mode, Segment, segments_for};
 
+use super::code::Code;
 use super::fault::Fault;
 use read::Reading;
 
@@ -53,11 +54,11 @@ fn joined(faults: &[Fault]) -> String {
 
 impl PromptFault {
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::NotJson { .. } => "PROMPT_JSON_INVALID",
-            Self::Schema { .. } => "PROMPT_SCHEMA_INVALID",
-            Self::SegmentEmpty { .. } => "PROMPT_SEGMENT_EMPTY",
+            Self::NotJson { .. } => Code::PromptJsonInvalid,
+            Self::Schema { .. } => Code::PromptSchemaInvalid,
+            Self::SegmentEmpty { .. } => Code::PromptSegmentEmpty,
         }
     }
 }

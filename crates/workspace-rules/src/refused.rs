@@ -4,6 +4,7 @@ use bonded_kernel::{EventId, Hash, NoteId, OperationId, RuleId, RunId, UserId, W
 use serde_json::{Value, json};
 
 use super::automation::RunStatus;
+use super::code::Code;
 use super::note::{MARKDOWN_BYTES_MAX, Note};
 use super::patch::BadPatch;
 use super::role::Role;
@@ -99,28 +100,30 @@ impl Refused {
     }
 
     /// The name that programs know the refusal by. It never changes.
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::BadRequest { .. } | Self::CursorMoved { .. } => "BAD_REQUEST",
-            Self::RunCannotMove { .. } | Self::UserDisabled { .. } => "CONFLICT",
-            Self::UserNotFound { .. } => "USER_NOT_FOUND",
-            Self::TokenUnknown | Self::PasswordChanged => "INVALID_CREDENTIALS",
-            Self::SessionOver => "AUTH_REQUIRED",
-            Self::InvalidPatch { .. } => "INVALID_PATCH",
-            Self::NoteTooLarge { .. } => "NOTE_TOO_LARGE",
-            Self::NoteNotFound { .. } => "NOTE_NOT_FOUND",
-            Self::WorkspaceNotFound { .. } => "WORKSPACE_NOT_FOUND",
-            Self::RuleNotFound { .. } => "RULE_NOT_FOUND",
-            Self::RunNotFound { .. } => "RUN_NOT_FOUND",
-            Self::OperationNotFound { .. } => "OPERATION_NOT_FOUND",
-            Self::OtherOperation { .. } => "OTHER_OPERATION",
-            Self::WorkspaceForbidden { .. } => "WORKSPACE_FORBIDDEN",
-            Self::RoleForbidden { .. } | Self::OwnerOfAll | Self::NotTheOwner => "ROLE_FORBIDDEN",
-            Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
-                "CROSS_WORKSPACE_REJECTED"
+            Self::BadRequest { .. } | Self::CursorMoved { .. } => Code::BadRequest,
+            Self::RunCannotMove { .. } | Self::UserDisabled { .. } => Code::Conflict,
+            Self::UserNotFound { .. } => Code::UserNotFound,
+            Self::TokenUnknown | Self::PasswordChanged => Code::InvalidCredentials,
+            Self::SessionOver => Code::AuthRequired,
+            Self::InvalidPatch { .. } => Code::InvalidPatch,
+            Self::NoteTooLarge { .. } => Code::NoteTooLarge,
+            Self::NoteNotFound { .. } => Code::NoteNotFound,
+            Self::WorkspaceNotFound { .. } => Code::WorkspaceNotFound,
+            Self::RuleNotFound { .. } => Code::RuleNotFound,
+            Self::RunNotFound { .. } => Code::RunNotFound,
+            Self::OperationNotFound { .. } => Code::OperationNotFound,
+            Self::OtherOperation { .. } => Code::OtherOperation,
+            Self::WorkspaceForbidden { .. } => Code::WorkspaceForbidden,
+            Self::RoleForbidden { .. } | Self::OwnerOfAll | Self::NotTheOwner => {
+                Code::RoleForbidden
             }
-            Self::VersionConflict { .. } | Self::RuleConflict { .. } => "VERSION_CONFLICT",
-            Self::SetupAlreadyCompleted => "SETUP_ALREADY_COMPLETED",
+            Self::CrossWorkspaceRejected { .. } | Self::ForeignEvent { .. } => {
+                Code::CrossWorkspaceRejected
+            }
+            Self::VersionConflict { .. } | Self::RuleConflict { .. } => Code::VersionConflict,
+            Self::SetupAlreadyCompleted => Code::SetupAlreadyCompleted,
         }
     }
 

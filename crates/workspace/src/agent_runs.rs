@@ -7,12 +7,12 @@ use std::sync::Arc;
 use bonded_kernel::{Limits, ReportFormat, Run, RunId, TerminationKind};
 use bonded_state::StoreError;
 use bonded_tools::BoxFuture;
-use bonded_workspace_rules::{RunAction, RunEnd, RunMove};
+use bonded_workspace_rules::{Code, RunAction, RunEnd, RunMove};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, Performs, UNTRUSTED};
+use super::firing::{Firing, Performed, Performs};
 use bonded_host::HostError;
 use bonded_host::RunResult;
 use bonded_host::agent::{Agent, AgentError, Assignment, Moment, Workplace};
@@ -108,16 +108,16 @@ impl Performs<RunAction> for AgentRuns {
         Box::pin(async move {
             let places = match self.places(firing, action) {
                 Ok(places) => places,
-                Err(why) => return Performed::failed("RULE_INVALID", &why),
+                Err(why) => return Performed::failed(Code::RuleInvalid, &why),
             };
             match Box::pin(self.drive(firing, action, places, cancel)).await {
                 Ok(run) => performed(&run),
                 // Whoever holds it lets go some time.
                 Err(HostError::Store(StoreError::Held { .. })) => Performed::Waits,
                 Err(HostError::Agent(error)) if error.is_untrusted() => {
-                    Performed::failed(UNTRUSTED, &error.to_string())
+                    Performed::failed(Code::Untrusted, &error.to_string())
                 }
-                Err(error) => Performed::failed("RUN_NOT_STARTED", &error.to_string()),
+                Err(error) => Performed::failed(Code::RunNotStarted, &error.to_string()),
             }
         })
     }
@@ -139,8 +139,9 @@ pub fn performed(run: &Run) -> Performed {
         return Performed::Waits;
     };
     let answer: String = result.reason.chars().take(ANSWER_CHARS_MAX).collect();
+    let code = Code::of_end(result.termination);
     let end = RunEnd {
-        error_code: None,
+        error_code: code.map(|code| code.as_str().to_owned()),
         result_json: json!({
             "termination": result.termination.as_str(),
             "message": answer,
@@ -149,13 +150,15 @@ pub fn performed(run: &Run) -> Performed {
         }),
         audit: None,
     };
-    let with_code = || RunEnd {
-        error_code: Some(result.termination.as_str().to_uppercase()),
-        ..end.clone()
-    };
     Performed::Ended(match result.termination {
         TerminationKind::Done => RunMove::Succeeded(end),
-        TerminationKind::Cancelled => RunMove::Cancelled(with_code()),
-        _ => RunMove::Failed(with_code()),
+        TerminationKind::Cancelled => RunMove::Cancelled(end),
+        TerminationKind::Blocked
+        | TerminationKind::TurnsExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::Fatal
+        | TerminationKind::BudgetExhausted
+        | TerminationKind::TimedOut
+        | TerminationKind::Denied => RunMove::Failed(end),
     })
 }

@@ -5,16 +5,13 @@ use std::sync::Arc;
 use bonded_kernel::RunId;
 use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{
-    Action, AutomationRun, LoopAction, Note, Rule, RunAction, RunEnd, RunMove, StoredEvent,
+    Action, AutomationRun, Code, LoopAction, Note, Rule, RunAction, RunEnd, RunMove, StoredEvent,
     WorkAction,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-
-/// The code of a run whose directory holds what nobody trusts.
-pub(super) const UNTRUSTED: &str = "UNTRUSTED";
 
 /// A run of a rule that is to be driven, for the first time or again after a restart.
 #[derive(Clone, Debug)]
@@ -44,20 +41,12 @@ impl Performed {
         }))
     }
 
-    pub fn failed(code: &str, message: &str) -> Self {
-        Self::Ended(RunMove::Failed(ended(code, message)))
+    pub fn failed(code: Code, message: &str) -> Self {
+        Self::Ended(RunMove::Failed(RunEnd::of(code, message)))
     }
 
-    pub fn cancelled(code: &str, message: &str) -> Self {
-        Self::Ended(RunMove::Cancelled(ended(code, message)))
-    }
-}
-
-fn ended(code: &str, message: &str) -> RunEnd {
-    RunEnd {
-        error_code: Some(code.into()),
-        result_json: json!({ "message": message }),
-        audit: None,
+    pub fn cancelled(code: Code, message: &str) -> Self {
+        Self::Ended(RunMove::Cancelled(RunEnd::of(code, message)))
     }
 }
 
@@ -95,7 +84,7 @@ impl Actions {
         let nobody = || {
             let kind = firing.action.kind();
             let message = format!("this server does not perform actions of the kind {kind}");
-            Performed::failed("ACTION_UNAVAILABLE", &message)
+            Performed::failed(Code::ActionUnavailable, &message)
         };
         match (&firing.action, &self.loops, &self.runs, &self.work) {
             (Action::Loop(action), Some(loops), _, _) => loops.run(firing, action, cancel).await,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::{Limits, LoopConfig, Memory, RuleId, Run, RunConfig, RunId, Target, Text};
-use bonded_workspace_rules::{LoopAction, ProviderChoice};
+use bonded_workspace_rules::{Code, LoopAction, ProviderChoice};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
@@ -75,15 +75,15 @@ pub enum KeeperError {
 
 impl KeeperError {
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
             Self::Prompt(source) => source.code(),
             Self::Provider(_)
             | Self::NoMemory { .. }
             | Self::OtherMemory
-            | Self::OtherProvider { .. } => "RULE_INVALID",
-            Self::Memory(_) => MemoryFileError::CODE,
-            Self::Host(_) => "INTERNAL_ERROR",
+            | Self::OtherProvider { .. } => Code::RuleInvalid,
+            Self::Memory(_) => Code::AgentMemoryStoreError,
+            Self::Host(_) => Code::InternalError,
         }
     }
 }

@@ -66,6 +66,12 @@ fn performed(run: &Run) -> Performed {
     Performed::Ended(match result.termination {
         TerminationKind::Done => RunMove::Succeeded(end),
         TerminationKind::Cancelled => RunMove::Cancelled(end),
-        _ => RunMove::Failed(end),
+        TerminationKind::Blocked
+        | TerminationKind::TurnsExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::Fatal
+        | TerminationKind::BudgetExhausted
+        | TerminationKind::TimedOut
+        | TerminationKind::Denied => RunMove::Failed(end),
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bonded_tools::beneath::{Links, OpenError, Root};
-use bonded_workspace_rules::{Action, AgentPrompt, PromptFault, RuleDraft};
+use bonded_workspace_rules::{Action, AgentPrompt, Code, PromptFault, RuleDraft};
 
 use super::config::{HostSurroundings, PromptFile};
 
@@ -24,9 +24,9 @@ pub enum PromptError {
 
 impl PromptError {
     /// The stable code.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Unreadable { .. } => "PROMPT_JSON_INVALID",
+            Self::Unreadable { .. } => Code::PromptJsonInvalid,
             Self::Invalid { source, .. } => source.code(),
         }
     }

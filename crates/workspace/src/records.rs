@@ -11,7 +11,7 @@ use crate::store::{IdempotencyKey, Outcome, WorkspaceError, WorkspaceStore, Writ
 use bonded_kernel::{Invocation, LoopConfig, Mode, RunConfig, Scope, ToolSpec};
 use bonded_state::Store;
 use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
-use bonded_workspace_rules::{Actor, Chain, Note, Refused};
+use bonded_workspace_rules::{Actor, Chain, Code, Note, Refused};
 use serde_json::Value;
 
 use bonded_host::Clock;
@@ -127,7 +127,7 @@ impl Records {
                  change it in a later loop",
                 note.note_id
             );
-            ToolFault::new("NOTE_NOT_READ", message)
+            ToolFault::new(Code::NoteNotRead.as_str(), message)
         })
     }
 
@@ -175,13 +175,17 @@ fn fault(error: WorkspaceError) -> ToolFault {
             expected_version,
             current,
         }) => ToolFault::new(
-            "VERSION_CONFLICT",
+            Code::VersionConflict.as_str(),
             format!(
                 "note {} is at version {} now, you saw version {expected_version}; nothing was changed. Read it again with record_search and its id, then write what is to stand there",
                 current.note_id, current.version
             ),
         ),
-        WorkspaceError::Refused(refused) => ToolFault::new(refused.code(), refused.to_string()),
-        WorkspaceError::Store(error) => ToolFault::new("INTERNAL_ERROR", error.to_string()),
+        WorkspaceError::Refused(refused) => {
+            ToolFault::new(refused.code().as_str(), refused.to_string())
+        }
+        WorkspaceError::Store(error) => {
+            ToolFault::new(Code::InternalError.as_str(), error.to_string())
+        }
     }
 }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use crate::store::WorkspaceError;
 use bonded_kernel::RunId;
-use bonded_workspace_rules::{AutomationRun, Change, Fault, Refused, Rule, RunMove, RunStatus};
+use bonded_workspace_rules::{
+    AutomationRun, Change, Code, Fault, Refused, Rule, RunMove, RunStatus,
+};
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -174,7 +176,7 @@ async fn drive(shared: Arc<Shared>, firing: Box<Firing>, cancel: CancellationTok
     let driving = AssertUnwindSafe(actions.run(&firing, cancel.clone())).catch_unwind();
     let performed = driving.await.unwrap_or_else(|panic| {
         let message = format!("the run panicked: {}", panic_message(&*panic));
-        Performed::failed("INTERNAL_ERROR", &message)
+        Performed::failed(Code::InternalError, &message)
     });
     let mut waits = None;
     match performed {
@@ -223,7 +225,7 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
         Ok(action) => action,
         Err(faults) => {
             let why: Vec<String> = faults.iter().map(Fault::to_string).collect();
-            return Ok(no(Performed::failed("RULE_INVALID", &why.join("; "))));
+            return Ok(no(Performed::failed(Code::RuleInvalid, &why.join("; "))));
         }
     };
     let event = shared.store().event(run.triggering_event_id).await?;
@@ -248,10 +250,13 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
 /// Why a run that is queued is not begun.
 fn stop(run: &AutomationRun, rule: &Rule, is_deleted: bool) -> Option<RunMove> {
     let performed = if is_deleted {
-        Performed::cancelled("RULE_DELETED", "the rule was deleted before the run began")
+        Performed::cancelled(
+            Code::RuleDeleted,
+            "the rule was deleted before the run began",
+        )
     } else if !rule.draft.enabled {
         Performed::cancelled(
-            "RULE_DISABLED",
+            Code::RuleDisabled,
             "the rule was disabled before the run began",
         )
     } else if run.depth > rule.draft.max_chain_depth {
@@ -261,7 +266,7 @@ fn stop(run: &AutomationRun, rule: &Rule, is_deleted: bool) -> Option<RunMove> {
              the rule allows {most} (max_chain_depth)",
             run.depth
         );
-        Performed::failed("CHAIN_DEPTH_EXCEEDED", &message)
+        Performed::failed(Code::ChainDepthExceeded, &message)
     } else {
         return None;
     };

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bonded_kernel::{Hash, RunId};
 use bonded_tools::BoxFuture;
-use bonded_workspace_rules::{RunEnd, RunMove, RunStatus, WorkAction};
+use bonded_workspace_rules::{Code, RunEnd, RunMove, RunStatus, WorkAction};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -19,7 +19,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
-use super::firing::{Firing, Performed, Performs, UNTRUSTED};
+use super::firing::{Firing, Performed, Performs};
 
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
 const MESSAGE_CHARS_MAX: usize = 4000;
@@ -113,7 +113,7 @@ impl Performs<WorkAction> for WorkProcess {
                 let command = self.command(firing, action);
                 let mut command = match command {
                     Ok(command) => command,
-                    Err(why) => return Performed::failed("RULE_INVALID", &why),
+                    Err(why) => return Performed::failed(Code::RuleInvalid, &why),
                 };
                 let left = match command.spawn() {
                     Ok(child) => wait(child, &cancel).await,
@@ -129,7 +129,7 @@ impl Performs<WorkAction> for WorkProcess {
                 Ok(left) => performed(&left, cancel.is_cancelled()),
                 Err(error) => {
                     let message = format!("{} could not be run: {error}", self.program.display());
-                    Performed::failed("WORK_NOT_STARTED", &message)
+                    Performed::failed(Code::WorkNotStarted, &message)
                 }
             }
         })
@@ -181,16 +181,16 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
 fn performed(left: &Left, is_cancelled: bool) -> Performed {
     let results: Value = serde_json::from_str(&left.output).unwrap_or(Value::Null);
     let message: String = left.message.chars().take(MESSAGE_CHARS_MAX).collect();
-    let end = |code: Option<&str>| RunEnd {
-        error_code: code.map(str::to_owned),
+    let end = |code: Option<Code>| RunEnd {
+        error_code: code.map(|code| code.as_str().to_owned()),
         result_json: json!({ "results": results, "message": message }),
         audit: None,
     };
     Performed::Ended(match left.code {
         Some(0) => RunMove::Succeeded(end(None)),
         Some(WAITS) => return Performed::Waits,
-        _ if is_cancelled => RunMove::Cancelled(end(Some("CANCELLED"))),
-        _ if left.is_untrusted() => RunMove::Failed(end(Some(UNTRUSTED))),
-        _ => RunMove::Failed(end(Some("WORK_FAILED"))),
+        _ if is_cancelled => RunMove::Cancelled(end(Some(Code::Cancelled))),
+        _ if left.is_untrusted() => RunMove::Failed(end(Some(Code::Untrusted))),
+        _ => RunMove::Failed(end(Some(Code::WorkFailed))),
     })
 }

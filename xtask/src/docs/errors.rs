@@ -6,23 +6,29 @@ use std::path::Path;
 use super::{files_below, read};
 use crate::fault::Fault;
 
-/// Where codes are listed with their pages, and where the pages lie.
-const BOOKS: [(&str, &str); 2] = [
-    ("crates/bonded/src/error.rs", "docs/errors"),
-    (
-        "crates/serve/src/workspace/pages.rs",
-        "docs/errors/workspace",
-    ),
+/// Where codes are listed, how a line of the list begins, and where the pages lie.
+const BOOKS: [(&str, &str, &str); 2] = [
+    ("crates/bonded/src/error.rs", "page!(\"", "docs/errors"),
+    (WORKSPACE_CODES, " = \"", "docs/errors/workspace"),
 ];
 
-/// Where codes of the workspace are written; each must have a page.
-const SOURCES: [&str; 6] = [
-    "crates/kernel/src/looping.rs",
-    "crates/kernel/src/looping",
+/// The one list of the workspace's codes.
+const WORKSPACE_CODES: &str = "crates/workspace-rules/src/code.rs";
+
+/// Where the workspace's codes are known by their list: none is written out here again.
+const USERS: [&str; 5] = [
     "crates/workspace-rules/src",
     "crates/workspace/src",
-    "crates/bonded/src/workspace",
     "crates/serve/src/workspace",
+    "crates/bonded/src/workspace",
+    "crates/bonded/src/commands",
+];
+
+/// What lies below the list and writes codes for what stands above; each must be in it.
+const BELOW: [&str; 3] = [
+    "crates/kernel/src/looping.rs",
+    "crates/kernel/src/looping",
+    "crates/host/src/memory_file.rs",
 ];
 
 /// Words in capitals that are no codes: how serde names things.
@@ -30,32 +36,43 @@ const NO_CODES: [&str; 1] = ["SCREAMING_SNAKE_CASE"];
 
 pub(super) fn check(root: &Path) -> Result<Vec<String>, Fault> {
     let mut findings = vec![];
-    for (listed_in, dir) in BOOKS {
-        findings.extend(check_book(root, listed_in, dir)?);
+    for (listed_in, mark, dir) in BOOKS {
+        findings.extend(check_book(root, listed_in, mark, dir)?);
     }
-    let (listed_in, _) = BOOKS[1];
-    let known = codes(&read(&root.join(listed_in))?);
-    for source in SOURCES {
-        let path = root.join(source);
+    let (_, mark, _) = BOOKS[1];
+    let listed = codes(&read(&root.join(WORKSPACE_CODES))?, mark);
+    for (name, source) in sources(root, &USERS)? {
+        let again = texts(&source).filter(|text| listed.contains(*text));
+        let again = again.map(|code| format!("{name}: write {code} as a Code, not as a text"));
+        findings.extend(again.filter(|_| name != WORKSPACE_CODES));
+    }
+    for (name, source) in sources(root, &BELOW)? {
+        let missing = words_in_capitals(&source).filter(|word| !listed.contains(*word));
+        findings.extend(missing.map(|code| format!("{name}: {code} is not in {WORKSPACE_CODES}")));
+    }
+    Ok(findings)
+}
+
+/// The sources at these places, each with its path.
+fn sources(root: &Path, places: &[&str]) -> Result<Vec<(String, String)>, Fault> {
+    let mut found = vec![];
+    for place in places {
+        let path = root.join(place);
         let files = match path.is_dir() {
             true => files_below(&path, ".rs")?,
             false => vec![path],
         };
         for file in files {
-            let written = words_in_capitals(&read(&file)?);
-            let missing = written.difference(&known).map(|code| {
-                let file = file.strip_prefix(root).unwrap_or(&file).display();
-                format!("{file}: {code} has no page in {listed_in}")
-            });
-            findings.extend(missing);
+            let name = file.strip_prefix(root).unwrap_or(&file);
+            found.push((name.display().to_string(), read(&file)?));
         }
     }
-    Ok(findings)
+    Ok(found)
 }
 
 /// Holds the codes of one list to the pages of one directory.
-fn check_book(root: &Path, listed_in: &str, dir: &str) -> Result<Vec<String>, Fault> {
-    let codes = codes(&read(&root.join(listed_in))?);
+fn check_book(root: &Path, listed_in: &str, mark: &str, dir: &str) -> Result<Vec<String>, Fault> {
+    let codes = codes(&read(&root.join(listed_in))?, mark);
     if codes.is_empty() {
         return Ok(vec![format!("{listed_in}: no codes were found")]);
     }
@@ -76,24 +93,27 @@ fn check_book(root: &Path, listed_in: &str, dir: &str) -> Result<Vec<String>, Fa
     Ok(missing.chain(left_over).collect())
 }
 
-/// The codes, each written once as `page!("code", ..)`.
-fn codes(source: &str) -> BTreeSet<String> {
-    let pieces = source.split("page!(\"").skip(1);
+/// The codes of a list, each written once after its mark.
+fn codes(source: &str, mark: &str) -> BTreeSet<String> {
+    let pieces = source.split(mark).skip(1);
     pieces
         .filter_map(|piece| Some(piece.split_once('"')?.0.to_owned()))
         .collect()
 }
 
+/// What stands between quotation marks, and what stands between two of them.
+fn texts(source: &str) -> impl Iterator<Item = &str> {
+    source.split('"')
+}
+
 /// Texts of a source that are words in capitals, joined by `_`: that is how a code of the workspace is written.
-fn words_in_capitals(source: &str) -> BTreeSet<String> {
-    let is_code = |text: &&str| {
+fn words_in_capitals(source: &str) -> impl Iterator<Item = &str> {
+    texts(source).filter(|text| {
         let is_capital = |c: char| c.is_ascii_uppercase() || c == '_';
         let is_whole = text.starts_with(|c: char| c.is_ascii_uppercase());
         let is_word = is_whole && text.contains('_') && text.chars().all(is_capital);
         is_word && !NO_CODES.contains(text)
-    };
-    let texts = source.split('"').filter(is_code);
-    texts.map(str::to_owned).collect()
+    })
 }
 
 #[cfg(test)]
@@ -103,14 +123,22 @@ mod tests {
     #[test]
     fn codes_are_read_from_the_source() {
         let source = "Self::A => page!(\"no-model\", 4),\n Self::B => page!(\"usage\", 4),";
-        let found: Vec<String> = codes(source).into_iter().collect();
+        let found: Vec<String> = codes(source, "page!(\"").into_iter().collect();
         assert_eq!(found, ["no-model", "usage"]);
+    }
+
+    #[test]
+    fn codes_of_the_workspace_are_read_from_their_table() {
+        let source =
+            "/// Gone.\n NoteGone = \"NOTE_GONE\", Some(404), CHANGED;\n A = \"A\", None, AGAIN;";
+        let found: Vec<String> = codes(source, " = \"").into_iter().collect();
+        assert_eq!(found, ["A", "NOTE_GONE"]);
     }
 
     #[test]
     fn a_code_is_found_wherever_it_is_written() {
         let source = "refuse(\"NOTE_GONE\", \"it is gone\"); const A: &str = \"SCREAMING_SNAKE_CASE\"; \"OK\"";
-        let found: Vec<String> = words_in_capitals(source).into_iter().collect();
+        let found: Vec<&str> = words_in_capitals(source).collect();
         assert_eq!(found, ["NOTE_GONE"]);
     }
 }

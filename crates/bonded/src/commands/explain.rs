@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use crate::args::ExplainArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use bonded_serve::workspace::PAGES;
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     let names = || -> Vec<&str> { pages().map(|(name, _)| name).collect() };
@@ -28,5 +27,6 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
 /// Every code with its page: those of the command line, then those of the workspace.
 fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
     let own = Code::ALL.iter().map(|code| (code.name(), code.page()));
-    own.chain(PAGES)
+    let workspace = bonded_workspace_rules::Code::ALL.iter();
+    own.chain(workspace.map(|code| (code.as_str(), code.page())))
 }

@@ -4,7 +4,7 @@ use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::{Millis, UserId, WorkspaceId};
 use bonded_workspace::store::Proof;
-use bonded_workspace_rules::{Permission, Role, WorkspaceState};
+use bonded_workspace_rules::{Code, Permission, Role, WorkspaceState};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
@@ -63,7 +63,7 @@ async fn by_token(site: &Site, said: &[u8]) -> Result<Caller, Refusal> {
     let token = bearer(said).ok_or_else(Refusal::auth_required)?;
     let held = site.store.token_holder(token).await?;
     let (user, last_used_at) =
-        held.ok_or_else(|| Refusal::new("INVALID_CREDENTIALS", "this token is not known here"))?;
+        held.ok_or_else(|| Refusal::new(Code::InvalidCredentials, "this token is not known here"))?;
     note_use(site, token, last_used_at);
     Ok(Caller {
         user_id: user.user_id,
@@ -91,13 +91,13 @@ async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refus
     let found = site.store.session(cookie).await?;
     let Some(found) = found else {
         return Err(Refusal::new(
-            "AUTH_REQUIRED",
+            Code::AuthRequired,
             "this session is over; log in again",
         ));
     };
     if found.expires_at <= site.now() {
         return Err(Refusal::new(
-            "SESSION_EXPIRED",
+            Code::SessionExpired,
             "the session has expired; log in again",
         ));
     }
@@ -138,7 +138,7 @@ pub(super) fn check_page(site: &Site, headers: &HeaderMap) -> Result<(), Refusal
         return Ok(());
     }
     let message = "a page of another origin asks; list it in server.cors_allowed_origins if it may";
-    Err(Refusal::new("CSRF_INVALID", message))
+    Err(Refusal::new(Code::CsrfInvalid, message))
 }
 
 fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Result<(), Refusal> {
@@ -149,7 +149,7 @@ fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Resul
     }
     let message =
         "the header X-CSRF-Token is missing or wrong; GET /api/auth/session gives the right one";
-    Err(Refusal::new("CSRF_INVALID", message))
+    Err(Refusal::new(Code::CsrfInvalid, message))
 }
 
 /// What a person is in a workspace, if they may do this there.
@@ -172,11 +172,11 @@ pub(super) async fn role(
     let standing = standing.filter(|it| it.state != WorkspaceState::Deleted);
     let standing = standing.ok_or_else(|| {
         let message = format!("there is no workspace {workspace_id}");
-        Refusal::new("WORKSPACE_NOT_FOUND", message)
+        Refusal::new(Code::WorkspaceNotFound, message)
     })?;
     let role = standing.role.ok_or_else(|| {
         let message = format!("you are no member of workspace {workspace_id}; ask an admin of it");
-        Refusal::new("WORKSPACE_FORBIDDEN", message)
+        Refusal::new(Code::WorkspaceForbidden, message)
     })?;
     if role.may(permission) {
         return Ok(role);
@@ -185,7 +185,7 @@ pub(super) async fn role(
     let message = format!(
         "this needs the role {needs} in the workspace, yours is {role}; ask an admin of it"
     );
-    Err(Refusal::new("ROLE_FORBIDDEN", message).details(json!({ "role_needed": needs })))
+    Err(Refusal::new(Code::RoleForbidden, message).details(json!({ "role_needed": needs })))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bonded_workspace_rules::Code;
+
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -46,21 +48,21 @@ pub(super) async fn read(
     // A page in a browser may send anything but this without asking first.
     if !is_json(headers) {
         let message = "the body must be JSON: send the header Content-Type: application/json";
-        return Err(Refusal::new("UNSUPPORTED_MEDIA_TYPE", message));
+        return Err(Refusal::new(Code::UnsupportedMediaType, message));
     }
     parse(&bytes)
 }
 
 fn too_slow() -> Refusal {
     let message = "the body did not arrive in time; send it again";
-    Refusal::new("REQUEST_TIMEOUT", message)
+    Refusal::new(Code::RequestTimeout, message)
 }
 
 fn no_room() -> Refusal {
     let message = "too many large requests at once; send it again in a moment";
     Refusal {
         retry_after_seconds: Some(1),
-        ..Refusal::new("RATE_LIMITED", message)
+        ..Refusal::new(Code::RateLimited, message)
     }
 }
 
@@ -94,7 +96,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
         match unread {
             Unread::TooManyValues => {
                 let details = serde_json::json!({ "values_max": VALUES_MAX });
-                Refusal::new("PAYLOAD_TOO_LARGE", message).details(details)
+                Refusal::new(Code::PayloadTooLarge, message).details(details)
             }
             _ => Refusal::bad(message),
         }

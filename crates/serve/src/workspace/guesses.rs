@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bonded_workspace_rules::Code;
+
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -109,7 +111,7 @@ fn too_often(rest: Duration) -> Refusal {
     });
     Refusal {
         retry_after_seconds: Some(seconds),
-        ..Refusal::new("RATE_LIMITED", message).details(details)
+        ..Refusal::new(Code::RateLimited, message).details(details)
     }
 }
 

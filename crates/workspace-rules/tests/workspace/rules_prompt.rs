@@ -84,7 +84,7 @@ fn what_is_no_json_is_told_with_its_line() {
     ];
     for (bytes, place) in rows {
         let fault = AgentPrompt::read(bytes).expect_err("it is no JSON");
-        assert_eq!(fault.code(), "PROMPT_JSON_INVALID");
+        assert_eq!(fault.code().as_str(), "PROMPT_JSON_INVALID");
         assert!(fault.to_string().starts_with(place), "{fault}");
     }
 }
@@ -173,7 +173,7 @@ fn each_fault_has_its_code_and_its_place() {
     ];
     for (written, code, message) in rows {
         let fault = read(&written).expect_err("something is wrong with it");
-        assert_eq!(fault.code(), code, "{fault}");
+        assert_eq!(fault.code().as_str(), code, "{fault}");
         assert!(
             fault.to_string().starts_with(message),
             "{fault} is not {message:?}"

@@ -4,7 +4,8 @@ use crate::store::Page;
 use bonded_kernel::{Invocation, Mode, NoteId, OperationId};
 use bonded_tools::ToolFault;
 use bonded_workspace_rules::{
-    Actor, Change, Issue, Metadata, NewNote, Note, NoteEdit, NoteWrite, Proposal, WorkspaceEvent,
+    Actor, Change, Code, Issue, Metadata, NewNote, Note, NoteEdit, NoteWrite, Proposal,
+    WorkspaceEvent,
 };
 use serde_json::{Value, json};
 
@@ -155,7 +156,7 @@ impl Records {
         let note = note.filter(|note| note.deleted_at.is_none() && is_meant(note));
         let note = note.ok_or_else(|| {
             let why = "no note has this id or exactly this title; find it with record_search";
-            ToolFault::new("NOTE_NOT_FOUND", why)
+            ToolFault::new(Code::NoteNotFound.as_str(), why)
         })?;
         let checked = self
             .scope
@@ -177,7 +178,7 @@ impl Records {
                      by its id",
                     ids.join(", ")
                 );
-                Err(ToolFault::new("AMBIGUOUS_TITLE", message))
+                Err(ToolFault::new(Code::AmbiguousTitle.as_str(), message))
             }
         }
     }

@@ -363,7 +363,7 @@ async fn a_memory_that_cannot_be_written_ends_the_run_with_its_code() {
         Ok(run) => run
             .termination()
             .and_then(|it| it.code().map(str::to_owned)),
-        Err(error) => Some(error.code().to_owned()),
+        Err(error) => Some(error.code().as_str().to_owned()),
     };
     assert_eq!(code.as_deref(), Some("AGENT_MEMORY_STORE_ERROR"));
 }
@@ -395,7 +395,7 @@ async fn a_prompt_that_cannot_be_used_stops_the_start() {
             .try_run("run-1", &[IDLE])
             .await
             .expect_err("no prompt");
-        assert_eq!(error.code(), code);
+        assert_eq!(error.code().as_str(), code);
         assert!(error.to_string().contains("agent-prompt.json"), "{error}");
     }
 }

@@ -542,6 +542,6 @@ async fn a_rule_is_not_launched_for_an_event_of_another_workspace() {
         .write_as(stranger, fire)
         .await
         .expect_err("it is another's");
-    let code = refused.refused().map(|refused| refused.code());
+    let code = refused.refused().map(|refused| refused.code().as_str());
     assert_eq!(code, Some("CROSS_WORKSPACE_REJECTED"));
 }

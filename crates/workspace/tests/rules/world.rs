@@ -11,9 +11,7 @@ use bonded_tools::BoxFuture;
 use bonded_workspace::config::{HostSurroundings, WorkspaceConfig};
 use bonded_workspace::store::{Page, RunFilter, WorkspaceError, WorkspaceStore, Write, Written};
 use bonded_workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
-use bonded_workspace_rules::{
-    Actor, AutomationRun, Chain, Change, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus,
-};
+use bonded_workspace_rules::{Actor, AutomationRun, Chain, Change, Code, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -107,7 +105,7 @@ pub(crate) fn until_cancelled(
 ) -> BoxFuture<'static, Performed> {
     Box::pin(async move {
         cancel.cancelled().await;
-        Performed::cancelled("CANCELLED", "as was asked")
+        Performed::cancelled(Code::Cancelled, "as was asked")
     })
 }
 

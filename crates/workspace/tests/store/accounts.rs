@@ -15,7 +15,7 @@ fn user(number: u8) -> UserId {
 fn code(error: &WorkspaceError) -> &'static str {
     error
         .refused()
-        .map_or("the store failed", |refused| refused.code())
+        .map_or("the store failed", |refused| refused.code().as_str())
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
         draft: Box::new(draft(false)),
     };
     let refused = world.send(by(editor, off())).await.expect_err("no admin");
-    assert_eq!(refused.code(), "ROLE_FORBIDDEN");
+    assert_eq!(refused.code().as_str(), "ROLE_FORBIDDEN");
     assert_eq!(
         world.store.enabled_rules().await.expect("it reads").len(),
         1
@@ -94,7 +94,7 @@ async fn rules_are_kept_changed_and_deleted_by_admins_only() {
     world.write(gone.clone()).await.expect("it is deleted");
     assert_eq!(world.store.rules(WORKSPACE).await.expect("it reads"), []);
     let refused = world.write(gone).await.expect_err("it is gone");
-    assert_eq!(refused.code(), "RULE_NOT_FOUND");
+    assert_eq!(refused.code().as_str(), "RULE_NOT_FOUND");
     let kept = world.store.rule(RULE).await.expect("it reads");
     assert!(kept.is_some_and(|rule| rule.is_deleted));
 }
@@ -146,7 +146,7 @@ async fn a_run_moves_only_forward() {
         let result = world.send(to(step.clone())).await;
         assert_eq!(result.is_ok(), is_made, "{step:?}");
         // Somebody else was faster, and what was asked was not wrong.
-        let code = result.err().map(|refused| refused.code());
+        let code = result.err().map(|refused| refused.code().as_str());
         assert!(
             matches!(code, None | Some("CONFLICT")),
             "{step:?}: {code:?}"
@@ -211,7 +211,7 @@ async fn an_agent_writes_only_where_its_run_is_and_leaves_its_name() {
     let change = || Change::CreateNote(new_note(1, "by agent", "text"));
     let refused = world.send(as_agent("r1", change())).await;
     assert_eq!(
-        refused.expect_err("no such run").code(),
+        refused.expect_err("no such run").code().as_str(),
         "CROSS_WORKSPACE_REJECTED"
     );
     world
@@ -241,14 +241,14 @@ async fn an_agent_writes_only_where_its_run_is_and_leaves_its_name() {
     world.write(end).await.expect("a person cancels it");
     let late = world.send(as_agent("r1", edit(1, 2, "late"))).await;
     assert_eq!(
-        late.expect_err("it has ended").code(),
+        late.expect_err("it has ended").code().as_str(),
         "CROSS_WORKSPACE_REJECTED"
     );
     let mut forged = new_note(2, "forged", "text");
     forged.metadata.insert("agent_run_id".into(), json!("r1"));
     let refused = world.write(Change::CreateNote(forged)).await;
     assert_eq!(
-        refused.expect_err("only bonded says so").code(),
+        refused.expect_err("only bonded says so").code().as_str(),
         "BAD_REQUEST"
     );
 }
@@ -312,7 +312,7 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
     ] {
         let refused = world.write(review(1, other)).await;
         let refused = refused.expect_err("it was not looked at");
-        assert_eq!(refused.code(), "OTHER_OPERATION");
+        assert_eq!(refused.code().as_str(), "OTHER_OPERATION");
     }
     world
         .write(review(1, applied(1)))
@@ -323,7 +323,10 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
     // The note has changed since: the operation waits on.
     world.write(edit(5, 1, "newer")).await.expect("it fits");
     let refused = world.write(review(2, applied(2))).await;
-    assert_eq!(refused.expect_err("it is late").code(), "VERSION_CONFLICT");
+    assert_eq!(
+        refused.expect_err("it is late").code().as_str(),
+        "VERSION_CONFLICT"
+    );
     let reject = Review::Reject {
         reject_reason: Some("too late".into()),
         digest: None,
@@ -350,7 +353,10 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
     );
     assert_eq!(operations[1].reject_reason.as_deref(), Some("too late"));
     let again = world.write(review(2, applied(2))).await;
-    assert_eq!(again.expect_err("it was decided").code(), "BAD_REQUEST");
+    assert_eq!(
+        again.expect_err("it was decided").code().as_str(),
+        "BAD_REQUEST"
+    );
 }
 
 #[tokio::test]

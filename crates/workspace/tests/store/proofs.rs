@@ -37,7 +37,7 @@ fn code<T>(done: Result<T, WorkspaceError>) -> &'static str {
         Ok(_) => "done",
         Err(error) => error
             .refused()
-            .map_or("the store failed", |refused| refused.code()),
+            .map_or("the store failed", |refused| refused.code().as_str()),
     }
 }
 
@@ -211,7 +211,7 @@ async fn nobody_who_is_kept_out_or_has_gone_becomes_a_member() {
                 role,
             };
             let refused = world.write(change).await.expect_err("it is refused");
-            assert_eq!(refused.code(), expected, "{role}");
+            assert_eq!(refused.code().as_str(), expected, "{role}");
         }
     }
 }

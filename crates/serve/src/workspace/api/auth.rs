@@ -1,5 +1,7 @@
 //! The owner's first registration, and sessions for browsers.
 
+use bonded_workspace_rules::Code;
+
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use bonded_kernel::{Hash, Millis, UserId, folded};
@@ -31,7 +33,7 @@ pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refus
     let given: Credentials = ask.body()?;
     if !ask.caller()?.is_owner {
         let message = "only the owner registers: send the token in the file owner-token";
-        return Err(Refusal::new("ROLE_FORBIDDEN", message));
+        return Err(Refusal::new(Code::RoleForbidden, message));
     }
     check_name(&given.username)?;
     check_password(&given.password)?;
@@ -89,7 +91,7 @@ pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal>
     };
     let (user, hashed) = fitting.ok_or_else(|| {
         Refusal::new(
-            "INVALID_CREDENTIALS",
+            Code::InvalidCredentials,
             "this name and this password do not belong together",
         )
     })?;

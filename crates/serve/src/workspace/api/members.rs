@@ -1,7 +1,7 @@
 //! Who is in a workspace, and as what.
 
 use bonded_kernel::{UserId, WorkspaceId};
-use bonded_workspace_rules::{Change, Permission, Role};
+use bonded_workspace_rules::{Change, Code, Permission, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(in crate::workspace) async fn set(mut ask: Ask) -> Result<Answer, Refusal> {
             "there is no user {}; POST /api/users makes one",
             new.user_id
         );
-        Refusal::new("USER_NOT_FOUND", message)
+        Refusal::new(Code::UserNotFound, message)
     })?;
     ask.write(Change::SetMember {
         workspace_id,

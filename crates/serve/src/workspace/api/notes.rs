@@ -2,7 +2,7 @@
 
 use bonded_kernel::{NoteId, WorkspaceId};
 use bonded_workspace::store::{NoteFilter, NoteSort, Page};
-use bonded_workspace_rules::{Note, Permission};
+use bonded_workspace_rules::{Code, Note, Permission};
 use serde_json::{Value, json};
 
 use crate::workspace::access::permit;
@@ -92,7 +92,7 @@ async fn readable(ask: &Ask) -> Result<Note, Refusal> {
 }
 
 pub(in crate::workspace) fn no_note(note_id: NoteId) -> Refusal {
-    Refusal::new("NOTE_NOT_FOUND", format!("there is no note {note_id}"))
+    Refusal::new(Code::NoteNotFound, format!("there is no note {note_id}"))
 }
 
 /// A deleted note is shown as what it is: its `deleted_at` says so.
@@ -116,7 +116,7 @@ pub(in crate::workspace) async fn version(ask: Ask) -> Result<Answer, Refusal> {
     let past = past.ok_or_else(|| {
         let (id, current) = (note.note_id, note.version);
         let message = format!("note {id} has no version {version}; it has 1 to {current}");
-        Refusal::new("NOTE_NOT_FOUND", message)
+        Refusal::new(Code::NoteNotFound, message)
     })?;
     Ok(Answer::ok(&shown::note(&past)))
 }

@@ -1,6 +1,8 @@
 //! What people prove themselves with: their tokens, their sessions, their passwords. Each looks after their own, and the
 //! owner after everybody's.
 
+use bonded_workspace_rules::Code;
+
 use bonded_kernel::{Hash, folded};
 use bonded_workspace::store::proof_id;
 use serde::Deserialize;
@@ -77,7 +79,7 @@ pub(in crate::workspace) async fn revoke_token(ask: Ask) -> Result<Answer, Refus
     let by = ask.by()?;
     match store.revoke_token(by, user.user_id, token_id, now).await? {
         true => Ok(Answer::nothing()),
-        false => Err(Refusal::new("NOT_FOUND", "this user has no such token")),
+        false => Err(Refusal::new(Code::NotFound, "this user has no such token")),
     }
 }
 
@@ -110,7 +112,10 @@ pub(in crate::workspace) async fn end_session(ask: Ask) -> Result<Answer, Refusa
     let (store, by) = (&ask.site.store, ask.by()?);
     match store.end_session_of(by, user.user_id, session_id).await? {
         true => Ok(Answer::nothing()),
-        false => Err(Refusal::new("NOT_FOUND", "this user has no such session")),
+        false => Err(Refusal::new(
+            Code::NotFound,
+            "this user has no such session",
+        )),
     }
 }
 
@@ -150,7 +155,7 @@ pub(in crate::workspace) async fn set_password(mut ask: Ask) -> Result<Answer, R
         old = site.fits(user.user_id, current, hashed).await?;
         if old.is_none() {
             let message = "current_password is missing or wrong; an invitation by the owner helps who forgot it";
-            return Err(Refusal::new("INVALID_CREDENTIALS", message));
+            return Err(Refusal::new(Code::InvalidCredentials, message));
         }
         site.guesses.right(&attempt);
     }

@@ -1,7 +1,9 @@
 //! Rules: written, checked, launched.
 
 use bonded_kernel::{EventId, RuleId};
-use bonded_workspace_rules::{Change, Fault, Fire, Permission, Rule, RuleDraft, run_of_firing};
+use bonded_workspace_rules::{
+    Change, Code, Fault, Fire, Permission, Rule, RuleDraft, run_of_firing,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -32,7 +34,7 @@ async fn found(ask: &Ask, permission: Permission) -> Result<Rule, Refusal> {
     let rule = ask.site.store.rule(rule_id).await?;
     let rule = rule
         .filter(|rule| !rule.is_deleted)
-        .ok_or_else(|| Refusal::new("RULE_NOT_FOUND", format!("there is no rule {rule_id}")))?;
+        .ok_or_else(|| Refusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}")))?;
     let rule = rule.rule;
     permit(ask, rule.draft.workspace_id, permission).await?;
     Ok(rule)
@@ -41,7 +43,7 @@ async fn found(ask: &Ask, permission: Permission) -> Result<Rule, Refusal> {
 /// Everything that is wrong with a rule, at once.
 fn invalid(faults: &[Fault]) -> Refusal {
     let sentences: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    Refusal::new("RULE_INVALID", sentences.join("; ")).details(json!({ "faults": faults }))
+    Refusal::new(Code::RuleInvalid, sentences.join("; ")).details(json!({ "faults": faults }))
 }
 
 /// A rule whose prompt could not be given to an agent would fail whenever it fires.
@@ -125,7 +127,7 @@ pub(in crate::workspace) async fn launch(mut ask: Ask) -> Result<Answer, Refusal
     let rule = found(&ask, Permission::LaunchRules).await?;
     if !rule.draft.enabled {
         let message = "the rule is disabled: PATCH it with enabled true first";
-        return Err(Refusal::new("CONFLICT", message));
+        return Err(Refusal::new(Code::Conflict, message));
     }
     let event = match body.triggering_event_id {
         Some(event) => event,

@@ -3,7 +3,7 @@
 use bonded_kernel::{Hash, OperationId, RunId};
 use bonded_workspace::store::RunFilter;
 use bonded_workspace_rules::{
-    AutomationRun, Change, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
+    AutomationRun, Change, Code, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn found(ask: &Ask, permission: Permission) -> Result<AutomationRun, Refus
     let named = ask.param("run_id");
     let missing = || {
         let shown: String = named.chars().take(64).collect();
-        Refusal::new("RUN_NOT_FOUND", format!("there is no run {shown}"))
+        Refusal::new(Code::RunNotFound, format!("there is no run {shown}"))
     };
     let run_id = RunId::new(named).map_err(|_| missing())?;
     let run = ask.site.store.run(run_id).await?.ok_or_else(missing)?;
@@ -80,7 +80,7 @@ pub(in crate::workspace) async fn cancel(ask: Ask) -> Result<Answer, Refusal> {
     let run = found(&ask, Permission::LaunchRules).await?;
     if run.status.has_ended() {
         let message = format!("run {} is {} already", run.run_id, run.status.as_str());
-        return Err(Refusal::new("CONFLICT", message));
+        return Err(Refusal::new(Code::Conflict, message));
     }
     let change = Change::MoveRun {
         run_id: run.run_id.clone(),
@@ -149,7 +149,7 @@ pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal
         let mut known = proposed.iter();
         let Some(operation) = known.find(|known| known.operation_id == operation_id) else {
             let message = format!("run {} has no operation {operation_id}", run.run_id);
-            return Err(Refusal::new("OPERATION_NOT_FOUND", message));
+            return Err(Refusal::new(Code::OperationNotFound, message));
         };
         let review = decision.review()?;
         check_meant(&ask, operation, &review).await?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use bonded_kernel::Failure;
 use bonded_workspace::store::{Page, SearchQuery, SearchSort};
 use bonded_workspace::{Embedder, ScoredHit, SearchError, SearchMode};
-use bonded_workspace_rules::Permission;
+use bonded_workspace_rules::{Code, Permission};
 use serde_json::{Value, json};
 
 use super::notes::workspace_asked;
@@ -18,7 +18,7 @@ use crate::workspace::shown;
 const QUERY_CHARS_MAX: usize = 500;
 
 /// Why a search goes by words alone.
-const UNAVAILABLE: &str = "EMBEDDING_UNAVAILABLE";
+const UNAVAILABLE: &str = Code::EmbeddingUnavailable.as_str();
 
 pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     let began = Instant::now();
@@ -77,7 +77,7 @@ fn refused(ask: &Ask, error: &SearchError) -> Refusal {
     };
     let message =
         format!("semantic search is not to be had: {error}; use mode=hybrid or mode=lexical");
-    Refusal::new("SEARCH_MODE_INVALID", message).details(details)
+    Refusal::new(Code::SearchModeInvalid, message).details(details)
 }
 
 /// What a client may know of a provider that fails; its words are for whoever runs the server.
@@ -101,7 +101,7 @@ fn mode(ask: &Ask) -> Result<SearchMode, Refusal> {
     let name = ask.query.text("mode").unwrap_or(usual);
     name.parse().map_err(|_| {
         let message = "mode in the query: hybrid, lexical or semantic";
-        Refusal::new("SEARCH_MODE_INVALID", message)
+        Refusal::new(Code::SearchModeInvalid, message)
     })
 }
 

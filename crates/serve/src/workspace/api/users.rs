@@ -1,5 +1,7 @@
 //! People beside the owner: made, listed, kept out and let in again, deleted; and who the owner is.
 
+use bonded_workspace_rules::Code;
+
 use bonded_kernel::{Millis, UserId};
 use bonded_workspace::store::{User, UserState};
 use serde::Deserialize;
@@ -34,7 +36,7 @@ fn only_the_owner(ask: &Ask, what: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!("only the owner of the installation {what}");
-    Err(Refusal::new("ROLE_FORBIDDEN", message))
+    Err(Refusal::new(Code::RoleForbidden, message))
 }
 
 /// The user of the path, who is known.
@@ -46,7 +48,7 @@ pub(in crate::workspace) async fn found(ask: &Ask) -> Result<User, Refusal> {
 }
 
 fn no_user(user_id: UserId) -> Refusal {
-    Refusal::new("USER_NOT_FOUND", format!("there is no user {user_id}"))
+    Refusal::new(Code::UserNotFound, format!("there is no user {user_id}"))
 }
 
 /// The user of the path, if it is the caller, or the caller is the owner.
@@ -83,7 +85,7 @@ pub(in crate::workspace) async fn add(mut ask: Ask) -> Result<Answer, Refusal> {
     let (store, now) = (&ask.site.store, ask.site.now());
     if store.user_named(new.name.clone()).await?.is_some() {
         let message = "there is a user of this name already; choose another";
-        return Err(Refusal::new("CONFLICT", message));
+        return Err(Refusal::new(Code::Conflict, message));
     }
     let by = ask.by()?;
     let user = store.add_user(by, ids::user(), new.name, now).await?;
@@ -148,7 +150,7 @@ fn refuse_owner(user: &User) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = "this is the owner of the installation; make somebody else the owner first: POST /api/owner";
-    Err(Refusal::new("CONFLICT", message))
+    Err(Refusal::new(Code::Conflict, message))
 }
 
 #[derive(Deserialize)]
@@ -166,7 +168,7 @@ pub(in crate::workspace) async fn transfer(mut ask: Ask) -> Result<Answer, Refus
     let user = user.ok_or_else(|| no_user(new.user_id))?;
     if user.state != UserState::Active {
         let message = "this user is disabled; enable them first";
-        return Err(Refusal::new("CONFLICT", message));
+        return Err(Refusal::new(Code::Conflict, message));
     }
     if user.is_owner {
         return Ok(Answer::ok(&shown(&user)));
@@ -221,7 +223,7 @@ pub(in crate::workspace) async fn accept(mut ask: Ask) -> Result<Answer, Refusal
     let unknown = || {
         let message =
             "this invitation is not known, was used, or is over; ask the owner for another";
-        Refusal::new("INVALID_CREDENTIALS", message)
+        Refusal::new(Code::InvalidCredentials, message)
     };
     let invited = site.store.invited(&given.invitation, site.now()).await?;
     invited.ok_or_else(unknown)?;

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use bonded_workspace_rules::Code;
+
 use axum::http::HeaderMap;
 use bonded_kernel::UserId;
 use futures_util::future::select_all;
@@ -196,10 +198,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     "{stream_id} was told up to {}, not {event_seq}",
                     stream.cursor
                 );
-                Err(Refusal::new("WS_BAD_PAYLOAD", message))
+                Err(Refusal::new(Code::WsBadPayload, message))
             }
             None => Err(Refusal::new(
-                "WS_BAD_PAYLOAD",
+                Code::WsBadPayload,
                 "there is no such stream over this socket",
             )),
         }

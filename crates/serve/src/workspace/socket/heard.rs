@@ -1,7 +1,7 @@
 //! What a client says over its socket.
 
 use bonded_kernel::{NoteId, WorkspaceId};
-use bonded_workspace_rules::PatchOp;
+use bonded_workspace_rules::{Code, PatchOp};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -122,14 +122,14 @@ fn of_kind(kind: &str, message: Value) -> Result<Heard, Refusal> {
         _ => {
             let shown: String = kind.chars().take(64).collect();
             let message = format!("there is no message of type {shown:?}");
-            return Err(Refusal::new("WS_UNKNOWN_MESSAGE", message));
+            return Err(Refusal::new(Code::WsUnknownMessage, message));
         }
     };
     heard.map_err(|refusal| bad(refusal.message))
 }
 
 fn bad(message: impl Into<String>) -> Refusal {
-    Refusal::new("WS_BAD_PAYLOAD", message)
+    Refusal::new(Code::WsBadPayload, message)
 }
 
 #[cfg(test)]
@@ -165,27 +165,27 @@ mod tests {
             (
                 r#"{"type":"dance","request_id":"r"}"#.into(),
                 Some("r"),
-                Some("WS_UNKNOWN_MESSAGE"),
+                Some(Code::WsUnknownMessage),
             ),
             (
                 r#"{"type":"ack","request_id":"r"}"#.into(),
                 Some("r"),
-                Some("WS_BAD_PAYLOAD"),
+                Some(Code::WsBadPayload),
             ),
             (
                 r#"{"type":"ping","request_id":7}"#.into(),
                 None,
-                Some("WS_BAD_PAYLOAD"),
+                Some(Code::WsBadPayload),
             ),
             (
                 r#"{"type":"ping","more":7}"#.into(),
                 None,
-                Some("WS_BAD_PAYLOAD"),
+                Some(Code::WsBadPayload),
             ),
-            (r#"{"type":7}"#.into(), None, Some("WS_BAD_PAYLOAD")),
-            ("[]".into(), None, Some("WS_BAD_PAYLOAD")),
-            ("{".into(), None, Some("WS_BAD_PAYLOAD")),
-            ("[".repeat(100_000), None, Some("WS_BAD_PAYLOAD")),
+            (r#"{"type":7}"#.into(), None, Some(Code::WsBadPayload)),
+            ("[]".into(), None, Some(Code::WsBadPayload)),
+            ("{".into(), None, Some(Code::WsBadPayload)),
+            ("[".repeat(100_000), None, Some(Code::WsBadPayload)),
         ];
         for (text, name, expected) in rows {
             let (request_id, heard) = read(text.as_bytes());

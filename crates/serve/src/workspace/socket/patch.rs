@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_workspace::store::{By, IdempotencyKey, Write};
-use bonded_workspace_rules::{Actor, Chain, Change, NoteEdit, NoteWrite, Refused};
+use bonded_workspace_rules::{Actor, Chain, Change, Code, NoteEdit, NoteWrite, Refused};
 use serde_json::{Value, json};
 
 use super::heard::Patch;
@@ -75,7 +75,7 @@ pub(super) async fn apply(
                 "note_id": note_id,
                 "expected_version": expected_version,
                 "current_version": current.version,
-                "reason": "VERSION_MISMATCH",
+                "reason": Code::VersionMismatch.as_str(),
                 "idempotency_key": key,
             })),
             _ => Err(error.into()),

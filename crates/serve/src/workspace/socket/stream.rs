@@ -2,7 +2,7 @@
 
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
 use bonded_workspace::store::Page;
-use bonded_workspace_rules::{Permission, StoredEvent};
+use bonded_workspace_rules::{Code, Permission, StoredEvent};
 use serde_json::json;
 
 use super::heard::Subject;
@@ -133,7 +133,7 @@ async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, Re
 
 fn stale(stream_id: &str, requested: u64, min_available: u64) -> Refusal {
     let message = "the cursor lies outside what is kept; read the present state and subscribe without a cursor";
-    Refusal::new("STALE_CURSOR", message).details(json!({
+    Refusal::new(Code::StaleCursor, message).details(json!({
         "stream_id": stream_id,
         "requested_cursor": requested,
         "min_available_cursor": min_available.saturating_sub(1),

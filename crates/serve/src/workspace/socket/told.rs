@@ -1,6 +1,6 @@
 //! What a client is told over its socket.
 
-use bonded_workspace_rules::{StoredEvent, WorkspaceEvent};
+use bonded_workspace_rules::{Code, StoredEvent, WorkspaceEvent};
 use serde_json::{Value, json};
 
 use super::heard::Subject;
@@ -12,7 +12,7 @@ use crate::workspace::shown;
 pub(super) fn error(request_id: Option<&str>, refusal: &Refusal) -> Value {
     json!({
         "type": "error",
-        "code": socket_code(refusal.code),
+        "code": socket_code(refusal.code).as_str(),
         "message": refusal.message,
         "details": refusal.details,
         "request_id": request_id,
@@ -20,13 +20,16 @@ pub(super) fn error(request_id: Option<&str>, refusal: &Refusal) -> Value {
 }
 
 /// The socket's own words for what HTTP calls otherwise.
-fn socket_code(code: &'static str) -> &'static str {
-    match code {
-        "ROLE_FORBIDDEN" | "WORKSPACE_FORBIDDEN" => "WS_FORBIDDEN",
-        "BAD_REQUEST" => "WS_BAD_PAYLOAD",
-        "INTERNAL_ERROR" => "WS_INTERNAL_ERROR",
-        code => code,
-    }
+const OWN_WORDS: [(Code, Code); 4] = [
+    (Code::RoleForbidden, Code::WsForbidden),
+    (Code::WorkspaceForbidden, Code::WsForbidden),
+    (Code::BadRequest, Code::WsBadPayload),
+    (Code::InternalError, Code::WsInternalError),
+];
+
+fn socket_code(code: Code) -> Code {
+    let own = OWN_WORDS.iter().find(|(http, _)| *http == code);
+    own.map_or(code, |(_, own)| *own)
 }
 
 pub(super) fn pong(request_id: Option<&str>) -> Value {
