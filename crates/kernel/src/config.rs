@@ -1,18 +1,28 @@
 //! What a run is given when it starts, resolved once by the host and then frozen in the log.
 
+mod agent;
+mod looping;
+mod writing;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::accepts::Accepts;
-use crate::agent::AgentConfig;
 use crate::edition::Edition;
 use crate::hash::Hash;
 use crate::id::RunId;
-use crate::looping::LoopConfig;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
 use crate::policy::Policy;
 use crate::sandbox::SandboxConfig;
+use crate::text::Text;
+
+pub use agent::{AgentConfig, Encoding, HandedDown, HandedOption, SubAgent};
+pub use looping::{
+    DEFAULT_CONDITION, LoopConfig, Mode, PAGING_BYTES, PARSER_VERSION, STATES, Scope, ScopeCode,
+    ScopeViolation, Segment, TAGS, segments_for,
+};
+pub(crate) use writing::{Spelling, Writing};
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,6 +148,12 @@ impl RunConfig {
             builtin: None,
             context_summary: false,
         }
+    }
+
+    /// Every text that may lie in a blob.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
+        let looping = self.looping.iter_mut();
+        looping.flat_map(|looping| looping.texts_mut())
     }
 }
 

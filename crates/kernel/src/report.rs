@@ -21,8 +21,7 @@ pub(crate) use read::{from_prose, slack_from_text, text_of_call};
 pub(crate) use slack::SHAPE as SLACK_SHAPE;
 pub use synthetic::{Shortfall, SyntheticReason, synthetic};
 
-/// The name of the tool that ends a run with a report.
-pub const FINAL_REPORT: &str = "agent__final_report";
+pub use crate::tool::FINAL_REPORT;
 
 /// A report as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

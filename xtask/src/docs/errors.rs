@@ -17,8 +17,8 @@ const BOOKS: [(&str, &str); 2] = [
 
 /// Where codes of the workspace are written; each must have a page.
 const SOURCES: [&str; 6] = [
-    "crates/kernel/src/looping.rs",
-    "crates/kernel/src/looping",
+    "crates/kernel/src/config/looping",
+    "crates/kernel/src/profile/looping",
     "crates/workspace-rules/src",
     "crates/workspace/src",
     "crates/bonded/src/workspace",

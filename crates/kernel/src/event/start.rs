@@ -63,9 +63,8 @@ impl RunStarted {
     /// Every text that may lie in a blob.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
         let own = [&mut self.goal, &mut self.system, &mut self.tools];
-        let looping = self.config.looping.iter_mut();
-        let looping = looping.flat_map(|looping| looping.texts_mut());
-        own.into_iter().chain(&mut self.refused).chain(looping)
+        let settings = self.config.texts_mut();
+        own.into_iter().chain(&mut self.refused).chain(settings)
     }
 }
 

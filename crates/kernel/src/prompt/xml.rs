@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::agent::Encoding;
+use crate::config::Encoding;
 use crate::decode::xml::{PROGRESS_REPORT, Slot};
 use crate::report::{FINAL_REPORT, ReportFormat, ReportSpec, SLACK_SHAPE};
 use crate::tool::ToolSpec;

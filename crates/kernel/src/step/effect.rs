@@ -95,15 +95,12 @@ pub fn next(run: &Run) -> Effect {
         Phase::Retrying | Phase::Between => {
             let blocked = guard::blocked_targets(run);
             let fits = |target: usize| !blocked.contains(&target);
-            let rest_until = match (&run.phase, &run.looping) {
-                (Phase::Between, Some(looping)) => looping.rest_until,
-                _ => run.watch.last_at,
-            };
-            match run.attempts.pick(rest_until.max(run.watch.last_at), fits) {
+            let is_between = matches!(run.phase, Phase::Between);
+            let rest_until = run.standing.rest_until().filter(|_| is_between);
+            let earliest = run.watch.last_at.max(rest_until.unwrap_or_default());
+            match run.attempts.pick(earliest, fits) {
                 Pick::After(until) => Effect::Wait { until },
-                Pick::Now(_) | Pick::Never => Effect::Wait {
-                    until: rest_until.max(run.watch.last_at),
-                },
+                Pick::Now(_) | Pick::Never => Effect::Wait { until: earliest },
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::event::{
     Blocked, ContextCompacted, ContextGuarded, Counters, Dropped, Event, GuardPoint,
 };
 use crate::paging;
-use crate::prompt::{self, Brief};
+use crate::prompt::Brief;
 use crate::run::{Phase, Run, TURNS_KEPT};
 use crate::step::ToolOutput;
 
@@ -49,6 +49,7 @@ impl View {
         let notices = brief.notices.iter();
         let notices = notices.map(|it| context::text_tokens(&run.gauge, it));
         let config = run.config();
+        let shortens = run.profile().conduct().shortens_replies;
         let asked = Asked {
             gauge: &run.gauge,
             more: notices.fold(more, u64::saturating_add),
@@ -65,11 +66,11 @@ impl View {
             kept_free: if last || config.edition.fills_windows() {
                 0
             } else {
-                prompt::last_turn_tokens(run, turn.saturating_add(1))
+                run.last_turn_tokens(turn.saturating_add(1))
             },
             limits: run
                 .targets()
-                .map(|target| context::limit(target, config))
+                .map(|target| context::limit(target, config, shortens))
                 .collect(),
             windows: match config.edition.fills_windows() {
                 true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
@@ -77,7 +78,7 @@ impl View {
             },
             replies: run
                 .targets()
-                .map(|target| context::reply_max(target, config))
+                .map(|target| context::reply_max(target, config, shortens))
                 .collect(),
         }
     }
@@ -188,20 +189,20 @@ impl Guarded {
 
 /// The tightest window that would be exceeded if so many tokens more were said in this turn.
 pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
-    if !run.is_guarded() || run.is_looping() {
+    if !run.is_guarded() || !run.converses() {
         return None;
     }
     let turn = run.turn.saturating_add(1);
-    let brief = prompt::brief(run, turn);
+    let brief = run.brief(turn);
     tightest(View::with(run, &brief, turn, false, tokens).blocked(0))
 }
 
 /// The tightest window that the next request of a turn exceeds.
 pub(super) fn next_excess(run: &Run, turn: u32) -> Option<Blocked> {
-    if !context::is_guarded(run.config()) || run.is_looping() {
+    if !context::is_guarded(run.config()) || !run.converses() {
         return None;
     }
-    let brief = prompt::brief(run, turn);
+    let brief = run.brief(turn);
     tightest(View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0))
 }
 
@@ -214,26 +215,26 @@ pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
         Phase::Between if !run.goes_on_in_last_turn() => run.turn.saturating_add(1),
         _ => run.turn,
     };
-    let brief = prompt::brief(run, turn);
+    let brief = run.brief(turn);
     let blocked = View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0);
     blocked.iter().map(|it| it.target as usize).collect()
 }
 
 /// In the last turn, and where no turn needs room for another, nothing is kept free.
 fn keeps_nothing_free(run: &Run, turn: u32) -> bool {
-    run.is_last(turn) || run.is_looping()
+    run.is_last(turn) || !run.converses()
 }
 
 impl Stepper<'_> {
     /// Looks at the next request of a turn; one that does not fit makes the turn the last.
     pub(super) fn preflight(&mut self, turn: u32) -> Guarded {
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         if !self.run.is_guarded() {
             return Guarded { brief, view: None };
         }
         let last = keeps_nothing_free(self.run, turn);
         let mut view = View::new(self.run, &brief, turn, last);
-        if !self.run.is_looping() && self.makes_room(turn, &view, last) {
+        if self.run.converses() && self.makes_room(turn, &view, last) {
             view = View::new(self.run, &brief, turn, last);
         }
         let least_reply = match last || self.run.config().edition.fills_windows() {
@@ -241,7 +242,7 @@ impl Stepper<'_> {
             false => context::least_reply(self.run.config()),
         };
         let blocked = view.blocked(least_reply);
-        if blocked.is_empty() || self.run.over || self.run.is_looping() {
+        if blocked.is_empty() || self.run.over || !self.run.converses() {
             let view = Some(view);
             return Guarded { brief, view };
         }
@@ -254,7 +255,7 @@ impl Stepper<'_> {
                 still_over,
             })),
         );
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let mut view = View::new(self.run, &brief, turn, true);
         if self.makes_room(turn, &view, true) {
             view = View::new(self.run, &brief, turn, true);
@@ -265,7 +266,7 @@ impl Stepper<'_> {
 
     /// Takes old outputs out before the request of a turn.
     pub(super) fn takes_outputs_out(&mut self, turn: u32) {
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let last = keeps_nothing_free(self.run, turn);
         let view = View::new(self.run, &brief, turn, last);
         self.makes_room(turn, &view, last);
@@ -308,7 +309,7 @@ impl Stepper<'_> {
     fn still_over(&self, turn: u32) -> Vec<Blocked> {
         let mut then = self.run.clone();
         then.force(turn);
-        let brief = prompt::brief(&then, turn);
+        let brief = then.brief(turn);
         View::new(&then, &brief, turn, true).blocked(0)
     }
 
@@ -337,7 +338,7 @@ impl Stepper<'_> {
     /// What the answers to the call that is up and to those after it add at least.
     fn needed(&self, output: &ToolOutput, tokens: u64) -> u64 {
         let later = match self.run.config().edition.fills_windows() {
-            true => prompt::stubs_tokens(self.run),
+            true => self.run.stubs_tokens(),
             false => 0,
         };
         let answer = self.run.answer_tokens(output, tokens);
@@ -346,7 +347,7 @@ impl Stepper<'_> {
 
     fn makes_room_for(&mut self, tokens: u64) -> bool {
         let turn = self.run.turn.saturating_add(1);
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let view = View::with(self.run, &brief, turn, false, tokens);
         self.makes_room(self.run.turn, &view, false)
     }
@@ -430,8 +431,9 @@ impl Stepper<'_> {
             return;
         }
         let config = self.run.config();
+        let shortens = self.run.profile().conduct().shortens_replies;
         let over_for = |(target, it): (usize, &crate::config::Target)| {
-            let limit = context::limit(it, config)?;
+            let limit = context::limit(it, config, shortens)?;
             over(limit, dropped.projected).then_some(Blocked {
                 target: target as u32,
                 projected: dropped.projected,

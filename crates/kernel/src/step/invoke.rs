@@ -6,15 +6,14 @@ use super::Stepper;
 use crate::context::DROPPED;
 use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
 use crate::id::RunId;
-use crate::looping::LoopOp;
 use crate::own_tools::OwnTool;
 use crate::paging;
 use crate::policy::Review;
-use crate::report::FINAL_REPORT;
+use crate::profile::LoopOp;
 use crate::run::{Phase, Run};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
-use crate::tool::{DONE, ToolEffect, is_terminal};
+use crate::tool::{DONE, FINAL_REPORT, ToolEffect, is_terminal};
 
 /// What the model is shown for a call whose outcome nobody knows.
 pub(crate) const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
@@ -71,7 +70,7 @@ impl Invocation {
                 false => paged_bytes_max,
             },
             pages: paged_bytes_max.is_some(),
-            keeps_code: run.is_looping(),
+            keeps_code: run.profile().conduct().keeps_codes,
             // The verdict is of the call that is up, and of none beside it.
             approved: run.review == Review::Approved && run.call_up() == at as u32,
         })
@@ -197,14 +196,14 @@ impl Stepper<'_> {
             });
             return self.advance();
         }
-        let op = LoopOp::of(&call.tool).filter(|_| self.run.is_looping());
+        let op = self.run.standing.op(&call.tool);
         // Of a batch the members are held; what the kernel itself answers does nothing.
         if own.is_none() && op.is_none() && (self.is_unkept(at, call) || self.is_held(at, call)) {
             return;
         }
         self.emit_invoked(at, call);
         if let Some(op) = op {
-            return self.remember(at, call, op);
+            return self.carry_out(op, &calls, at);
         }
         match (&*call.tool, own) {
             (DONE, _) => self.finish(&calls, at, call),
@@ -212,6 +211,14 @@ impl Stepper<'_> {
             (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
             (_, Some(OwnTool::Output)) => self.turn_page(at, call),
             _ => self.invoke_beside(&calls, at),
+        }
+    }
+
+    /// Carries out an instruction that the kernel itself answers.
+    fn carry_out(&mut self, op: LoopOp, calls: &[Call], at: usize) {
+        if let Some(finished) = self.run.standing.carry_out(op, calls, at) {
+            self.emit(Event::ToolFinished(Box::new(finished)));
+            self.advance();
         }
     }
 

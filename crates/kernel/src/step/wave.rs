@@ -3,8 +3,8 @@
 
 use super::{Invocation, Stepper};
 use crate::event::Call;
-use crate::looping::LoopOp;
 use crate::policy::Policy;
+use crate::profile::LoopOp;
 use crate::run::{Phase, Run};
 use crate::tool::{ToolEffect, is_terminal};
 
@@ -101,7 +101,8 @@ impl Run {
 impl Stepper<'_> {
     /// Invokes the calls after this one that may be executed at the same time.
     pub(super) fn invoke_beside(&mut self, calls: &[Call], first: usize) {
-        if !self.run.config().edition.is_parallel() || self.run.is_looping() {
+        let may_be = self.run.profile().conduct().is_parallel;
+        if !may_be || !self.run.config().edition.is_parallel() {
             return;
         }
         let mut together = vec![first];
