@@ -5,8 +5,8 @@ use crate::entry::Entry;
 use crate::event::{Answer, Call, Event, Outcome};
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::profile::is_own_code;
-use crate::run::{BadLog, Run, replay};
-use crate::step::{Input, ToolOutput, start_as, step_as};
+use crate::run::{BadLog, Run, ToolOutput, replay};
+use crate::step::{Input, start_as, step_as};
 use crate::termination::{Termination, TerminationKind};
 
 /// A log that this kernel would have written in the same words.

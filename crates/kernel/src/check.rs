@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::config::{RunConfig, Spelling, Writing};
-use crate::decode::repair::{RepairStep, parse_arguments};
-use crate::event::{Refusal, RefusalCode};
+use crate::event::{Refusal, RefusalCode, RepairStep};
 use crate::model::Finish;
 use crate::own_tools::OwnTool;
 use crate::policy::Permission;
+use crate::repair::parse_arguments;
 use crate::text::Text;
 use crate::tool::{Catalog, FINAL_REPORT, is_terminal};
 

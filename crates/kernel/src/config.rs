@@ -2,12 +2,13 @@
 
 mod agent;
 mod looping;
+mod report;
 mod writing;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::accepts::Accepts;
+use crate::accepts::{Accepts, Reasoning};
 use crate::edition::Edition;
 use crate::hash::Hash;
 use crate::id::RunId;
@@ -22,6 +23,7 @@ pub use looping::{
     DEFAULT_CONDITION, LoopConfig, Mode, PAGING_BYTES, PARSER_VERSION, STATES, Scope, ScopeCode,
     ScopeViolation, Segment, TAGS, segments_for,
 };
+pub use report::{ReportFormat, ReportSpec};
 pub(crate) use writing::{Spelling, Writing};
 
 /// The settings of a run.
@@ -313,22 +315,6 @@ pub struct Sampling {
     pub prompt_cache_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-}
-
-/// How much a model thinks before it speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reasoning {
-    Off,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    #[serde(rename = "xhigh")]
-    XHigh,
-    Max,
-    /// So many tokens of thought at most.
-    Tokens(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

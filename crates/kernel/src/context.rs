@@ -1,8 +1,9 @@
 //! The context guard: what the next request will hold, and whether the models' windows take it.
 
 use crate::config::{RunConfig, Target, WindowSource};
-use crate::model::{Message, Usage};
+use crate::model::Message;
 use crate::tokens::{CALL_TOKENS, Gauge, MESSAGE_TOKENS};
+use crate::usage::Usage;
 
 /// What the model is shown for a result that no window has room for.
 pub(crate) const DROPPED: &str = "(tool failed: context window budget exceeded)";

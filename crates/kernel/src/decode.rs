@@ -3,7 +3,6 @@
 mod answer;
 pub(crate) mod attrless;
 pub(crate) mod looped;
-pub(crate) mod repair;
 pub(crate) mod xml;
 
 use std::collections::BTreeSet;
@@ -19,7 +18,6 @@ use crate::tool::FINAL_REPORT;
 use xml::{Slot, UnclosedFinal, XmlCall, XmlFound};
 
 use looped::RecordedReply;
-pub(crate) use repair::RepairStep;
 
 /// A decision, and what was mended on the way to it.
 pub(crate) struct Decoded {

@@ -16,13 +16,13 @@ pub use looping::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub(crate) use looping::{LoopOp, TurnLeft, is_own_code};
 use plain::Plain;
 
-use crate::config::{AgentConfig, LoopConfig, RunConfig, Spelling, SubAgent, Writing};
+use crate::config::{AgentConfig, LoopConfig, ReportSpec, RunConfig, Spelling, SubAgent, Writing};
 use crate::edition::Edition;
 use crate::event::{Answer, Call, DecisionMade, Outcome, RejectReason, RunStarted, ToolFinished};
 use crate::memory::{Memory, MemoryEdit};
 use crate::model::Offer;
 use crate::prompt::{self, Brief};
-use crate::report::{Report, ReportSpec, SyntheticReason, report_tool_spec};
+use crate::report::{Report, SyntheticReason, report_tool_spec};
 use crate::retry::Attempts;
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;

@@ -1,13 +1,19 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
+mod calls;
 mod compaction;
 mod conversation;
 mod fold;
+pub(crate) mod guard;
 mod held;
+mod hold;
 mod last_turn;
+mod limits;
 mod memory;
+mod output;
 mod own;
 mod request;
+mod review;
 mod said;
 mod summary;
 mod watch;
@@ -16,20 +22,16 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::batch::Gathered;
-use crate::budget::Ledger;
+use crate::budget::{Ledger, Spend};
 use crate::config::{RunConfig, SubAgent, Target};
 use crate::context::{self, Context};
 use crate::entry::{Entry, Head};
 use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::lesson::Lessons;
-use crate::model::{Message, Offer, Usage};
-use crate::money::Money;
+use crate::model::{Message, Offer};
 use crate::paging::KeptOutputs;
-use crate::policy::{BY_CALLER, Review};
 use crate::profile::{Profile, Standing};
 use crate::progress::Progress;
 use crate::prompt::Conversation;
@@ -44,8 +46,13 @@ use crate::tool::{Catalog, is_terminal};
 use compaction::Output;
 pub(crate) use compaction::TURNS_KEPT;
 pub use fold::apply;
+use hold::BY_CALLER;
+pub(crate) use hold::Hold;
 use last_turn::Exchange;
+pub use output::ToolOutput;
 pub use request::request;
+pub(crate) use review::Review;
+pub use review::WaitingCall;
 use said::Said;
 use summary::Summaries;
 pub(crate) use watch::Stopwatch;
@@ -149,60 +156,6 @@ pub(crate) struct UnderWay {
     pub(crate) until: usize,
     /// Whether a process took the run up meanwhile: what may not be repeated is lost.
     pub(crate) taken_up: bool,
-}
-
-/// What counts against a run's budget so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spend {
-    /// What was used, and what is held.
-    pub usage: Usage,
-    pub cost: Money,
-    /// The part of both that is held for requests that nobody counted.
-    pub held: Held,
-    /// Requests that were answered or failed.
-    pub requests: u32,
-}
-
-impl Spend {
-    /// What was used, as far as somebody counted.
-    pub fn used(&self) -> (Usage, Money) {
-        self.held.apart(self.usage, self.cost)
-    }
-}
-
-/// What is held in a budget for requests that were sent and that nobody counted: the most that they can have used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    pub requests: u32,
-    pub usage: Usage,
-    #[serde(default)]
-    pub cost: Money,
-}
-
-impl Held {
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The rest of what counts.
-    pub(crate) fn apart(&self, usage: Usage, cost: Money) -> (Usage, Money) {
-        (usage.minus(&self.usage), cost.minus(self.cost))
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.usage.add(&other.usage);
-        self.cost = self.cost.plus(other.cost);
-    }
-
-    /// One more request, and its money where nobody said that either.
-    pub(crate) fn hold(&mut self, usage: Usage, cost: Option<Money>) {
-        self.add(&Self {
-            requests: 1,
-            usage,
-            cost: cost.unwrap_or_default(),
-        });
-    }
 }
 
 /// Why entries are not the log of a run.

@@ -24,9 +24,8 @@ use crate::time::Millis;
 
 pub use effect::{Effect, NotDurable, Step, beside, next};
 pub use fork::fork;
-pub(crate) use guard::exceeded;
 pub use input::Input;
-pub use invoke::{Invocation, ToolOutput};
+pub use invoke::Invocation;
 
 /// Begins a run: its first step records it and starts the first attempt.
 pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {

@@ -102,6 +102,9 @@ pub const DONE: &str = "done";
 /// The name of the tool that ends a run with a report.
 pub const FINAL_REPORT: &str = "agent__final_report";
 
+/// The name of the tool that tells what a model does.
+pub const PROGRESS_REPORT: &str = "agent__progress_report";
+
 pub(crate) fn is_terminal(tool: &str) -> bool {
     tool == DONE || tool == FINAL_REPORT
 }

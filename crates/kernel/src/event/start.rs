@@ -37,7 +37,7 @@ impl RunStarted {
     pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
         Self {
             goal,
-            system: policy::explained(system, &config),
+            system: policy::explained(system, config.policy.as_deref()),
             config,
             tools: catalog.text().clone(),
             forked_from: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Conduct, TurnView};
-use crate::config::{AgentConfig, Encoding, Spelling};
+use crate::config::{AgentConfig, Encoding, ReportFormat, ReportSpec, Spelling};
 use crate::decode::numbered_slots;
 use crate::decode::xml::Slot;
 use crate::edition::Edition;
@@ -12,12 +12,11 @@ use crate::model::{Finish, Offer};
 use crate::own_tools::OwnTool;
 use crate::prompt::{self, Brief, xml};
 use crate::report::{
-    self, FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportWarning,
-    Shortfall, SyntheticReason,
+    self, Report, ReportFault, ReportSource, ReportWarning, Shortfall, SyntheticReason,
 };
 use crate::retry::RETRY_AFTER_MS_MIN;
 use crate::text::Text;
-use crate::tool::{ToolSpec, is_terminal};
+use crate::tool::{FINAL_REPORT, ToolSpec, is_terminal};
 
 pub(super) const CONDUCT: Conduct = Conduct {
     converses: true,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Phase, Run};
+use super::guard::exceeded;
+use super::{Phase, Run, ToolOutput};
 use crate::budget;
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
@@ -11,7 +12,6 @@ use crate::model::{Message, MessageCall};
 use crate::own_tools::OwnTool;
 use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
-use crate::step::{ToolOutput, exceeded};
 use crate::text::Text;
 use crate::tokens::MESSAGE_TOKENS;
 

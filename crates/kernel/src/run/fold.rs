@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::held::{NOT_KEPT, UNTRUSTED};
-use super::{Phase, Run, UnderWay};
+use super::{Phase, Review, Run, UnderWay};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
@@ -11,13 +11,13 @@ use crate::event::{
     GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
 };
 use crate::lesson::Lesson;
-use crate::model::{FailureClass, Usage};
+use crate::model::FailureClass;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
-use crate::policy::Review;
 use crate::prompt;
 use crate::retry::Bearing;
 use crate::tool::FINAL_REPORT;
+use crate::usage::Usage;
 
 /// What the model is shown for a progress report.
 const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;

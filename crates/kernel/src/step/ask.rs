@@ -2,7 +2,6 @@
 
 use super::Stepper;
 use super::attempt::Attempt;
-use super::guard::Guarded;
 use crate::budget::Exhausted;
 use crate::check::Decoding;
 use crate::config::{Target, Window, WindowSource};
@@ -15,6 +14,7 @@ use crate::money::Money;
 use crate::profile::Begin;
 use crate::retry::Pick;
 use crate::run::Phase;
+use crate::run::guard::Guarded;
 use crate::termination::TerminationKind;
 use crate::text::Text;
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Invocation, guard};
+use super::Invocation;
 use crate::entry::{Entry, Head};
-use crate::policy::WaitingCall;
 use crate::retry::Pick;
-use crate::run::{Phase, Run};
+use crate::run::{Phase, Run, WaitingCall, guard};
 use crate::termination::Termination;
 use crate::time::Millis;
 

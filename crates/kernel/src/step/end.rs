@@ -1,8 +1,8 @@
 //! The end of a run.
 
 use super::Stepper;
-use crate::event::{Event, RunEnded};
-use crate::run::{Held, Phase};
+use crate::event::{Event, Held, RunEnded};
+use crate::run::Phase;
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 

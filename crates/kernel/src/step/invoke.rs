@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use super::Stepper;
 use crate::context::DROPPED;
-use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
+use crate::event::{Call, Event, Outcome, SkipReason, ToolFinished};
 use crate::id::RunId;
 use crate::own_tools::OwnTool;
 use crate::paging;
-use crate::policy::Review;
 use crate::profile::LoopOp;
-use crate::run::{Phase, Run};
+use crate::run::{Phase, Review, Run, ToolOutput};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 use crate::tool::{DONE, FINAL_REPORT, ToolEffect, is_terminal};
@@ -144,29 +143,6 @@ impl Invocation {
     pub fn key(&self) -> String {
         format!("{}/{}/{}", self.run, self.turn, self.call)
     }
-}
-
-/// What a tool returned.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutput {
-    pub outcome: Outcome,
-    /// What the model is shown.
-    pub text: String,
-    /// How long the text was before it was cut, where it was.
-    pub cut_from_bytes: Option<u64>,
-    /// The text before it was cut, where the call asks for it.
-    pub original: Option<String>,
-    pub latency_ms: u64,
-    /// What the host's tokenizer counted, where it knows the models' vocabularies.
-    pub tokens: Option<u64>,
-    /// What the call itself spent on models, where it was another agent.
-    pub spent: Option<Spent>,
-    /// Whether the call was another agent that took untrusted data in.
-    pub marked: bool,
-    /// What held for the processes that the call started, where it started any.
-    pub sandbox: Option<Arc<str>>,
-    /// The stable code of what went wrong, where the call asks for it.
-    pub code: Option<Arc<str>>,
 }
 
 impl Stepper<'_> {
