@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Reasoning;
-
 /// What most services take at most.
 const TEMPERATURE_MAX: f64 = 2.0;
 /// What nobody knows is said as it was asked for; that there is no thought at all is a word that few models have.
@@ -188,6 +186,22 @@ impl Effort {
             Self::Max => 65_536,
         }
     }
+}
+
+/// How much a model thinks before it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reasoning {
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    #[serde(rename = "xhigh")]
+    XHigh,
+    Max,
+    /// So many tokens of thought at most.
+    Tokens(u32),
 }
 
 impl From<Reasoning> for Effort {

@@ -3,10 +3,10 @@
 use crate::decode::looped::RecordedReply;
 use crate::entry::Entry;
 use crate::event::{Answer, Call, Event, Outcome};
-use crate::looping;
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
-use crate::run::{BadLog, Run, replay};
-use crate::step::{Input, ToolOutput, start_as, step_as};
+use crate::profile::is_own_code;
+use crate::run::{BadLog, Run, ToolOutput, replay};
+use crate::step::{Input, start_as, step_as};
 use crate::termination::{Termination, TerminationKind};
 
 /// A log that this kernel would have written in the same words.
@@ -237,7 +237,7 @@ fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
 /// Whether the host ended the run, for a reason that the log does not know.
 fn is_of_host(termination: &Termination) -> bool {
     let code = termination.code();
-    code.is_some_and(|code| !looping::is_own_code(code))
+    code.is_some_and(|code| !is_own_code(code))
 }
 
 /// The calls with the arguments that they had before they were mended.

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::check;
 use crate::context::DROPPED;
-use crate::decode::repair::parse_arguments;
 use crate::edition::Edition;
 use crate::event::{Call, Outcome, Refusal, RefusalCode};
+use crate::repair::parse_arguments;
 
 /// Ids come back in the results, which must stay small where the context is full.
 const ID_BYTES_MAX: usize = 64;

@@ -1,17 +1,36 @@
 //! Tokens and money: what was used, and what the next request may use at most.
 
-use crate::config::{Limits, RunConfig};
-use crate::event::{Reserve, Spent};
-use crate::model::{Message, Usage};
+use crate::config::RunConfig;
+use crate::event::{Held, Reserve, Spent};
+use crate::model::Message;
 use crate::money::Money;
 use crate::prompt::Conversation;
-use crate::run::{Run, Spend};
+use crate::usage::Usage;
 
 /// What a message costs besides its text: role, separators, ids. Generous on purpose.
 const MESSAGE_OVERHEAD_TOKENS: u64 = 16;
 
 /// Too little room for a reply to be worth the request.
 const OUTPUT_TOKENS_MIN: u64 = 256;
+
+/// What counts against a run's budget so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spend {
+    /// What was used, and what is held.
+    pub usage: Usage,
+    pub cost: Money,
+    /// The part of both that is held for requests that nobody counted.
+    pub held: Held,
+    /// Requests that were answered or failed.
+    pub requests: u32,
+}
+
+impl Spend {
+    /// What was used, as far as somebody counted.
+    pub fn used(&self) -> (Usage, Money) {
+        self.held.apart(self.usage, self.cost)
+    }
+}
 
 /// The running account of a run.
 #[derive(Clone, Debug)]
@@ -201,30 +220,4 @@ pub(crate) fn message_bytes(message: &Message) -> u64 {
         Message::Tool { call_id, text } => call_id.len() + text.len(),
     };
     bytes as u64
-}
-
-impl Run {
-    /// What is left for each of the agents that are called at the same time.
-    pub fn limits_left_for_each(&self) -> Limits {
-        let agents = (self.agents_under_way() as u64).max(1);
-        let left = self.limits_left();
-        Limits {
-            tokens_max: left.tokens_max.map(|tokens| tokens / agents),
-            cost_max: left.cost_max.map(|cost| Money(cost.0 / agents)),
-            ..left
-        }
-    }
-
-    /// What is left of the limits: nothing that this run calls may use more.
-    pub fn limits_left(&self) -> Limits {
-        let limits = &self.config().limits;
-        let spend = self.spend();
-        let minus = |max: Option<u64>, used: u64| max.map(|max| max.saturating_sub(used));
-        Limits {
-            elapsed_ms_max: minus(limits.elapsed_ms_max, self.elapsed_ms()),
-            tokens_max: minus(limits.tokens_max, spend.usage.total()),
-            cost_max: limits.cost_max.map(|max| max.minus(spend.cost)),
-            ..limits.clone()
-        }
-    }
 }

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::decode::Decoding;
-use crate::decode::repair::{RepairStep, parse_arguments};
-use crate::event::{Refusal, RefusalCode};
+use crate::config::{RunConfig, Spelling, Writing};
+use crate::event::{Refusal, RefusalCode, RepairStep};
 use crate::model::Finish;
 use crate::own_tools::OwnTool;
 use crate::policy::Permission;
-use crate::report::FINAL_REPORT;
+use crate::repair::parse_arguments;
 use crate::text::Text;
-use crate::tool::is_terminal;
+use crate::tool::{Catalog, FINAL_REPORT, is_terminal};
 
 /// Reasons are shown to the model: long enough to help, short enough not to flood.
 const REASON_CHARS_MAX: usize = 500;
@@ -37,6 +36,28 @@ impl RefusalCode {
     /// Whether the arguments were no JSON object.
     pub(crate) fn arguments_unreadable(self) -> bool {
         matches!(self, Self::MalformedArguments | Self::CutOff)
+    }
+}
+
+/// What a reply is read and checked against.
+pub(crate) struct Decoding<'a> {
+    pub(crate) config: &'a RunConfig,
+    pub(crate) writing: Writing<'a>,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) turn: u32,
+    /// Whether only the terminal call may be made.
+    pub(crate) last: bool,
+    /// The model that was asked.
+    pub(crate) model: &'a str,
+}
+
+impl<'a> Decoding<'a> {
+    /// How calls are spelt, where they are.
+    pub(crate) fn spelling(&self) -> Spelling<'a> {
+        match self.writing {
+            Writing::Calls(spelling) => spelling,
+            Writing::Instructions(_) => Spelling::NATIVE,
+        }
     }
 }
 
@@ -114,9 +135,10 @@ fn admit(
     how: &Decoding<'_>,
 ) -> Result<(), Refusal> {
     let max = how.config.limits.calls_per_turn_max;
-    let is_report = tool == FINAL_REPORT && how.config.agent.is_some();
+    let reports = how.spelling().reports;
+    let is_report = tool == FINAL_REPORT && reports;
     if index >= max as usize && !is_report {
-        let calls = if max == 1 && how.config.agent.is_some() {
+        let calls = if max == 1 && reports {
             "call is"
         } else {
             "calls are"

@@ -1,18 +1,30 @@
 //! What a run is given when it starts, resolved once by the host and then frozen in the log.
 
+mod agent;
+mod looping;
+mod report;
+mod writing;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::accepts::Accepts;
-use crate::agent::AgentConfig;
+use crate::accepts::{Accepts, Reasoning};
 use crate::edition::Edition;
 use crate::hash::Hash;
 use crate::id::RunId;
-use crate::looping::LoopConfig;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTools;
 use crate::policy::Policy;
 use crate::sandbox::SandboxConfig;
+use crate::text::Text;
+
+pub use agent::{AgentConfig, Encoding, HandedDown, HandedOption, SubAgent};
+pub use looping::{
+    DEFAULT_CONDITION, LoopConfig, Mode, PAGING_BYTES, PARSER_VERSION, STATES, Scope, ScopeCode,
+    ScopeViolation, Segment, TAGS, segments_for,
+};
+pub use report::{ReportFormat, ReportSpec};
+pub(crate) use writing::{Spelling, Writing};
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -138,6 +150,12 @@ impl RunConfig {
             builtin: None,
             context_summary: false,
         }
+    }
+
+    /// Every text that may lie in a blob.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
+        let looping = self.looping.iter_mut();
+        looping.flat_map(|looping| looping.texts_mut())
     }
 }
 
@@ -297,22 +315,6 @@ pub struct Sampling {
     pub prompt_cache_key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-}
-
-/// How much a model thinks before it speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reasoning {
-    Off,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    #[serde(rename = "xhigh")]
-    XHigh,
-    Max,
-    /// So many tokens of thought at most.
-    Tokens(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

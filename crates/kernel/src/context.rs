@@ -1,8 +1,9 @@
 //! The context guard: what the next request will hold, and whether the models' windows take it.
 
 use crate::config::{RunConfig, Target, WindowSource};
-use crate::model::{Message, Usage};
+use crate::model::Message;
 use crate::tokens::{CALL_TOKENS, Gauge, MESSAGE_TOKENS};
+use crate::usage::Usage;
 
 /// What the model is shown for a result that no window has room for.
 pub(crate) const DROPPED: &str = "(tool failed: context window budget exceeded)";
@@ -121,24 +122,24 @@ impl Context {
 
 /// The tokens that a request to this target may hold; `None` where its window is not known. Negative
 /// where the reply alone is larger than the window.
-pub(crate) fn limit(target: &Target, config: &RunConfig) -> Option<i64> {
+pub(crate) fn limit(target: &Target, config: &RunConfig, shortens: bool) -> Option<i64> {
     let window = target.window?;
     let whole = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    let reply = whole(reply_max(target, config));
+    let reply = whole(reply_max(target, config, shortens));
     let usable = whole(window.tokens).saturating_sub(whole(window.buffer));
     Some(usable.saturating_sub(reply))
 }
 
 /// The longest reply that a target is asked for. Where nobody said how long it may be, it leaves most of a small window to
-/// the conversation; an agent's is as long as its contract says in a window that somebody set or knew.
-pub(crate) fn reply_max(target: &Target, config: &RunConfig) -> u64 {
+/// the conversation: where the profile shortens replies, and everywhere in a window that was found out.
+pub(crate) fn reply_max(target: &Target, config: &RunConfig, shortens: bool) -> u64 {
     let most = u64::from(config.output_tokens_max);
     let is_found = matches!(
         target.window_source,
         Some(WindowSource::Asked | WindowSource::Learned)
     );
     match target.window {
-        Some(window) if config.output_usual && (config.agent.is_none() || is_found) => {
+        Some(window) if config.output_usual && (shortens || is_found) => {
             most.min(window.tokens / 4).max(1)
         }
         _ => most,

@@ -3,35 +3,21 @@
 mod answer;
 pub(crate) mod attrless;
 pub(crate) mod looped;
-pub(crate) mod repair;
 pub(crate) mod xml;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::agent::{AgentConfig, Encoding};
 use crate::batch;
-use crate::check::{self, Checked};
-use crate::config::{Limits, RunConfig};
+use crate::check::{self, Checked, Decoding};
+use crate::config::{Encoding, Limits, RunConfig, Spelling, Writing};
 use crate::event::{Answer, Call, DecisionMade, Event, Member, RejectReason, Tag};
 use crate::model::{Finish, Reply, ReplyCall};
 use crate::own_tools::OwnTool;
-use crate::report::FINAL_REPORT;
-use crate::tool::Catalog;
+use crate::tool::FINAL_REPORT;
 use xml::{Slot, UnclosedFinal, XmlCall, XmlFound};
 
-pub(crate) use repair::RepairStep;
-
-/// What a reply is read against.
-pub(crate) struct Decoding<'a> {
-    pub(crate) config: &'a RunConfig,
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) turn: u32,
-    /// Whether only the terminal call may be made.
-    pub(crate) last: bool,
-    /// The model that was asked.
-    pub(crate) model: &'a str,
-}
+use looped::RecordedReply;
 
 /// A decision, and what was mended on the way to it.
 pub(crate) struct Decoded {
@@ -48,9 +34,28 @@ pub(crate) struct Rejected {
 
 /// Decodes a reply and checks every call in it.
 pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Rejected> {
-    if let Some(config) = &how.config.looping {
-        return looped::decode(reply, how, config);
+    match how.writing {
+        Writing::Calls(spelling) => decode_calls(reply, how, spelling),
+        Writing::Instructions(config) => looped::decode(reply, how, config),
     }
+}
+
+/// Checks again what a log has of a reply that it does not keep; `None` where logs keep them.
+pub(crate) fn decode_recorded(
+    recorded: RecordedReply,
+    how: &Decoding<'_>,
+) -> Option<Result<Decoded, Rejected>> {
+    match how.writing {
+        Writing::Calls(_) => None,
+        Writing::Instructions(config) => Some(looped::decode_recorded(recorded, how, config)),
+    }
+}
+
+fn decode_calls(
+    reply: Reply,
+    how: &Decoding<'_>,
+    spelling: Spelling<'_>,
+) -> Result<Decoded, Rejected> {
     let finish = reply.finish;
     let (answer, native) = answer::split(reply, how.model);
     let rejected = |reason, answer, calls| Rejected {
@@ -66,16 +71,16 @@ pub(crate) fn decode(reply: Reply, how: &Decoding<'_>) -> Result<Decoded, Reject
     if is_silent && !lost_calls && answer.reasoning.trim().is_empty() {
         return Err(rejected(RejectReason::Empty, answer, vec![]));
     }
-    let tags = how.tags(&answer.text, finish);
+    let tags = find_tags(&answer.text, how, spelling, finish);
     let was_cut = tags.unclosed_final == Some(UnclosedFinal::Cut);
-    let mut calls = Calls::new(how, finish);
+    let mut calls = Calls::new(how, spelling, finish);
     native.into_iter().for_each(|call| calls.take_native(call));
     tags.calls.into_iter().for_each(|call| calls.take_tag(call));
     let Calls { calls, repairs, .. } = calls;
     if lost_calls && calls.is_empty() {
         return Err(rejected(RejectReason::Malformed, answer, calls));
     }
-    if how.config.agent.is_some() && !is_silent {
+    if spelling.reports && !is_silent {
         let unreadable = |call: &Call| {
             call.refused
                 .as_ref()
@@ -105,24 +110,16 @@ pub(crate) fn answer_of(mut reply: Reply, model: &str) -> Answer {
     answer::split(reply, model).0
 }
 
-impl<'a> Decoding<'a> {
-    fn agent(&self) -> Option<&'a AgentConfig> {
-        self.config.agent.as_deref()
+fn find_tags(text: &str, how: &Decoding<'_>, spelling: Spelling<'_>, finish: Finish) -> XmlFound {
+    if spelling.encoding == Encoding::Native {
+        return XmlFound::default();
     }
-
-    fn tags(&self, text: &str, finish: Finish) -> XmlFound {
-        match self.agent() {
-            Some(agent) if agent.encoding != Encoding::Native => {
-                let offered = offered_slots(agent, self.config, self.turn, self.last);
-                let find = match agent.quotes_are_text {
-                    true => xml::find_tags,
-                    false => xml::find_tags_reading_on,
-                };
-                find(text, &agent.nonce, &offered, finish)
-            }
-            _ => XmlFound::default(),
-        }
-    }
+    let offered = offered_slots(spelling.encoding, how.config, how.turn, how.last);
+    let find = match spelling.quotes_are_text {
+        true => xml::find_tags,
+        false => xml::find_tags_reading_on,
+    };
+    find(text, spelling.nonce, &offered, finish)
 }
 
 /// The numbered slots of a turn: they count on from turn to turn, so that each is used once in a run.
@@ -136,8 +133,8 @@ pub(crate) fn numbered_slots(limits: &Limits, turn: u32) -> std::ops::Range<u32>
 }
 
 /// The slots that a reply of a turn may use.
-fn offered_slots(agent: &AgentConfig, config: &RunConfig, turn: u32, last: bool) -> Vec<Slot> {
-    let has_tools = agent.encoding == Encoding::Xml && !last;
+fn offered_slots(encoding: Encoding, config: &RunConfig, turn: u32, last: bool) -> Vec<Slot> {
+    let has_tools = encoding == Encoding::Xml && !last;
     let numbered = match has_tools {
         true => numbered_slots(&config.limits, turn),
         false => 0..0,
@@ -167,6 +164,7 @@ struct Named {
 /// The calls of a reply as they are checked one after the other.
 struct Calls<'a> {
     how: &'a Decoding<'a>,
+    spelling: Spelling<'a>,
     finish: Finish,
     ids: BTreeSet<Arc<str>>,
     calls: Vec<Call>,
@@ -177,9 +175,10 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    fn new(how: &'a Decoding<'a>, finish: Finish) -> Self {
+    fn new(how: &'a Decoding<'a>, spelling: Spelling<'a>, finish: Finish) -> Self {
         Self {
             how,
+            spelling,
             finish,
             ids: BTreeSet::new(),
             calls: vec![],
@@ -193,15 +192,14 @@ impl<'a> Calls<'a> {
         let named = self.named(&call.id, &call.tool);
         let index = self.place(&call.tool);
         let mut checked = check::call(&call.tool, call.arguments, self.finish, index, self.how);
-        let encoding = self.how.agent().map(|agent| agent.encoding);
-        if encoding == Some(Encoding::Xml) && &*checked.tool != FINAL_REPORT {
+        if self.spelling.encoding == Encoding::Xml && &*checked.tool != FINAL_REPORT {
             checked.refused = checked.refused.or_else(|| Some(check::not_a_tag()));
         }
         self.take(named, checked, None);
     }
 
     fn take_tag(&mut self, call: XmlCall) {
-        let nonce = self.how.agent().map_or("", |agent| &agent.nonce);
+        let nonce = self.spelling.nonce;
         let named = self.named(&format!("{nonce}-{}", call.slot), &call.tool);
         let index = self.place(&call.tool);
         // What a tag holds is whole: it has an end of its own.
@@ -265,7 +263,7 @@ impl<'a> Calls<'a> {
         let takes_place = match config.own_tools.of(tool) {
             Some(OwnTool::Batch) => false,
             Some(OwnTool::Progress) => std::mem::replace(&mut self.has_progress, true),
-            _ => config.agent.is_none() || tool != FINAL_REPORT,
+            _ => !self.spelling.reports || tool != FINAL_REPORT,
         };
         self.counted += usize::from(takes_place);
     }

@@ -6,7 +6,9 @@ mod call;
 mod context;
 mod digest;
 mod end;
+mod held;
 mod output;
+mod repair;
 mod start;
 mod usual;
 
@@ -22,10 +24,11 @@ pub use context::{
 };
 pub use digest::Digest;
 pub use end::RunEnded;
+pub use held::Held;
 pub use output::{Dropped, Outcome, Spent, ToolFinished};
+pub use repair::RepairStep;
 pub use start::{Origin, RunStarted, SeedTokens};
 
-use crate::decode::RepairStep;
 use crate::lesson::Lesson;
 use crate::memory::MemoryEdit;
 use crate::sandbox::SandboxLevel;

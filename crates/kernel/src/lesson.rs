@@ -9,10 +9,10 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::accepts::{
-    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
-    ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, Reasoning, SignedThoughts,
+    SystemRole, ThinkingForm, ThoughtReturn,
 };
-use crate::config::{Dialect, Reasoning, Target, ToolChoice, WindowSource};
+use crate::config::{Dialect, Target, ToolChoice, WindowSource};
 use crate::edition::Edition;
 use words::Words;
 

@@ -13,7 +13,6 @@
 //! 4. [`apply`] is the only way in which a run changes; `replay` and `step` both use it.
 
 mod accepts;
-mod agent;
 mod audit;
 mod batch;
 mod budget;
@@ -27,7 +26,6 @@ mod event;
 mod hash;
 mod id;
 mod lesson;
-mod looping;
 mod mask;
 mod memory;
 mod model;
@@ -36,9 +34,11 @@ mod own_tools;
 mod paging;
 mod plain_schema;
 mod policy;
+mod profile;
 mod progress;
 mod prompt;
 mod reading;
+mod repair;
 mod report;
 mod retry;
 mod run;
@@ -50,75 +50,71 @@ mod text;
 mod time;
 mod tokens;
 mod tool;
+mod usage;
 mod uuid;
 
 pub use accepts::{
-    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
-    ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, Reasoning, SignedThoughts,
+    SystemRole, ThinkingForm, ThoughtReturn,
 };
-pub use agent::{AgentConfig, Encoding, HandedDown, HandedOption, SubAgent};
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
+pub use budget::Spend;
 pub use config::{
-    Dialect, HeldFile, ItemOfPlan, Kept, Limits, OpenWindow, Parent, Reasoning, RunConfig,
-    Sampling, Target, ToolChoice, Vocabulary, Window, WindowSource,
+    AgentConfig, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption, HeldFile,
+    ItemOfPlan, Kept, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION, Parent,
+    ReportFormat, ReportSpec, RunConfig, STATES, Sampling, Scope, ScopeCode, ScopeViolation,
+    Segment, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window, WindowSource, segments_for,
 };
 pub use decode::attrless::{
-    INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, PARSER_VERSION, Problem,
-    RAM_ADD, RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, STATE_ADD,
-    STATE_DELETE, Written, read_instructions,
+    INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,
+    RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, STATE_ADD, STATE_DELETE,
+    Written, read_instructions,
 };
 pub use decode::looped::RecordedReply;
-pub use decode::repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, RepairStep, parse_arguments};
 pub use decode::xml::{
-    IgnoreReason, IgnoredTag, PROGRESS_REPORT, Slot, StreamFilter, UnclosedFinal, XmlCall,
-    XmlFound, find_tags,
+    IgnoreReason, IgnoredTag, Slot, StreamFilter, UnclosedFinal, XmlCall, XmlFound, find_tags,
 };
 pub use edition::Edition;
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
     Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextCompacted, ContextGuarded,
-    ContextSummarised, Counters, DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Member,
-    Origin, Outcome, Refusal, RefusalCode, RejectReason, Reserve, RunEnded, RunStarted, SeedTokens,
-    SkipReason, Spent, Tag, ToolFinished,
+    ContextSummarised, Counters, DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Held,
+    Member, Origin, Outcome, Refusal, RefusalCode, RejectReason, RepairStep, Reserve, RunEnded,
+    RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use lesson::{Lesson, Parameter};
-pub use looping::{
-    DEFAULT_CONDITION, LoopAudit, LoopConfig, Mode, OperationOutcome, OperationSummary,
-    PAGING_BYTES, RunAudit, STATES, Scope, ScopeCode, ScopeViolation, Segment, TAGS, segments_for,
-};
 pub use mask::{Found, Mask};
 pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
 };
 pub use model::{
-    Failure, FailureClass, Finish, Message, MessageCall, Offer, Overflow, Reply, ReplyCall,
-    Request, Usage,
+    Failure, FailureClass, Finish, Message, MessageCall, Offer, Overflow, Reply, ReplyCall, Request,
 };
 pub use money::{BadMoney, LongPrice, Money, Price};
 pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
 pub use paging::paging_hint;
-pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict, WaitingCall};
+pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict};
+pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
+pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
-pub use prompt::{DEFAULT_SYSTEM, request};
 pub use reading::{
     Fields, Mistake, ReadFault, did_you_mean, escaped, folded, nearest, short, type_of,
 };
+pub use repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, parse_arguments};
 pub use report::{
-    FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportStatus,
-    ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,
-    synthetic,
+    Report, ReportFault, ReportSource, ReportStatus, ReportWarning, Shortfall, SyntheticReason,
+    from_call, from_text, from_xml, report_tool_spec, synthetic,
 };
-pub use run::{BadLog, Held, Run, Spend, apply, replay, replay_on};
+pub use run::{BadLog, Run, ToolOutput, WaitingCall, apply, replay, replay_on, request};
 pub use sandbox::{INERT, ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema, check_size as check_schema_size};
-pub use step::{
-    Effect, Input, Invocation, NotDurable, Step, ToolOutput, beside, fork, next, start, step,
-};
+pub use step::{Effect, Input, Invocation, NotDurable, Step, beside, fork, next, start, step};
 pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
 pub use tokens::{Calibration, estimate as estimate_tokens, estimate_for as estimate_tokens_for};
-pub use tool::{BadCatalog, Catalog, DONE, ToolEffect, ToolSpec};
+pub use tool::{BadCatalog, Catalog, DONE, FINAL_REPORT, PROGRESS_REPORT, ToolEffect, ToolSpec};
+pub use usage::Usage;
 pub use uuid::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};

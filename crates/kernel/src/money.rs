@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Usage;
+use crate::usage::Usage;
 
 const PICO_PER_DOLLAR: u64 = 1_000_000_000_000;
 

@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::decode::xml::PROGRESS_REPORT;
-use crate::tool::{ToolEffect, ToolSpec, is_terminal};
+use crate::tool::{PROGRESS_REPORT, ToolEffect, ToolSpec, is_terminal};
 
 /// Several calls in one.
 pub const BATCH: &str = "agent__batch";

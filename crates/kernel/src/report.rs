@@ -4,7 +4,7 @@
 //! All of them take three layers: the way in finds the payload, the format reads it, the report holds it.
 //! What wrapped the payload never becomes part of it, and its format is always the one that was asked for.
 
-mod format;
+mod offer;
 mod read;
 mod schema;
 mod slack;
@@ -13,16 +13,14 @@ mod synthetic;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::ReportFormat;
 use crate::text::Text;
 
-pub use format::{ReportFormat, ReportSpec, report_tool_spec};
+pub use offer::report_tool_spec;
 pub use read::{from_call, from_text, from_xml};
 pub(crate) use read::{from_prose, slack_from_text, text_of_call};
 pub(crate) use slack::SHAPE as SLACK_SHAPE;
 pub use synthetic::{Shortfall, SyntheticReason, synthetic};
-
-/// The name of the tool that ends a run with a report.
-pub const FINAL_REPORT: &str = "agent__final_report";
 
 /// A report as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,19 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 
+mod calls;
 mod compaction;
 mod conversation;
 mod fold;
+pub(crate) mod guard;
 mod held;
+mod hold;
 mod last_turn;
-mod looping;
+mod limits;
+mod memory;
+mod output;
 mod own;
-mod plain;
+mod request;
+mod review;
 mod said;
 mod summary;
 mod watch;
@@ -16,22 +22,17 @@ mod window;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use crate::agent::SubAgent;
 use crate::batch::Gathered;
-use crate::budget::Ledger;
-use crate::config::{RunConfig, Target};
+use crate::budget::{Ledger, Spend};
+use crate::config::{RunConfig, SubAgent, Target};
 use crate::context::{self, Context};
 use crate::entry::{Entry, Head};
 use crate::event::{Call, Event, Reserve, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::lesson::Lessons;
-use crate::looping::Looping;
-use crate::model::{Message, Offer, Usage};
-use crate::money::Money;
+use crate::model::{Message, Offer};
 use crate::paging::KeptOutputs;
-use crate::policy::{BY_CALLER, Review};
+use crate::profile::{Profile, Standing};
 use crate::progress::Progress;
 use crate::prompt::Conversation;
 use crate::report::Report;
@@ -45,8 +46,13 @@ use crate::tool::{Catalog, is_terminal};
 use compaction::Output;
 pub(crate) use compaction::TURNS_KEPT;
 pub use fold::apply;
+use hold::BY_CALLER;
+pub(crate) use hold::Hold;
 use last_turn::Exchange;
-use plain::Plain;
+pub use output::ToolOutput;
+pub use request::request;
+pub(crate) use review::Review;
+pub use review::WaitingCall;
 use said::Said;
 use summary::Summaries;
 pub(crate) use watch::Stopwatch;
@@ -83,7 +89,6 @@ pub struct Run {
     pub(crate) forced: bool,
     /// Whether it was recorded that the last turn does not fit either.
     pub(crate) over: bool,
-    pub(crate) reporting: Reporting,
     /// The results of the batch whose members run.
     pub(crate) gathered: Gathered,
     /// The outputs that can be read on in.
@@ -97,9 +102,8 @@ pub struct Run {
     pub(crate) review: Review,
     /// What brought untrusted data into the run, if something did.
     pub(crate) marked_by: Option<Arc<str>>,
-    /// How the run stands where it works in loops.
-    pub(crate) looping: Option<Box<Looping>>,
-    plain: Plain,
+    /// How the run stands as what it is.
+    pub(crate) standing: Standing,
     said: Said,
     summaries: Summaries,
     /// The outputs in the conversation that can be taken out of it.
@@ -122,22 +126,6 @@ impl SchemaTokens {
             Offer::None => 0,
         }
     }
-}
-
-/// How an agent's report stands.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reporting {
-    pub(crate) attempts: u32,
-    /// The turn in which a report was read and found wanting.
-    pub(crate) failed_in: Option<u32>,
-    /// A report that stood in the text: the last resort.
-    pub(crate) fallback: Option<Box<Report>>,
-    /// The text that it stood in.
-    pub(crate) fallback_text: Text,
-    /// How many texts of the last turn may be the report.
-    pub(crate) prose: u32,
-    /// Why the model stopped last.
-    pub(crate) last_stop: Option<Arc<str>>,
 }
 
 /// Where a run stands between two steps.
@@ -168,60 +156,6 @@ pub(crate) struct UnderWay {
     pub(crate) until: usize,
     /// Whether a process took the run up meanwhile: what may not be repeated is lost.
     pub(crate) taken_up: bool,
-}
-
-/// What counts against a run's budget so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spend {
-    /// What was used, and what is held.
-    pub usage: Usage,
-    pub cost: Money,
-    /// The part of both that is held for requests that nobody counted.
-    pub held: Held,
-    /// Requests that were answered or failed.
-    pub requests: u32,
-}
-
-impl Spend {
-    /// What was used, as far as somebody counted.
-    pub fn used(&self) -> (Usage, Money) {
-        self.held.apart(self.usage, self.cost)
-    }
-}
-
-/// What is held in a budget for requests that were sent and that nobody counted: the most that they can have used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
-    pub requests: u32,
-    pub usage: Usage,
-    #[serde(default)]
-    pub cost: Money,
-}
-
-impl Held {
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The rest of what counts.
-    pub(crate) fn apart(&self, usage: Usage, cost: Money) -> (Usage, Money) {
-        (usage.minus(&self.usage), cost.minus(self.cost))
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.usage.add(&other.usage);
-        self.cost = self.cost.plus(other.cost);
-    }
-
-    /// One more request, and its money where nobody said that either.
-    pub(crate) fn hold(&mut self, usage: Usage, cost: Option<Money>) {
-        self.add(&Self {
-            requests: 1,
-            usage,
-            cost: cost.unwrap_or_default(),
-        });
-    }
 }
 
 /// Why entries are not the log of a run.
@@ -315,8 +249,8 @@ impl Run {
 
     /// The agent that a tool stands for, if it stands for one.
     pub fn sub_agent(&self, tool: &str) -> Option<&SubAgent> {
-        let agents = &self.config().agent.as_ref()?.agents;
-        agents.iter().find(|agent| agent.tool == tool)
+        let mut agents = self.profile().agents().iter();
+        agents.find(|agent| agent.tool == tool)
     }
 
     /// What the agent delivered, once it has ended.
@@ -326,7 +260,7 @@ impl Run {
             // A long text is only named there: it is what the run ended with, or what was kept for that. What a run
             // says itself is its reason and some words.
             let said = self.termination().map(Termination::reason);
-            let kept = self.reporting.fallback.as_ref();
+            let kept = self.standing.fallback();
             let kept = kept.and_then(|it| it.content.as_ref());
             let mut texts = [said, kept].into_iter().flatten();
             let whole = texts.find(|it| **it == *content).or(said);
@@ -351,12 +285,9 @@ impl Run {
             true => seed(started, &catalog, &gauge),
             false => (Context::default(), SchemaTokens::default()),
         };
-        let looping = started.config.looping.as_deref().map(|config| {
-            let (goal, run) = (&started.goal, entry.run.as_str());
-            Box::new(Looping::begin(config, goal, run, entry.at))
-        });
+        let pools_keys = Profile::of(&started.config).conduct().pools_keys;
         let mut run = Self {
-            looping,
+            standing: Standing::begin(started, entry.run.as_str(), entry.at),
             context,
             gauge,
             asked: None,
@@ -364,7 +295,6 @@ impl Run {
             last_turn: started.config.limits.turns_max,
             forced: false,
             over: false,
-            reporting: Reporting::default(),
             gathered: Gathered::default(),
             kept: KeptOutputs::default(),
             delivered: None,
@@ -377,7 +307,7 @@ impl Run {
             turn: entry.turn,
             ledger: Ledger::new(fixed_bytes as u64, &conversation),
             lessons: Lessons::default(),
-            attempts: Attempts::new(&started.config.targets, started.config.agent.is_some()),
+            attempts: Attempts::new(&started.config.targets, pools_keys),
             started: Arc::new(RunStarted::clone(started)),
             catalog,
             phase: Phase::Between,
@@ -385,7 +315,6 @@ impl Run {
             notices: vec![],
             useless: 0,
             exchange: None,
-            plain: Plain::default(),
             said: Said::default(),
             summaries: Summaries::default(),
             outputs: vec![],
@@ -396,6 +325,16 @@ impl Run {
         Some(run)
     }
 
+    /// What the run is.
+    pub(crate) fn profile(&self) -> Profile<'_> {
+        Profile::of(&self.started.config)
+    }
+
+    /// Whether requests go on from what was said before.
+    pub(crate) fn converses(&self) -> bool {
+        self.profile().conduct().converses
+    }
+
     /// A target as it is spoken to by now.
     pub(crate) fn target(&self, index: u32) -> Option<&Target> {
         let taught = self.lessons.taught(index);
@@ -404,7 +343,7 @@ impl Run {
 
     /// Whether a turn must end the run with its terminal call.
     pub(crate) fn is_last(&self, turn: u32) -> bool {
-        (self.forced || self.config().agent.is_some()) && turn >= self.last_turn
+        (self.forced || self.profile().conduct().reports) && turn >= self.last_turn
     }
 
     /// Whether the context is full.

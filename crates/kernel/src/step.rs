@@ -8,7 +8,6 @@ mod fork;
 mod guard;
 mod input;
 mod invoke;
-mod looping;
 mod masked;
 mod own;
 mod report;
@@ -25,9 +24,8 @@ use crate::time::Millis;
 
 pub use effect::{Effect, NotDurable, Step, beside, next};
 pub use fork::fork;
-pub(crate) use guard::exceeded;
 pub use input::Input;
-pub use invoke::{Invocation, ToolOutput};
+pub use invoke::Invocation;
 
 /// Begins a run: its first step records it and starts the first attempt.
 pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
@@ -160,7 +158,11 @@ impl Stepper<'_> {
             | Input::Recorded { .. }
             | Input::Failed { .. }
             | Input::ToolReturned { .. } => {}
-            Input::MemoryEdited(edit) => self.memory_edited(edit),
+            // What a person changed in the memory is taken in at any time, and seen by the next turn.
+            Input::MemoryEdited(edit) if self.run.memory().is_some() && !edit.is_empty() => {
+                self.emit(Event::MemoryEdited(Box::new(edit)));
+            }
+            Input::MemoryEdited(_) => {}
             Input::HostFailed { code, message } => {
                 let termination = Termination::new(TerminationKind::Fatal, message);
                 self.end_as(termination.with_code(&code));

@@ -5,11 +5,8 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::RunConfig;
 use crate::hash::Hash;
-use crate::looping::LoopOp;
 use crate::plain_schema::is_plain;
-use crate::report::{FINAL_REPORT, ReportSpec, report_tool_spec};
 use crate::sandbox::SandboxLevel;
 use crate::schema::{Misfit, Schema, check_size};
 use crate::text::Text;
@@ -99,22 +96,17 @@ impl ToolSpec {
     }
 }
 
-/// The name of the terminal tool. The kernel itself answers it; it is in every catalogue.
+/// The name of the tool that ends a run. The kernel itself answers it.
 pub const DONE: &str = "done";
+
+/// The name of the tool that ends a run with a report.
+pub const FINAL_REPORT: &str = "agent__final_report";
+
+/// The name of the tool that tells what a model does.
+pub const PROGRESS_REPORT: &str = "agent__progress_report";
 
 pub(crate) fn is_terminal(tool: &str) -> bool {
     tool == DONE || tool == FINAL_REPORT
-}
-
-fn done_spec() -> ToolSpec {
-    ToolSpec::closed(
-        DONE,
-        ToolEffect::Read,
-        "Ends the run. `reason` is the answer shown to the person: what was done and how it was \
-         verified. Begin it with `blocked:` if the goal cannot be reached, and say why.",
-        &json!({ "reason": { "type": "string", "minLength": 1 } }),
-        &["reason"],
-    )
 }
 
 /// The tools of a run, frozen when it starts. Sorted by name; one terminal tool is among them, but for a run that works in
@@ -150,43 +142,8 @@ pub enum BadCatalog {
 }
 
 impl Catalog {
-    /// Checks the tools that a host offers, and adds `done`.
-    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, BadCatalog> {
-        Self::ending_with(done_spec(), specs)
-    }
-
-    /// Checks the tools that an agent has, and adds the one for its report.
-    pub fn reporting(
-        specs: impl IntoIterator<Item = ToolSpec>,
-        report: &ReportSpec,
-    ) -> Result<Self, BadCatalog> {
-        Self::ending_with(report_tool_spec(report), specs)
-    }
-
-    /// Checks the tools of a run, and adds those that the kernel itself answers.
-    pub fn of_run(
-        specs: impl IntoIterator<Item = ToolSpec>,
-        config: &RunConfig,
-    ) -> Result<Self, BadCatalog> {
-        if config.looping.is_some() {
-            // Such a run ends when it is idle: there is nothing to call for that.
-            return Self::of_specs(specs.into_iter().chain(LoopOp::specs()).collect());
-        }
-        let specs = specs.into_iter().chain(config.own_tools.specs());
-        match &config.agent {
-            Some(agent) => Self::reporting(specs, &agent.report),
-            None => Self::new(specs),
-        }
-    }
-
-    fn ending_with(
-        terminal: ToolSpec,
-        specs: impl IntoIterator<Item = ToolSpec>,
-    ) -> Result<Self, BadCatalog> {
-        Self::of_specs(specs.into_iter().chain([terminal]).collect())
-    }
-
-    fn of_specs(mut specs: Vec<ToolSpec>) -> Result<Self, BadCatalog> {
+    /// Checks the tools of a run, the kernel's own included.
+    pub(crate) fn of_specs(mut specs: Vec<ToolSpec>) -> Result<Self, BadCatalog> {
         specs.sort_by(|a, b| a.name.cmp(&b.name));
         if let Some(pair) = specs.windows(2).find(|pair| pair[0].name == pair[1].name) {
             let name = pair[0].name.clone();

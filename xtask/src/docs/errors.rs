@@ -26,8 +26,8 @@ const USERS: [&str; 5] = [
 
 /// What lies below the list and writes codes for what stands above; each must be in it.
 const BELOW: [&str; 3] = [
-    "crates/kernel/src/looping.rs",
-    "crates/kernel/src/looping",
+    "crates/kernel/src/config/looping",
+    "crates/kernel/src/profile/looping",
     "crates/host/src/memory_file.rs",
 ];
 

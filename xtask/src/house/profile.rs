@@ -1,10 +1,12 @@
 //! Where the kernel asks what kind of run it has before it: each such branch outside of the profile's own module is a
-//! rule that a new kind of run would have to be told about.
+//! rule that a new kind of run would have to be told about. What is asked of the profile itself, such as whether it
+//! reports, is answered there and is no such branch; to match on its variants elsewhere is one.
 
 use syn::visit::{self, Visit};
 use syn::{
     BinOp, Expr, ExprAssign, ExprBinary, ExprBlock, ExprCall, ExprClosure, ExprField, ExprIf,
-    ExprLet, ExprMatch, ExprMethodCall, ExprTry, ExprWhile, LocalInit, Macro, Member,
+    ExprLet, ExprMatch, ExprMethodCall, ExprTry, ExprWhile, Local, LocalInit, Macro, Member, Pat,
+    Path,
 };
 
 use crate::house::source::{Place, SourceFile, arguments};
@@ -15,6 +17,9 @@ const NAMES: [&str; 3] = ["agent", "looping", "profile"];
 const ACCESSORS: [&str; 2] = ["loop_config", "loop_rules"];
 /// Accessors whose answer is the branch itself.
 const QUESTIONS: [&str; 2] = ["is_agent", "is_looping"];
+
+/// The enums of the profile, whose variants tell the kinds of runs apart.
+const ENUMS: [&str; 2] = ["Profile", "Standing"];
 
 /// What only hands an option on.
 const HANDS_ON: [&str; 8] = [
@@ -101,6 +106,14 @@ impl Finder<'_> {
         }
     }
 
+    /// A pattern that names a variant tells the kinds apart, whatever the value is called that it is held against.
+    fn note_variants<'a>(&mut self, patterns: impl Iterator<Item = &'a Pat>) {
+        let named = patterns.filter_map(variant_in).next();
+        if let Some((name, span)) = named {
+            self.found.branches.push(self.file.place(span, name));
+        }
+    }
+
     /// An inner block, closure or call decides for itself.
     fn apart(&mut self, visit: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.is_branch, false);
@@ -145,12 +158,19 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_expr_let(&mut self, node: &'ast ExprLet) {
+        self.note_variants(std::iter::once(&*node.pat));
         self.within(true, &node.expr);
     }
 
     fn visit_expr_match(&mut self, node: &'ast ExprMatch) {
+        self.note_variants(node.arms.iter().map(|arm| &arm.pat));
         self.within(true, &node.expr);
         self.apart(|it| node.arms.iter().for_each(|arm| it.visit_arm(arm)));
+    }
+
+    fn visit_local(&mut self, node: &'ast Local) {
+        self.note_variants(std::iter::once(&node.pat));
+        visit::visit_local(self, node);
     }
 
     fn visit_local_init(&mut self, node: &'ast LocalInit) {
@@ -199,7 +219,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         };
         let is_matches = node.path.is_ident("matches");
         match is_matches {
-            true => self.within(true, &first),
+            true => {
+                let patterns = node.parse_body_with(matched_pattern);
+                self.note_variants(patterns.iter());
+                self.within(true, &first);
+            }
             false => arguments(node).iter().for_each(|it| self.within(false, it)),
         }
     }
@@ -210,6 +234,42 @@ fn first_argument(input: syn::parse::ParseStream<'_>) -> syn::Result<Expr> {
     let first = input.parse()?;
     let _: proc_macro2::TokenStream = input.parse()?;
     Ok(first)
+}
+
+/// The pattern of `matches!`, without its guard.
+fn matched_pattern(input: syn::parse::ParseStream<'_>) -> syn::Result<Pat> {
+    let _: Expr = input.parse()?;
+    let _: syn::Token![,] = input.parse()?;
+    let pattern = Pat::parse_multi_with_leading_vert(input)?;
+    let _: proc_macro2::TokenStream = input.parse()?;
+    Ok(pattern)
+}
+
+/// The first variant of the profile's enums that a pattern names.
+fn variant_in(pattern: &Pat) -> Option<(String, proc_macro2::Span)> {
+    let mut search = Variants(None);
+    search.visit_pat(pattern);
+    search.0
+}
+
+struct Variants(Option<(String, proc_macro2::Span)>);
+
+impl<'ast> Visit<'ast> for Variants {
+    fn visit_path(&mut self, node: &'ast Path) {
+        let names: Vec<String> = node
+            .segments
+            .iter()
+            .map(|it| it.ident.to_string())
+            .collect();
+        let of_ours = |pair: &[String]| ENUMS.contains(&pair[0].as_str());
+        if self.0.is_none() && names.windows(2).any(of_ours) {
+            self.0 = node
+                .segments
+                .last()
+                .map(|it| (names.join("::"), it.ident.span()));
+        }
+        visit::visit_path(self, node);
+    }
 }
 
 #[cfg(test)]
@@ -257,6 +317,20 @@ mod tests {
             let x = Self { agent: None, looping };
         ";
         assert_eq!(lines("step.rs", body)?, [vec![], vec![2, 3, 5]]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_pattern_that_names_a_variant_of_the_profile_is_a_branch() -> Result<(), Fault> {
+        let body = "
+            match &self.standing { Standing::Loop(_) => 1, Standing::Plain(_) | Standing::Agent(_) => 2 };
+            let Standing::Loop(it) = it else { return };
+            if let Some(crate::profile::Profile::Agent(it)) = x {}
+            let is_loop = matches!(x, Profile::Loop(_) if y);
+            let other = matches!(x, Kind::Loop(_));
+            let made = Profile::of(config);
+        ";
+        assert_eq!(lines("step.rs", body)?, [vec![2, 3, 4, 5], vec![]]);
         Ok(())
     }
 

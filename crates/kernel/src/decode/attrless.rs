@@ -18,9 +18,6 @@ pub use tags::{
     STATE_ADD, STATE_DELETE,
 };
 
-/// The version of the reading, for audits.
-pub const PARSER_VERSION: &str = "1.0.0";
-
 /// More faults than these are counted, not kept.
 const FAULTS_MAX: usize = 20;
 

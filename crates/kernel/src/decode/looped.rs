@@ -8,12 +8,11 @@ use super::attrless::{
     InstructionFault, InstructionRules, Problem, RECORD_ADD, RECORD_UPDATE, Written,
     read_instructions,
 };
-use super::{Decoded, Decoding, Rejected, answer};
-use crate::check;
+use super::{Decoded, Rejected, answer};
+use crate::check::{self, Decoding};
+use crate::config::{LoopConfig, ScopeViolation};
 use crate::event::{Answer, Call, DecisionMade, Event, Refusal, RefusalCode, RejectReason, Tag};
 use crate::hash::Hash;
-use crate::looping::LoopConfig;
-use crate::looping::ScopeViolation;
 use crate::model::{Finish, Reply, ReplyCall};
 use crate::text::Text;
 
@@ -278,8 +277,7 @@ fn note_kind(arguments: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RunConfig;
-    use crate::looping::Scope;
+    use crate::config::{RunConfig, Scope, Writing};
     use crate::tool::Catalog;
     use crate::uuid::{RuleId, WorkspaceId};
 
@@ -299,9 +297,10 @@ mod tests {
             sandbox: None,
             resource: None,
         };
-        let catalog = Catalog::of_run([spec], &run).expect("one tool and those of the kernel");
+        let catalog = Catalog::of_specs(vec![spec]).expect("one tool");
         let how = Decoding {
             config: &run,
+            writing: Writing::Instructions(&config),
             catalog: &catalog,
             turn: 1,
             last: false,

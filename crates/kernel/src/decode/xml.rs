@@ -10,14 +10,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::model::Finish;
-use crate::report::FINAL_REPORT;
+use crate::tool::{FINAL_REPORT, PROGRESS_REPORT};
 
 pub use stream::StreamFilter;
 use tag::Opening;
 pub(crate) use tag::TAG;
-
-/// The tool behind the PROGRESS slot.
-pub const PROGRESS_REPORT: &str = "agent__progress_report";
 
 /// More ignored tags than these are not told apart.
 const IGNORED_MAX: usize = 32;

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::call::Call;
 use super::usual::is_instant;
 use crate::hash::Hash;
-use crate::model::{Finish, Usage};
+use crate::model::Finish;
 use crate::money::Money;
 use crate::text::Text;
+use crate::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionMade {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::usual::{is_free, is_instant};
-use crate::model::{FailureClass, Overflow, Usage};
+use crate::model::{FailureClass, Overflow};
 use crate::money::Money;
 use crate::text::Text;
+use crate::usage::Usage;
 
 /// What a request may use at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::held::Held;
 use super::usual::is_free;
-use crate::model::Usage;
 use crate::money::Money;
-use crate::run::Held;
 use crate::termination::Termination;
 use crate::text::Text;
+use crate::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::held::Held;
 use super::usual::{is_free, is_instant, is_zero};
-use crate::model::Usage;
 use crate::money::Money;
-use crate::run::Held;
 use crate::text::Text;
+use crate::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolFinished {

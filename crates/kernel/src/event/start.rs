@@ -37,7 +37,7 @@ impl RunStarted {
     pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
         Self {
             goal,
-            system: policy::explained(system, &config),
+            system: policy::explained(system, config.policy.as_deref()),
             config,
             tools: catalog.text().clone(),
             forked_from: None,
@@ -63,9 +63,8 @@ impl RunStarted {
     /// Every text that may lie in a blob.
     pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
         let own = [&mut self.goal, &mut self.system, &mut self.tools];
-        let looping = self.config.looping.iter_mut();
-        let looping = looping.flat_map(|looping| looping.texts_mut());
-        own.into_iter().chain(&mut self.refused).chain(looping)
+        let settings = self.config.texts_mut();
+        own.into_iter().chain(&mut self.refused).chain(settings)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use crate::agent::Encoding;
-use crate::decode::xml::{PROGRESS_REPORT, Slot};
-use crate::report::{FINAL_REPORT, ReportFormat, ReportSpec, SLACK_SHAPE};
-use crate::tool::ToolSpec;
+use crate::config::{Encoding, ReportFormat, ReportSpec};
+use crate::decode::xml::Slot;
+use crate::report::SLACK_SHAPE;
+use crate::tool::{FINAL_REPORT, PROGRESS_REPORT, ToolSpec};
 
 /// A request that comes back to the model is shown up to here.
 const REQUEST_BYTES_MAX: usize = 4096;

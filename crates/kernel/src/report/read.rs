@@ -5,12 +5,10 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value, json};
 
-use super::{
-    Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportStatus, ReportWarning,
-    schema, slack,
-};
-use crate::decode::repair::{self, Parsed};
+use super::{Report, ReportFault, ReportSource, ReportStatus, ReportWarning, schema, slack};
+use crate::config::{ReportFormat, ReportSpec};
 use crate::decode::xml::TAG;
+use crate::repair::{self, Parsed};
 
 /// A report, and what was put right in it.
 type Read = Result<(Report, Vec<ReportWarning>), ReportFault>;

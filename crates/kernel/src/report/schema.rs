@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::{ReportFault, ReportSpec, ReportWarning};
-use crate::decode::repair;
+use super::{ReportFault, ReportWarning};
+use crate::config::ReportSpec;
+use crate::repair;
 use crate::schema::{Misfit, Schema};
 
 /// So many texts inside a report are parsed before it is refused.

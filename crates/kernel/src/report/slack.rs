@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::ReportFault;
-use crate::decode::repair;
+use crate::repair;
 
 const MESSAGES_MAX: usize = 20;
 const BLOCKS_MAX: usize = 50;

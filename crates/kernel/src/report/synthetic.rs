@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::read::{json_report, report, slack_report};
-use super::{Report, ReportFormat, ReportSource, ReportSpec, ReportStatus};
+use super::{Report, ReportSource, ReportStatus};
+use crate::config::{ReportFormat, ReportSpec};
 
 /// Why there is no report of the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Phase, Run};
+use super::guard::exceeded;
+use super::{Phase, Run, ToolOutput};
 use crate::budget;
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
@@ -11,7 +12,6 @@ use crate::model::{Message, MessageCall};
 use crate::own_tools::OwnTool;
 use crate::prompt;
 use crate::prompt::xml::{ToolResponse, tool_response};
-use crate::step::{ToolOutput, exceeded};
 use crate::text::Text;
 use crate::tokens::MESSAGE_TOKENS;
 
@@ -69,24 +69,12 @@ impl Run {
     /// What the next request says of a decision.
     fn notice(&mut self, decision: &DecisionMade) {
         let calls = &decision.calls;
-        let is_agent = self.config().agent.is_some();
         let is_thought = calls.is_empty() && decision.answer.text.trim().is_empty();
-        let varies = self.config().edition.varies_requests();
         let shown = (0..).zip(calls).filter(|(at, call)| self.shows(*at, call));
         let not_shown = calls.len() - shown.count();
-        // An agent that only thought goes on by itself; not every provider takes its thought back.
-        if is_agent && is_thought && varies {
-            self.notices.push(prompt::THOUGHT.into());
-        }
-        if calls.is_empty() && !is_agent {
-            let takes_text = self.config().edition.takes_text();
-            let notice = if takes_text {
-                prompt::IS_IT_THE_ANSWER
-            } else {
-                prompt::NO_CALL
-            };
-            self.notices.push(notice.into());
-        }
+        let edition = self.config().edition;
+        let nothing_done = self.profile().nothing_done(decision, edition);
+        self.notices.extend(nothing_done.map(Into::into));
         if not_shown > 0 {
             self.notices.push(prompt::not_shown(not_shown));
         }
@@ -114,8 +102,8 @@ impl Run {
         latency_ms: u64,
         tokens: Option<u64>,
     ) {
-        if self.is_looping() {
-            return self.tell(call, text, outcome);
+        if self.standing.tell(call, text, outcome) {
+            return;
         }
         if call.member.is_some() {
             return self.gather(call, text, outcome, latency_ms);
@@ -145,7 +133,7 @@ impl Run {
         outcome: Outcome,
         latency_ms: u64,
     ) -> Message {
-        let (Some(_), Some(agent)) = (&call.tag, &self.config().agent) else {
+        let (Some(_), Some(nonce)) = (&call.tag, self.profile().nonce()) else {
             return Message::Tool {
                 call_id: call.id.clone(),
                 text: text.clone(),
@@ -156,7 +144,7 @@ impl Run {
         // Its results name what was asked.
         let is_batch = self.config().own_tools.of(&call.tool) == Some(OwnTool::Batch);
         let response = ToolResponse {
-            nonce: &agent.nonce,
+            nonce,
             slot,
             tool: &sendable_name(&call.tool),
             status: match outcome {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::held::{NOT_KEPT, UNTRUSTED};
-use super::{Phase, Run, UnderWay};
+use super::{Phase, Review, Run, UnderWay};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
@@ -11,14 +11,13 @@ use crate::event::{
     GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
 };
 use crate::lesson::Lesson;
-use crate::looping;
-use crate::model::{FailureClass, Usage};
+use crate::model::FailureClass;
 use crate::money::{Money, Price};
 use crate::own_tools::OwnTool;
-use crate::policy::Review;
 use crate::prompt;
-use crate::report::FINAL_REPORT;
-use crate::retry::{Bearing, RETRY_AFTER_MS_MIN};
+use crate::retry::Bearing;
+use crate::tool::FINAL_REPORT;
+use crate::usage::Usage;
 
 /// What the model is shown for a progress report.
 const PROGRESS_TAKEN: &str = r#"{"ok":true}"#;
@@ -100,7 +99,7 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::ProgressReported { .. } => run.pass_with(&PROGRESS_TAKEN.into(), Outcome::Ok),
         Event::MemoryEdited(edit) => run.memory_edited(edit),
         Event::RunEnded(ended) => {
-            run.ended_in_loop(entry.at);
+            run.standing.ended(entry.at);
             run.delivered = ended.report.clone();
             run.say_fallback();
             run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
@@ -124,14 +123,12 @@ impl Run {
         if stays {
             self.begin_exchange();
         }
-        self.heard(decision);
+        let edition = self.config().edition;
+        let may_be_the_answer = self.standing.decided(decision, edition);
         self.unkept.clear();
-        match self.is_looping() {
-            true => {
-                self.useless = 0;
-                self.decided_in_loop(answer, &decision.calls);
-            }
-            false => self.say(decision),
+        match self.converses() {
+            true => self.say(decision),
+            false => self.useless = 0,
         }
         self.settle(answer, &decision.calls);
         if let Some(usage) = &answer.usage {
@@ -142,7 +139,7 @@ impl Run {
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
         // The attempts of the last turn are its limit.
-        if !self.may_be_the_answer(decision) && !stays {
+        if !may_be_the_answer && !stays {
             self.progress.decided(&decision.calls, acts);
         }
         self.phase = Phase::Acting {
@@ -162,12 +159,7 @@ impl Run {
 
     /// A report that cannot even be read leaves one more turn.
     fn count_reports(&mut self, calls: &[Call]) {
-        if self.config().agent.is_none() {
-            return;
-        }
-        let tried = calls.iter().filter(|call| &*call.tool == FINAL_REPORT);
-        self.reporting.attempts += tried.clone().count() as u32;
-        if tried.clone().any(|call| call.refused.is_some()) {
+        if self.standing.count_reports(calls) {
             self.collapse();
         }
     }
@@ -178,7 +170,7 @@ impl Run {
 
     /// Books what a request used: what the provider said, else what was reserved.
     fn settle(&mut self, answer: &Answer, calls: &[Call]) {
-        self.reporting.last_stop = Some(answer.stop_reason(calls));
+        self.standing.stopped(answer, calls);
         self.settle_as(answer.usage, answer.cost);
     }
 
@@ -251,7 +243,7 @@ impl Run {
         let (calls, mut at, under_way) = (calls.clone(), *at, *under_way);
         while let Some(call) = calls.get(at) {
             let Some(refusal) = &call.refused else { break };
-            self.refused_in_loop(call);
+            self.standing.refused(self.turn, call);
             if self.shows(at, call) {
                 self.refuse(call, format!("(tool failed: {})", refusal.message).into());
             }
@@ -279,7 +271,7 @@ impl Run {
         self.keep(finished);
         if let Some(call) = calls.get(at) {
             self.mark(finished);
-            self.finished_in_loop(at, call, finished);
+            self.standing.finished(self.turn, &calls, at, finished);
             let own = self.config().own_tools.of(&call.tool);
             if own.is_none_or(OwnTool::acts) {
                 self.progress
@@ -288,7 +280,7 @@ impl Run {
             // A report that was accepted ends the run: nobody reads an answer to it.
             let is_report = &*call.tool == FINAL_REPORT;
             if is_report && finished.outcome != Outcome::Ok {
-                self.reporting.failed_in = Some(self.turn);
+                self.standing.report_failed(self.turn);
                 self.collapse();
             }
             if !(is_report && finished.outcome == Outcome::Ok && call.tag.is_some()) {
@@ -337,23 +329,12 @@ impl Run {
         self.compare_counts(answer);
         self.ledger.answered(true);
         self.attempts.rejected();
-        let agent = self.config().agent.clone();
         self.take_back();
         self.count_reports(calls);
-        self.notices = vec![match &mut self.looping {
-            Some(looping) => {
-                looping.rejected = Some(reason);
-                prompt::segments::rejection(calls).into()
-            }
-            None => prompt::rejection(agent.is_some(), reason, calls),
-        }];
+        self.notices = vec![self.profile().rejection(reason, calls)];
         self.notice_again();
-        // What a provider withheld is withheld as a whole.
-        if let Some(agent) = agent
-            && reason != RejectReason::Filtered
-        {
-            self.look_for_report(&agent.report, reason, answer);
-        }
+        let takes_prose = self.config().edition.takes_prose() && self.is_last(self.turn);
+        self.standing.rejected(reason, answer, takes_prose);
         self.phase = Phase::Retrying;
     }
 
@@ -364,10 +345,10 @@ impl Run {
         }
         self.ledger
             .answered(failed.class != FailureClass::Interrupted);
-        let is_agent = self.config().agent.is_some();
+        let conduct = self.profile().conduct();
         let bearing = Bearing {
-            floor_ms: if is_agent { RETRY_AFTER_MS_MIN } else { 0 },
-            backs_off: self.config().edition.backs_off() && !self.is_looping(),
+            floor_ms: conduct.retry_after_ms_min,
+            backs_off: self.config().edition.backs_off() && conduct.backs_off,
             chance: entry.hash.chance(),
         };
         let failures_before = self.attempts.failures();
@@ -380,12 +361,12 @@ impl Run {
             self.phase = Phase::Retrying;
             return;
         }
-        if self.is_looping() && failed.class != FailureClass::Interrupted {
-            let wait_ms = looping::retry_ms(failures_before);
-            self.attempts.hold_until(entry.at.plus(wait_ms));
+        let pause_ms = self.profile().pause_ms(failures_before);
+        if let Some(pause_ms) = pause_ms.filter(|_| !interrupted) {
+            self.attempts.hold_until(entry.at.plus(pause_ms));
         }
         let varies = self.config().edition.varies_requests();
-        if failed.class == FailureClass::Malformed && (varies || !self.is_looping()) {
+        if failed.class == FailureClass::Malformed && (varies || conduct.converses) {
             self.notices = vec![prompt::UNREADABLE.into()];
             self.notice_again();
         }

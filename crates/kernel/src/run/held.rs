@@ -1,11 +1,10 @@
 //! How the events of a policy change a run: calls that wait for a person or are denied, and the mark that
 //! untrusted data leaves.
 
-use super::{Phase, Run};
+use super::{Phase, Review, Run, ToolOutput};
 use crate::event::{Call, Outcome, ToolFinished};
 use crate::own_tools::OwnTool;
-use crate::policy::{Review, Verdict};
-use crate::step::ToolOutput;
+use crate::policy::Verdict;
 use crate::text::Text;
 use crate::time::Millis;
 

@@ -1,10 +1,9 @@
 //! The last turn: it goes on while attempts are left, and what a text of it says is better than no report.
 
 use super::{Phase, Run};
-use crate::event::{Answer, RejectReason};
-use crate::model::{Finish, Message};
+use crate::model::{FailureClass, Message};
 use crate::prompt;
-use crate::report::{self, ReportSource, ReportSpec};
+use crate::report::{Report, ReportSource};
 
 /// Where what was said in the last turn begins. It stands in the next request alone: the next reply takes its place.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +15,7 @@ impl Run {
     /// Whether a decision of the turn under way that does not end the run is one of its attempts.
     pub(super) fn stays_in_last_turn(&self) -> bool {
         let keeps = self.config().edition.keeps_attempts_in_last_turn();
-        keeps && self.is_last(self.turn) && !self.is_looping()
+        keeps && self.is_last(self.turn) && self.converses()
     }
 
     /// Whether the last turn, whose calls are all answered, has another attempt.
@@ -46,56 +45,27 @@ impl Run {
         }
     }
 
-    /// Keeps the report that stands in the text of a rejected reply.
-    pub(super) fn look_for_report(
-        &mut self,
-        spec: &ReportSpec,
-        reason: RejectReason,
-        answer: &Answer,
-    ) {
-        let found = report::from_text(spec, &answer.text).map(|(found, _)| found);
-        let found = found.or_else(|| self.prose(spec, reason, answer));
-        if let Some(found) = found {
-            self.reporting.fallback = Some(Box::new(found));
-            self.reporting.fallback_text = answer.text.clone();
-        }
-    }
-
-    /// What a text of the last turn says, where it was said to its end. A report that was written as one is not given up
-    /// for it.
-    fn prose(
-        &mut self,
-        spec: &ReportSpec,
-        reason: RejectReason,
-        answer: &Answer,
-    ) -> Option<report::Report> {
-        let takes = self.config().edition.takes_prose() && self.is_last(self.turn);
-        let is_whole = reason == RejectReason::NoCall && answer.finish != Some(Finish::Length);
-        let is_free = self.reporting.fallback.is_none() || self.reporting.prose > 0;
-        if !takes || !is_whole || !is_free {
-            return None;
-        }
-        let found = report::from_prose(spec, &answer.text)?;
-        self.reporting.prose += 1;
-        Some(found)
-    }
-
-    /// Whether the model, told that texts are ignored, has written one again: it is the report.
-    pub(crate) fn said_prose_again(&self) -> bool {
-        self.reporting.prose > 1
+    /// Whether the run ends when a turn came to nothing because its providers failed, with their words. One without a
+    /// report goes on where one of them answered.
+    pub(crate) fn ends_with_its_providers(&self) -> bool {
+        let is_read = self.attempts.failed_as() != Some(FailureClass::Malformed);
+        let only_failed = self.attempts.rejections() == 0 && is_read;
+        let reports = self.profile().conduct().reports;
+        reports || self.config().edition.backs_off() && only_failed
     }
 
     /// A conversation ends with what was delivered.
     pub(super) fn say_fallback(&mut self) {
-        let is_text = |it: &report::Report| it.source == ReportSource::Text;
+        let is_text = |it: &Report| it.source == ReportSource::Text;
         // Calls that nobody answers any more stand last.
         if matches!(self.phase, Phase::Acting { .. }) {
             return;
         }
         if self.config().edition.takes_prose() && self.report().as_ref().is_some_and(is_text) {
             self.take_back();
+            let text = self.standing.fallback_text().cloned();
             self.conversation.push(Message::Assistant {
-                text: self.reporting.fallback_text.clone(),
+                text: text.unwrap_or_default(),
                 reasoning: Default::default(),
                 signed: None,
                 calls: vec![],

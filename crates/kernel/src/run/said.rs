@@ -44,7 +44,7 @@ impl Run {
     pub(super) fn hear(&mut self, answer: &Answer, calls: &[Call]) {
         self.said.failure = None;
         // Where calls are tags, the text that holds them is no text for people; neither are instructions.
-        if !answer.text.contains(TAG) && !self.is_looping() {
+        if !answer.text.contains(TAG) && self.converses() {
             self.said.hear(&answer.text, calls.is_empty());
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct Summaries {
 impl Run {
     /// The place of the first message that a summary would leave as it is, if one may be asked for.
     pub(crate) fn summary_until(&self) -> Option<usize> {
-        let may_ask = self.config().context_summary && !self.is_looping() && !self.is_forced();
+        let may_ask = self.config().context_summary && self.converses() && !self.is_forced();
         if !may_ask || self.summaries.tried || self.summaries.asked >= SUMMARIES_MAX {
             return None;
         }

@@ -3,7 +3,6 @@
 use super::{Run, seed};
 use crate::config::Target;
 use crate::context::{self, Asked, Context};
-use crate::prompt;
 
 impl Run {
     /// The targets as they are spoken to by now.
@@ -31,7 +30,7 @@ impl Run {
         let asked = Asked {
             gauge: &self.gauge,
             more: 0,
-            schema: self.schema.of(prompt::brief(self, self.turn).offer),
+            schema: self.schema.of(self.brief(self.turn).offer),
         };
         let projection = self.context.project(asked, target as usize);
         let estimated = self.context.whole(asked);

@@ -2,29 +2,35 @@
 
 use super::Stepper;
 use super::attempt::Attempt;
-use super::guard::Guarded;
 use crate::budget::Exhausted;
+use crate::check::Decoding;
 use crate::config::{Target, Window, WindowSource};
-use crate::decode::looped::{self, RecordedReply};
-use crate::decode::{self, Decoded, Decoding, Rejected};
+use crate::decode::looped::RecordedReply;
+use crate::decode::{self, Decoded, Rejected};
 use crate::event::{Answer, AttemptFailed, Event};
 use crate::lesson::Lesson;
 use crate::model::{Failure, FailureClass, Overflow, Reply};
 use crate::money::Money;
+use crate::profile::Begin;
 use crate::retry::Pick;
 use crate::run::Phase;
+use crate::run::guard::Guarded;
 use crate::termination::TerminationKind;
+use crate::text::Text;
 
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
         if let Some(why) = self.run.started.refused.clone() {
             return self.end(TerminationKind::Fatal, why.to_string());
         }
-        if self.ends_or_rests() {
-            return;
-        }
-        if let Some(answer) = self.run.text_answer() {
-            return self.end_with_text(answer);
+        let run = &*self.run;
+        match run
+            .standing
+            .begins(run.turn, run.last_turn, self.now, self.woke)
+        {
+            Begin::Now => {}
+            Begin::Later => return,
+            Begin::End(termination) => return self.end_as(termination),
         }
         if self.run.goes_on_in_last_turn() {
             self.begin_attempt(self.run.turn);
@@ -36,14 +42,19 @@ impl Stepper<'_> {
     }
 
     pub(super) fn retry(&mut self) {
-        if self.gives_up() {
-            return;
+        let (run, max) = (&*self.run, self.run.config().limits.attempts_per_turn_max);
+        let counted = run.attempts.counted();
+        if let Some(termination) = run.standing.gives_up(&run.attempts, max) {
+            self.emit(Event::TurnFailed {
+                attempts: counted,
+                reason: termination.reason().clone(),
+            });
+            return self.end_as(termination);
         }
-        if self.run.said_prose_again() {
+        if run.standing.said_prose_again() {
             return self.end_without_report(None);
         }
-        let counted = self.run.attempts.counted();
-        if counted < self.run.config().limits.attempts_per_turn_max {
+        if counted < max {
             return self.begin_attempt(self.run.turn);
         }
         let fault = self.run.attempts.fault().cloned();
@@ -71,8 +82,10 @@ impl Stepper<'_> {
             return;
         }
         let guard = self.preflight(turn);
-        if self.run.is_looping() && !(0..self.run.config().targets.len()).any(|it| guard.fits(it)) {
-            return self.overflows();
+        if let Some(termination) = self.run.profile().overflow()
+            && !(0..self.run.config().targets.len()).any(|it| guard.fits(it))
+        {
+            return self.end_as(termination);
         }
         if let Some(reason) = self.too_small(&guard) {
             return self.no_window_takes_it(reason);
@@ -111,10 +124,7 @@ impl Stepper<'_> {
             None => TOO_LARGE.into(),
         };
         let reports = self.run.is_last(turn) || backs_off && overflowed;
-        if self.run.config().agent.is_some() && reports {
-            return self.end_without_report(Some(&reason));
-        }
-        self.end(TerminationKind::Fatal, reason.to_string());
+        self.end_unsent(&reason, reports);
     }
 
     /// Why a request is not worth sending, if no window could take it even with half of its tokens.
@@ -127,7 +137,7 @@ impl Stepper<'_> {
             )
         };
         let applies = self.run.config().edition.learns_windows()
-            && !self.run.is_looping()
+            && self.run.converses()
             && self.run.targets().all(is_found);
         let (target, projected) = guard.hopeless().filter(|_| applies)?;
         let target = self.run.target(target)?;
@@ -145,10 +155,15 @@ impl Stepper<'_> {
             Some(said) => format!("{reason}: {said}"),
             None => reason,
         };
-        if self.run.config().agent.is_some() {
-            return self.end_without_report(Some(&reason.into()));
+        self.end_unsent(&reason.into(), true);
+    }
+
+    /// Ends a run whose request is not sent: with a report where it has one to give and can.
+    fn end_unsent(&mut self, reason: &Text, can_report: bool) {
+        match self.run.profile().conduct().reports && can_report {
+            true => self.end_without_report(Some(reason)),
+            false => self.end(TerminationKind::Fatal, reason.to_string()),
         }
-        self.end(TerminationKind::Fatal, reason);
     }
 
     pub(super) fn replied(&mut self, reply: Reply) {
@@ -175,15 +190,19 @@ impl Stepper<'_> {
     }
 
     pub(super) fn decode(&self, reply: Reply) -> Result<Decoded, Rejected> {
-        let config = self.run.config();
-        let how = Decoding {
-            config,
+        let last = self.run.is_last(self.run.turn);
+        decode::decode(reply, &self.decoding(last, self.asked_model()))
+    }
+
+    fn decoding<'a>(&'a self, last: bool, model: &'a str) -> Decoding<'a> {
+        Decoding {
+            config: self.run.config(),
+            writing: self.run.profile().writing(),
             catalog: &self.run.catalog,
             turn: self.run.turn,
-            last: self.run.is_last(self.run.turn),
-            model: self.asked_model(),
-        };
-        decode::decode(reply, &how)
+            last,
+            model,
+        }
     }
 
     /// What a log has of a reply that it does not keep.
@@ -194,19 +213,9 @@ impl Stepper<'_> {
         if recorded.answer.masked {
             return self.replied_with_names(recorded);
         }
-        let config = self.run.config();
-        let Some(looping) = &config.looping else {
-            return;
-        };
-        let how = Decoding {
-            config,
-            catalog: &self.run.catalog,
-            turn: self.run.turn,
-            last: false,
-            model: "",
-        };
-        let decoded = looped::decode_recorded(recorded, &how, looping);
-        self.decoded(decoded);
+        if let Some(decoded) = decode::decode_recorded(recorded, &self.decoding(false, "")) {
+            self.decoded(decoded);
+        }
     }
 
     fn decoded(&mut self, decoded: Result<Decoded, Rejected>) {
@@ -261,7 +270,7 @@ impl Stepper<'_> {
         match class {
             FailureClass::Auth | FailureClass::Quota => {
                 let reason = format!("{}: {message}", class.as_str());
-                self.refused_for_good(reason);
+                self.end_as(self.run.profile().refused_for_good(reason));
             }
             _ => self.advance(),
         }
@@ -295,7 +304,7 @@ impl Stepper<'_> {
         let Phase::Asking { target: index, .. } = self.run.phase else {
             return None;
         };
-        let learns = self.run.config().edition.learns_windows() && !self.run.is_looping();
+        let learns = self.run.config().edition.learns_windows() && self.run.converses();
         let told = overflow.filter(|_| learns && !self.run.attempts.has_others())?;
         let tokens = Window::plausible(told.window?)?;
         let known = self.run.target(index)?.window;

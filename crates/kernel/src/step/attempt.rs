@@ -3,7 +3,7 @@
 use super::Stepper;
 use crate::budget::Exhausted;
 use crate::event::{Counters, Event};
-use crate::prompt::{self, Brief};
+use crate::prompt::Brief;
 
 /// One request, as it is about to be sent.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Stepper<'_> {
             attempt: run.attempts.next_number(),
             target,
             reserved,
-            request: prompt::digest(run, target, reserved.output, asked.brief),
+            request: run.digest(target, reserved.output, asked.brief),
             context: asked.counters,
             summary: asked.summary,
         };

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Invocation, guard};
+use super::Invocation;
 use crate::entry::{Entry, Head};
-use crate::policy::WaitingCall;
 use crate::retry::Pick;
-use crate::run::{Phase, Run};
+use crate::run::{Phase, Run, WaitingCall, guard};
 use crate::termination::Termination;
 use crate::time::Millis;
 
@@ -95,15 +94,12 @@ pub fn next(run: &Run) -> Effect {
         Phase::Retrying | Phase::Between => {
             let blocked = guard::blocked_targets(run);
             let fits = |target: usize| !blocked.contains(&target);
-            let rest_until = match (&run.phase, &run.looping) {
-                (Phase::Between, Some(looping)) => looping.rest_until,
-                _ => run.watch.last_at,
-            };
-            match run.attempts.pick(rest_until.max(run.watch.last_at), fits) {
+            let is_between = matches!(run.phase, Phase::Between);
+            let rest_until = run.standing.rest_until().filter(|_| is_between);
+            let earliest = run.watch.last_at.max(rest_until.unwrap_or_default());
+            match run.attempts.pick(earliest, fits) {
                 Pick::After(until) => Effect::Wait { until },
-                Pick::Now(_) | Pick::Never => Effect::Wait {
-                    until: rest_until.max(run.watch.last_at),
-                },
+                Pick::Now(_) | Pick::Never => Effect::Wait { until: earliest },
             }
         }
     }

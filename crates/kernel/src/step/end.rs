@@ -1,9 +1,9 @@
 //! The end of a run.
 
 use super::Stepper;
-use crate::event::{Event, RunEnded};
-use crate::run::{Held, Phase};
-use crate::termination::{FROM_TEXT, Termination, TerminationKind};
+use crate::event::{Event, Held, RunEnded};
+use crate::run::Phase;
+use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 
 impl Stepper<'_> {
@@ -26,13 +26,6 @@ impl Stepper<'_> {
         }
         let report = self.report_of_limit(kind, reason);
         self.end_quietly(termination, report);
-    }
-
-    /// Ends a plain run with a text that the model has given for its answer.
-    pub(super) fn end_with_text(&mut self, answer: Text) {
-        let kind = TerminationKind::of_answer(&answer);
-        let termination = Termination::new(kind, answer);
-        self.end_quietly(termination.with_code(FROM_TEXT), None);
     }
 
     pub(super) fn end_quietly(&mut self, termination: Termination, report: Option<Text>) {
@@ -60,6 +53,17 @@ impl Stepper<'_> {
         let max = max.filter(|_| config.edition.caps_cancelled())?;
         let until_now = self.run.watch.elapsed_ms(self.now);
         Some(until_now.min(max.max(self.run.elapsed_ms())))
+    }
+
+    /// Ends a run that did what is not borne. Says whether it did.
+    pub(super) fn is_denied(&mut self) -> bool {
+        match self.run.standing.denial() {
+            Some(termination) => {
+                self.end_as(termination);
+                true
+            }
+            None => false,
+        }
     }
 
     pub(super) fn is_stuck(&mut self) -> bool {

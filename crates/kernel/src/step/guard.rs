@@ -1,14 +1,11 @@
 //! The context guard: no request leaves that a window does not hold, and there is always room for the last.
 
 use super::Stepper;
-use crate::context::{self, Asked, DROPPED, Projection};
-use crate::event::{
-    Blocked, ContextCompacted, ContextGuarded, Counters, Dropped, Event, GuardPoint,
-};
+use crate::context::{self, DROPPED};
+use crate::event::{Blocked, ContextCompacted, ContextGuarded, Dropped, Event, GuardPoint};
 use crate::paging;
-use crate::prompt::{self, Brief};
-use crate::run::{Phase, Run, TURNS_KEPT};
-use crate::step::ToolOutput;
+use crate::run::guard::{Guarded, View, exceeded, keeps_nothing_free, over, room};
+use crate::run::{TURNS_KEPT, ToolOutput};
 
 /// Less than this of an output is not worth showing.
 const FITTED_TOKENS_MIN: u64 = 256;
@@ -17,223 +14,16 @@ const FITTED_BYTES_MIN: u64 = 512;
 /// What says how to read on has about so many.
 const FITTED_TOKENS_SPARE: u64 = 64;
 
-/// A request that the guard has looked at.
-pub(super) struct Guarded {
-    pub(super) brief: Brief,
-    /// `None` where no target has a known window.
-    view: Option<View>,
-}
-
-struct View {
-    /// By target: what the request holds.
-    projections: Vec<Projection>,
-    /// What the whole of it is estimated at.
-    estimated: Option<u64>,
-    /// What must stay free besides for the last turn.
-    kept_free: u64,
-    /// By target: what its window takes, where that is known.
-    limits: Vec<Option<i64>>,
-    /// By target: the whole window, where a request may fill it.
-    windows: Vec<Option<u64>>,
-    /// By target: the longest reply that is asked for.
-    replies: Vec<u64>,
-}
-
-impl View {
-    fn new(run: &Run, brief: &Brief, turn: u32, last: bool) -> Self {
-        Self::with(run, brief, turn, last, 0)
-    }
-
-    /// As if so much more were said first, as it is estimated.
-    fn with(run: &Run, brief: &Brief, turn: u32, last: bool, more: u64) -> Self {
-        let notices = brief.notices.iter();
-        let notices = notices.map(|it| context::text_tokens(&run.gauge, it));
-        let config = run.config();
-        let asked = Asked {
-            gauge: &run.gauge,
-            more: notices.fold(more, u64::saturating_add),
-            schema: run.schema.of(brief.offer),
-        };
-        Self {
-            projections: (0..config.targets.len())
-                .map(|target| run.context.project(asked, target))
-                .collect(),
-            estimated: match config.edition.measures_tokens() {
-                true => run.context.whole(asked),
-                false => None,
-            },
-            kept_free: if last || config.edition.fills_windows() {
-                0
-            } else {
-                prompt::last_turn_tokens(run, turn.saturating_add(1))
-            },
-            limits: run
-                .targets()
-                .map(|target| context::limit(target, config))
-                .collect(),
-            windows: match config.edition.fills_windows() {
-                true => run.targets().map(|it| Some(it.window?.tokens)).collect(),
-                false => vec![],
-            },
-            replies: run
-                .targets()
-                .map(|target| context::reply_max(target, config))
-                .collect(),
-        }
-    }
-
-    /// By how much the window is exceeded that is exceeded most, what the request would hold there, and the limit.
-    fn excess(&self) -> Option<(u64, u64, i64)> {
-        let over = tightest(self.blocked(0))?;
-        Some((margin(&over).unsigned_abs(), over.projected, over.limit))
-    }
-
-    fn projected(&self, target: usize) -> u64 {
-        let projection = self.projections.get(target);
-        let tokens = projection.map_or(0, Projection::tokens);
-        tokens.saturating_add(self.kept_free)
-    }
-
-    fn room(&self, target: usize) -> u64 {
-        let limit = self.limits.get(target).copied().flatten();
-        limit.map_or(u64::MAX, |limit| room(limit, self.projected(target)))
-    }
-
-    /// The targets whose windows do not hold the request, or leave no room to reply before the last turn.
-    fn blocked(&self, least_reply: u64) -> Vec<Blocked> {
-        let limits = self.limits.iter().enumerate();
-        limits
-            .filter_map(|(target, limit)| {
-                let limit = (*limit)?;
-                let projected = self.projected(target);
-                let needed = projected.saturating_add(least_reply);
-                over(limit, needed).then_some(Blocked {
-                    target: target as u32,
-                    projected,
-                    limit,
-                })
-            })
-            .collect()
-    }
-}
-
-/// The window that is exceeded most.
-fn tightest(blocked: Vec<Blocked>) -> Option<Blocked> {
-    blocked.into_iter().min_by_key(margin)
-}
-
-/// What a window has left, below 0 where it is exceeded.
-fn margin(blocked: &Blocked) -> i64 {
-    let projected = i64::try_from(blocked.projected).unwrap_or(i64::MAX);
-    blocked.limit.saturating_sub(projected)
-}
-
-fn over(limit: i64, tokens: u64) -> bool {
-    i64::try_from(tokens).unwrap_or(i64::MAX) > limit
-}
-
-fn room(limit: i64, used: u64) -> u64 {
-    let used = i64::try_from(used).unwrap_or(i64::MAX);
-    u64::try_from(limit.saturating_sub(used)).unwrap_or(0)
-}
-
-impl Guarded {
-    pub(super) fn fits(&self, target: usize) -> bool {
-        let blocked = |view: &View| {
-            view.blocked(0)
-                .iter()
-                .any(|it| it.target as usize == target)
-        };
-        !self.view.as_ref().is_some_and(blocked)
-    }
-
-    /// How long the reply may be. In the last turn nothing has to be kept free for another.
-    pub(super) fn reply_room(&self, target: u32) -> u64 {
-        let Some(view) = &self.view else {
-            return u64::MAX;
-        };
-        if let Some(window) = view.windows.get(target as usize).copied().flatten() {
-            // As long as it was asked for, but for a last turn that begins with a full window.
-            let room = window.saturating_sub(view.projected(target as usize));
-            let most = view.replies.get(target as usize).copied();
-            let room = room.max(context::reply_room_min());
-            return room.min(most.unwrap_or(u64::MAX));
-        }
-        match view.kept_free > 0 {
-            true => view.room(target as usize),
-            false => u64::MAX,
-        }
-    }
-
-    /// The target with the largest window and what is to be sent, where that is more than twice too much for every target.
-    pub(super) fn hopeless(&self) -> Option<(u32, u64)> {
-        let view = self.view.as_ref()?;
-        let windows: Option<Vec<u64>> = view.windows.iter().copied().collect();
-        let (window, target) = windows?.into_iter().zip(0_u32..).max()?;
-        let projected = view.projections.get(target as usize)?.tokens();
-        (projected / 2 > window).then_some((target, projected))
-    }
-
-    pub(super) fn counters(&self, target: u32) -> Option<Counters> {
-        let view = self.view.as_ref()?;
-        let projection = view.projections.get(target as usize)?;
-        Some(Counters {
-            current: projection.current,
-            pending: projection.pending,
-            schema: projection.schema,
-            estimated: view.estimated,
-        })
-    }
-}
-
-/// The tightest window that would be exceeded if so many tokens more were said in this turn.
-pub(crate) fn exceeded(run: &Run, tokens: u64) -> Option<Blocked> {
-    if !run.is_guarded() || run.is_looping() {
-        return None;
-    }
-    let turn = run.turn.saturating_add(1);
-    let brief = prompt::brief(run, turn);
-    tightest(View::with(run, &brief, turn, false, tokens).blocked(0))
-}
-
-/// The tightest window that the next request of a turn exceeds.
-pub(super) fn next_excess(run: &Run, turn: u32) -> Option<Blocked> {
-    if !context::is_guarded(run.config()) || run.is_looping() {
-        return None;
-    }
-    let brief = prompt::brief(run, turn);
-    tightest(View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0))
-}
-
-/// The targets that do not hold the next request of a run that waits.
-pub(super) fn blocked_targets(run: &Run) -> Vec<usize> {
-    if !run.is_guarded() {
-        return vec![];
-    }
-    let turn = match run.phase {
-        Phase::Between if !run.goes_on_in_last_turn() => run.turn.saturating_add(1),
-        _ => run.turn,
-    };
-    let brief = prompt::brief(run, turn);
-    let blocked = View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0);
-    blocked.iter().map(|it| it.target as usize).collect()
-}
-
-/// In the last turn, and where no turn needs room for another, nothing is kept free.
-fn keeps_nothing_free(run: &Run, turn: u32) -> bool {
-    run.is_last(turn) || run.is_looping()
-}
-
 impl Stepper<'_> {
     /// Looks at the next request of a turn; one that does not fit makes the turn the last.
     pub(super) fn preflight(&mut self, turn: u32) -> Guarded {
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         if !self.run.is_guarded() {
             return Guarded { brief, view: None };
         }
         let last = keeps_nothing_free(self.run, turn);
         let mut view = View::new(self.run, &brief, turn, last);
-        if !self.run.is_looping() && self.makes_room(turn, &view, last) {
+        if self.run.converses() && self.makes_room(turn, &view, last) {
             view = View::new(self.run, &brief, turn, last);
         }
         let least_reply = match last || self.run.config().edition.fills_windows() {
@@ -241,7 +31,7 @@ impl Stepper<'_> {
             false => context::least_reply(self.run.config()),
         };
         let blocked = view.blocked(least_reply);
-        if blocked.is_empty() || self.run.over || self.run.is_looping() {
+        if blocked.is_empty() || self.run.over || !self.run.converses() {
             let view = Some(view);
             return Guarded { brief, view };
         }
@@ -254,7 +44,7 @@ impl Stepper<'_> {
                 still_over,
             })),
         );
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let mut view = View::new(self.run, &brief, turn, true);
         if self.makes_room(turn, &view, true) {
             view = View::new(self.run, &brief, turn, true);
@@ -265,7 +55,7 @@ impl Stepper<'_> {
 
     /// Takes old outputs out before the request of a turn.
     pub(super) fn takes_outputs_out(&mut self, turn: u32) {
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let last = keeps_nothing_free(self.run, turn);
         let view = View::new(self.run, &brief, turn, last);
         self.makes_room(turn, &view, last);
@@ -308,7 +98,7 @@ impl Stepper<'_> {
     fn still_over(&self, turn: u32) -> Vec<Blocked> {
         let mut then = self.run.clone();
         then.force(turn);
-        let brief = prompt::brief(&then, turn);
+        let brief = then.brief(turn);
         View::new(&then, &brief, turn, true).blocked(0)
     }
 
@@ -337,7 +127,7 @@ impl Stepper<'_> {
     /// What the answers to the call that is up and to those after it add at least.
     fn needed(&self, output: &ToolOutput, tokens: u64) -> u64 {
         let later = match self.run.config().edition.fills_windows() {
-            true => prompt::stubs_tokens(self.run),
+            true => self.run.stubs_tokens(),
             false => 0,
         };
         let answer = self.run.answer_tokens(output, tokens);
@@ -346,7 +136,7 @@ impl Stepper<'_> {
 
     fn makes_room_for(&mut self, tokens: u64) -> bool {
         let turn = self.run.turn.saturating_add(1);
-        let brief = prompt::brief(self.run, turn);
+        let brief = self.run.brief(turn);
         let view = View::with(self.run, &brief, turn, false, tokens);
         self.makes_room(self.run.turn, &view, false)
     }
@@ -430,8 +220,9 @@ impl Stepper<'_> {
             return;
         }
         let config = self.run.config();
+        let shortens = self.run.profile().conduct().shortens_replies;
         let over_for = |(target, it): (usize, &crate::config::Target)| {
-            let limit = context::limit(it, config)?;
+            let limit = context::limit(it, config, shortens)?;
             over(limit, dropped.projected).then_some(Blocked {
                 target: target as u32,
                 projected: dropped.projected,

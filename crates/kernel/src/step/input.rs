@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::ToolOutput;
 use crate::decode::looped::RecordedReply;
 use crate::hash::Hash;
 use crate::mask::Mask;
 use crate::memory::MemoryEdit;
 use crate::model::{Failure, Reply};
 use crate::policy::Verdict;
+use crate::run::ToolOutput;
 
 /// What came of an effect, or from outside. Unchecked.
 #[derive(Clone, Debug)]

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use super::Stepper;
 use crate::context::DROPPED;
-use crate::event::{Call, Event, Outcome, SkipReason, Spent, ToolFinished};
+use crate::event::{Call, Event, Outcome, SkipReason, ToolFinished};
 use crate::id::RunId;
-use crate::looping::LoopOp;
 use crate::own_tools::OwnTool;
 use crate::paging;
-use crate::policy::Review;
-use crate::report::FINAL_REPORT;
-use crate::run::{Phase, Run};
+use crate::profile::LoopOp;
+use crate::run::{Phase, Review, Run, ToolOutput};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
-use crate::tool::{DONE, ToolEffect, is_terminal};
+use crate::tool::{DONE, FINAL_REPORT, ToolEffect, is_terminal};
 
 /// What the model is shown for a call whose outcome nobody knows.
 pub(crate) const INTERRUPTED: &str = "(tool failed: interrupted, outcome unknown)";
@@ -71,7 +69,7 @@ impl Invocation {
                 false => paged_bytes_max,
             },
             pages: paged_bytes_max.is_some(),
-            keeps_code: run.is_looping(),
+            keeps_code: run.profile().conduct().keeps_codes,
             // The verdict is of the call that is up, and of none beside it.
             approved: run.review == Review::Approved && run.call_up() == at as u32,
         })
@@ -147,29 +145,6 @@ impl Invocation {
     }
 }
 
-/// What a tool returned.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolOutput {
-    pub outcome: Outcome,
-    /// What the model is shown.
-    pub text: String,
-    /// How long the text was before it was cut, where it was.
-    pub cut_from_bytes: Option<u64>,
-    /// The text before it was cut, where the call asks for it.
-    pub original: Option<String>,
-    pub latency_ms: u64,
-    /// What the host's tokenizer counted, where it knows the models' vocabularies.
-    pub tokens: Option<u64>,
-    /// What the call itself spent on models, where it was another agent.
-    pub spent: Option<Spent>,
-    /// Whether the call was another agent that took untrusted data in.
-    pub marked: bool,
-    /// What held for the processes that the call started, where it started any.
-    pub sandbox: Option<Arc<str>>,
-    /// The stable code of what went wrong, where the call asks for it.
-    pub code: Option<Arc<str>>,
-}
-
 impl Stepper<'_> {
     /// Invokes the call that is up next. The terminal calls are the kernel's own.
     pub(super) fn invoke(&mut self) {
@@ -197,14 +172,14 @@ impl Stepper<'_> {
             });
             return self.advance();
         }
-        let op = LoopOp::of(&call.tool).filter(|_| self.run.is_looping());
+        let op = self.run.standing.op(&call.tool);
         // Of a batch the members are held; what the kernel itself answers does nothing.
         if own.is_none() && op.is_none() && (self.is_unkept(at, call) || self.is_held(at, call)) {
             return;
         }
         self.emit_invoked(at, call);
         if let Some(op) = op {
-            return self.remember(at, call, op);
+            return self.carry_out(op, &calls, at);
         }
         match (&*call.tool, own) {
             (DONE, _) => self.finish(&calls, at, call),
@@ -212,6 +187,14 @@ impl Stepper<'_> {
             (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
             (_, Some(OwnTool::Output)) => self.turn_page(at, call),
             _ => self.invoke_beside(&calls, at),
+        }
+    }
+
+    /// Carries out an instruction that the kernel itself answers.
+    fn carry_out(&mut self, op: LoopOp, calls: &[Call], at: usize) {
+        if let Some(finished) = self.run.standing.carry_out(op, calls, at) {
+            self.emit(Event::ToolFinished(Box::new(finished)));
+            self.advance();
         }
     }
 

@@ -1,7 +1,8 @@
 //! The calls that the kernel itself answers, in the step in which they are up.
 
-use super::{Stepper, ToolOutput};
+use super::Stepper;
 use crate::event::{Call, Event, Outcome};
+use crate::run::ToolOutput;
 
 impl Stepper<'_> {
     pub(super) fn report_progress(&mut self, at: usize, call: &Call) {

@@ -3,7 +3,8 @@
 use super::Stepper;
 use crate::event::{Call, CallReviewed, Event};
 use crate::hash::Hash;
-use crate::policy::{Hold, Review, Verdict};
+use crate::policy::Verdict;
+use crate::run::{Hold, Review};
 use crate::text::Text;
 
 /// A reason is shown to the model: long enough to help, short enough not to flood.

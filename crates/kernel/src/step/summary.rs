@@ -2,12 +2,12 @@
 
 use super::Stepper;
 use super::attempt::Attempt;
-use super::guard::next_excess;
 use crate::event::{Answer, Blocked, ContextSummarised, Counters, Event, RejectReason};
 use crate::model::Finish;
 use crate::prompt;
 use crate::retry::Pick;
 use crate::run::Run;
+use crate::run::guard::next_excess;
 
 impl Run {
     /// Whether a summary would make the room that a window lacks.

@@ -3,8 +3,8 @@
 
 use super::{Invocation, Stepper};
 use crate::event::Call;
-use crate::looping::LoopOp;
 use crate::policy::Policy;
+use crate::profile::LoopOp;
 use crate::run::{Phase, Run};
 use crate::tool::{ToolEffect, is_terminal};
 
@@ -12,52 +12,6 @@ use crate::tool::{ToolEffect, is_terminal};
 const CALLS_MAX: usize = 64;
 
 impl Run {
-    /// Whether a call of the reply, from the one that is up on, was invoked and has not ended.
-    pub(crate) fn is_under_way(&self, call: usize) -> bool {
-        matches!(self.phase, Phase::Acting { at, under_way, .. } if (at..under_way.until).contains(&call))
-    }
-
-    pub(crate) fn has_calls_under_way(&self) -> bool {
-        matches!(self.phase, Phase::Acting { at, .. } if self.is_under_way(at))
-    }
-
-    /// The place of the call that is up, from 0.
-    pub(crate) fn call_up(&self) -> u32 {
-        match self.phase {
-            Phase::Acting { at, .. } => at as u32,
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn is_member_up(&self) -> bool {
-        let Phase::Acting { calls, at, .. } = &self.phase else {
-            return false;
-        };
-        calls.get(*at).is_some_and(|call| call.member.is_some())
-    }
-
-    /// How many calls of the reply come after the one that is up and are answered at all.
-    pub(crate) fn calls_after(&self) -> usize {
-        match &self.phase {
-            Phase::Acting { calls, at, .. } => calls.len().saturating_sub(at + 1),
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn agents_under_way(&self) -> usize {
-        let Phase::Acting { calls, .. } = &self.phase else {
-            return 0;
-        };
-        let under_way = calls
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.is_under_way(*at));
-        let under_way = under_way.filter(|(_, call)| call.refused.is_none());
-        under_way
-            .filter(|(_, call)| self.sub_agent(&call.tool).is_some())
-            .count()
-    }
-
     /// Whether nobody will hear of a call again that was invoked: its process is gone, and it must not or cannot be
     /// repeated.
     pub(crate) fn is_lost(&self, at: usize, call: &Call) -> bool {
@@ -101,7 +55,8 @@ impl Run {
 impl Stepper<'_> {
     /// Invokes the calls after this one that may be executed at the same time.
     pub(super) fn invoke_beside(&mut self, calls: &[Call], first: usize) {
-        if !self.run.config().edition.is_parallel() || self.run.is_looping() {
+        let may_be = self.run.profile().conduct().is_parallel;
+        if !may_be || !self.run.config().edition.is_parallel() {
             return;
         }
         let mut together = vec![first];

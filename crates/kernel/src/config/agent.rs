@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::report::ReportSpec;
+use super::ReportSpec;
 
 /// The settings that only agents have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

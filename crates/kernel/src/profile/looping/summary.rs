@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::operation::{OperationOutcome, OperationSummary};
+use crate::config::{ScopeCode, TAGS};
 use crate::decode::attrless::{RECORD_ADD, RECORD_SEARCH, RECORD_UPDATE};
 use crate::event::{Call, Outcome, RefusalCode, ToolFinished};
-use crate::looping::{OperationOutcome, OperationSummary, ScopeCode, TAGS};
 use crate::reading::folded;
 use crate::uuid::OperationId;
 

@@ -1,7 +1,7 @@
 //! Strings that are almost JSON strings.
 
-use super::RepairStep;
 use super::rewrite::Rewriter;
+use crate::event::RepairStep;
 
 impl Rewriter<'_> {
     /// Reads a quoted text up to its closing quote, which is told from a quote inside it by what follows.

@@ -1,9 +1,11 @@
 //! What a run that works in loops shows a model: the segments of its states, and one message with its memory, what
 //! came of the last turn, and the request. Nothing else that was said before is sent.
 
+use std::sync::Arc;
+
+use super::Looping;
+use crate::config::segments_for;
 use crate::event::Call;
-use crate::looping::Looping;
-use crate::looping::segments_for;
 use crate::memory::USER_REQUEST_KEY;
 use crate::text::Text;
 
@@ -13,7 +15,7 @@ const MEMORY_BYTES_MAX: usize = 65_536;
 
 /// The segments that are always given and those of the states, in the order of the prompt file, and what the run itself
 /// has to say.
-pub(crate) fn system(looping: &Looping, own: &str) -> Text {
+pub(super) fn system(looping: &Looping, own: &str) -> Text {
     let states = looping.memory.states();
     let labels: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
     let segments = segments_for(&looping.segments, &labels);
@@ -24,7 +26,7 @@ pub(crate) fn system(looping: &Looping, own: &str) -> Text {
 }
 
 /// The one message of a turn.
-pub(crate) fn message(looping: &Looping, goal: &str) -> Text {
+pub(super) fn message(looping: &Looping, goal: &str) -> Text {
     let told = looping.told.text();
     let results = match told.is_empty() {
         true => String::new(),
@@ -59,7 +61,7 @@ fn memory_block(looping: &Looping) -> String {
 }
 
 /// What a reply that was not executed is answered with.
-pub(crate) fn rejection(calls: &[Call]) -> String {
+pub(crate) fn rejection(calls: &[Call]) -> Arc<str> {
     let faults = calls.iter().filter_map(|call| call.refused.as_ref());
     let faults: Vec<&str> = faults.map(|refusal| refusal.message.as_str()).collect();
     format!(
@@ -67,4 +69,5 @@ pub(crate) fn rejection(calls: &[Call]) -> String {
          Write the whole reply again, as instructions only.",
         faults.join("; ")
     )
+    .into()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::RepairStep;
+use crate::event::RepairStep;
 
 /// As deep as the native parser goes.
 const DEPTH_MAX: usize = 127;

@@ -1,24 +1,11 @@
-//! A call that waits for a person, and what the person said.
+//! A call that waits for a person.
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
+use super::{Phase, Run};
 use crate::event::Call;
 use crate::hash::Hash;
-use crate::run::{Phase, Run};
 use crate::text::Text;
-
-/// What a person said of a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Approved,
-    Denied {
-        /// What the model is told.
-        reason: Text,
-    },
-}
 
 /// How the call that is up next stands with the policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,59 @@
+//! A run whose turns are made from a memory: what the next one shows, and what a person changes in between.
+
+use super::{Phase, Run};
+use crate::context::{self, Context};
+use crate::memory::{Memory, MemoryEdit};
+use crate::model::Message;
+use crate::profile::LoopAudit;
+use crate::prompt::Conversation;
+
+impl Run {
+    /// The memory, where the run works in loops.
+    pub fn memory(&self) -> Option<&Memory> {
+        self.standing.memory()
+    }
+
+    /// What is kept of a run that works in loops.
+    pub fn audit_of_loop(&self) -> Option<LoopAudit> {
+        self.standing.audit(self.turn, self.termination())
+    }
+
+    /// Whether the log keeps what the model wrote.
+    pub fn keeps_text(&self) -> bool {
+        self.profile().keeps_text()
+    }
+
+    /// Makes the one message of the next turn.
+    pub(super) fn compose(&mut self) {
+        let Some(text) = self.standing.compose(&self.started) else {
+            return;
+        };
+        let system = self.standing.system().unwrap_or(&self.started.system);
+        let message = Message::User { text };
+        let tokens = context::text_tokens(&self.gauge, system)
+            + context::message_tokens(&self.gauge, &message);
+        let system_bytes = system.len() as u64;
+        let mut conversation = Conversation::default();
+        conversation.push(message);
+        self.ledger.restart(system_bytes, &conversation);
+        self.context = Context::default();
+        self.context.said(tokens);
+        self.conversation = conversation;
+    }
+
+    /// A turn is over: what it leaves is what the next one is made from.
+    pub(super) fn turn_over(&mut self) {
+        if let Some(left) = self.standing.turn_over(self.watch.last_at) {
+            self.progress.turn_over(&left.results, &left.memory);
+            self.compose();
+        }
+    }
+
+    pub(super) fn memory_edited(&mut self, edit: &MemoryEdit) {
+        let has_memory = self.standing.edited(edit);
+        // A turn that is open goes on with what it began with.
+        if has_memory && matches!(self.phase, Phase::Between) {
+            self.compose();
+        }
+    }
+}
