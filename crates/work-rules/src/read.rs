@@ -169,7 +169,11 @@ impl<'a> Reader<'a> {
             Value::String(text) if text.trim().is_empty() => PlanFaultKind::EmptyText,
             Value::String(text) if text.contains('\0') => PlanFaultKind::Nul,
             Value::String(text) => return Some(text),
-            other => wrong_type("a text", other),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_)) => wrong_type("a text", other),
         };
         self.fault(field, kind);
         None
@@ -214,7 +218,11 @@ impl<'a> Reader<'a> {
                     most,
                 }
             }
-            other => wrong_type("a whole number", other),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_)) => wrong_type("a whole number", other),
         };
         self.fault(field, kind);
         None
@@ -228,7 +236,11 @@ impl<'a> Reader<'a> {
                 item: self.item.clone(),
                 faults: self.faults,
             }),
-            other => {
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)) => {
                 self.fault(field, wrong_type("an object", other));
                 None
             }
@@ -239,7 +251,11 @@ impl<'a> Reader<'a> {
     fn texts(&mut self, field: &'static str) -> Option<Vec<(String, &'a str)>> {
         let values = match self.given(field)? {
             Value::Array(values) => values,
-            other => {
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Object(_)) => {
                 self.fault(field, wrong_type("an array of texts", other));
                 return None;
             }
@@ -249,7 +265,11 @@ impl<'a> Reader<'a> {
             let below = format!("{field}/{index}");
             match value {
                 Value::String(text) => texts.push((below, text.as_str())),
-                other => self.fault(&below, wrong_type("a text", other)),
+                other @ (Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Array(_)
+                | Value::Object(_)) => self.fault(&below, wrong_type("a text", other)),
             }
         }
         Some(texts)

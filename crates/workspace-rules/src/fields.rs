@@ -23,7 +23,11 @@ impl<'a, 'f> Fields<'a, 'f> {
                 at: at.into(),
                 faults,
             }),
-            other => {
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)) => {
                 faults.push(Fault::new(at, wrong_type("an object", other)));
                 None
             }
@@ -111,7 +115,11 @@ impl<'a, 'f> Fields<'a, 'f> {
     pub(super) fn flag(&mut self, field: &str) -> Option<bool> {
         match self.given(field)? {
             Value::Bool(flag) => Some(*flag),
-            other => {
+            other @ (Value::Null
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_)) => {
                 self.fault(field, wrong_type("true or false", other));
                 None
             }
@@ -128,7 +136,11 @@ impl<'a, 'f> Fields<'a, 'f> {
                     most: *range.end(),
                 },
             },
-            other => wrong_type("a whole number", other),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_)) => wrong_type("a whole number", other),
         };
         self.fault(field, kind);
         None
@@ -147,7 +159,11 @@ impl<'a, 'f> Fields<'a, 'f> {
                     },
                 }
             }
-            other => wrong_type("a number", other),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_)) => wrong_type("a number", other),
         };
         self.fault(field, kind);
         None
@@ -173,7 +189,11 @@ impl<'a, 'f> Fields<'a, 'f> {
                 return None;
             }
             Value::Array(values) => values,
-            other => {
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Object(_)) => {
                 self.fault(field, wrong_type("an array of texts", other));
                 return None;
             }
@@ -196,7 +216,11 @@ const WORD_BYTES_MAX: usize = 256;
 fn checked_text(value: &Value, bytes_max: usize) -> Result<&str, FaultKind> {
     let text = match value {
         Value::String(text) => text,
-        other => return Err(wrong_type("a text", other)),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_)) => return Err(wrong_type("a text", other)),
     };
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     match text {

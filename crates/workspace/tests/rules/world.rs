@@ -11,7 +11,9 @@ use bonded_tools::BoxFuture;
 use bonded_workspace::config::{HostSurroundings, WorkspaceConfig};
 use bonded_workspace::store::{Page, RunFilter, WorkspaceError, WorkspaceStore, Write, Written};
 use bonded_workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
-use bonded_workspace_rules::{Actor, AutomationRun, Chain, Change, Code, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus};
+use bonded_workspace_rules::{
+    Actor, AutomationRun, Chain, Change, Code, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
