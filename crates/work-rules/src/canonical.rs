@@ -42,7 +42,7 @@ fn composed(value: Value) -> Value {
                 .collect();
             Value::Object(fields)
         }
-        other => other,
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
     }
 }
 

@@ -143,18 +143,20 @@ fn whole_trace(log: &[Entry], children: &[&[Entry]]) -> Vec<TracedCall> {
 }
 
 fn sandbox_held<'a>(log: impl Iterator<Item = &'a Entry>) -> BTreeSet<String> {
-    let held = log.filter_map(|entry| match &entry.event {
-        Event::ToolFinished(finished) => finished.sandbox.as_deref(),
-        _ => None,
+    let held = log.filter_map(|entry| {
+        let Event::ToolFinished(finished) = &entry.event else {
+            return None;
+        };
+        finished.sandbox.as_deref()
     });
     held.map(str::to_owned).collect()
 }
 
 fn termination(last: &Entry) -> Option<Termination> {
-    match &last.event {
-        Event::RunEnded(ended) => Some(ended.termination.clone()),
-        _ => None,
-    }
+    let Event::RunEnded(ended) = &last.event else {
+        return None;
+    };
+    Some(ended.termination.clone())
 }
 
 /// The files among changes, directories left out.
@@ -167,14 +169,14 @@ fn artifact(change: &Change) -> Artifact {
     let (hash, bytes) = match &change.after {
         Some(Node::File { content, bytes, .. }) => (Some(*content), Some(*bytes)),
         Some(Node::Link { target }) => (Some(Hash::of(target)), Some(target.len() as u64)),
-        _ => (None, None),
+        Some(Node::Directory { .. } | Node::Special { .. }) | None => (None, None),
     };
     Artifact {
         path: change.path.clone(),
         kind: match (&change.before, &change.after) {
             (None, _) => ArtifactKind::Created,
             (_, None) => ArtifactKind::Deleted,
-            _ => ArtifactKind::Modified,
+            (Some(_), Some(_)) => ArtifactKind::Modified,
         },
         hash,
         bytes,

@@ -100,7 +100,7 @@ fn compare_children(
 fn directory(child: Option<&Child>) -> Option<&Arc<Directory>> {
     match child {
         Some(Child::Directory(directory)) => Some(directory),
-        _ => None,
+        Some(Child::Leaf(_)) | None => None,
     }
 }
 

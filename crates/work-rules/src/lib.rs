@@ -6,6 +6,8 @@
 //! whether the changes may be published. Whatever comes of it is sealed in a [`Receipt`], which anybody can check
 //! with [`verify_receipt`], and told in a [`RunResult`].
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod admission;
 mod canonical;
 mod capsule;
@@ -13,6 +15,7 @@ mod change;
 mod counts;
 mod declared;
 mod delta;
+mod ended;
 mod fault;
 mod item;
 mod lines;
@@ -36,6 +39,7 @@ pub use change::{Change, Clash};
 pub use counts::{TestCounts, test_counts};
 pub use declared::{DeclaredPath, missing_inputs, missing_outputs};
 pub use delta::{Deltas, Footprint};
+pub use ended::{EndedRun, NotTested, bind, may_be_tested, touches_git};
 pub use fault::{PlanFault, PlanFaultKind};
 pub use item::{
     AgentId, BadAgentId, BadItemId, Budget, Complexity, Constraints, ITEM_ID_BYTES_MAX, ItemId,

@@ -70,7 +70,7 @@ fn changed(
     };
     let inside = match now {
         Some(Child::Directory(directory)) => directory.children(),
-        _ => &[],
+        Some(Child::Leaf(_)) | None => &[],
     };
     let inside = merged(inside, below, depth, clashes);
     // What lies in a directory is not lost with it, unless it was seen to go; and nothing lies in a file.
@@ -86,7 +86,9 @@ fn changed(
             let directory = Directory::new(mode, inside);
             Some(Child::Directory(Arc::new(directory)))
         }
-        leaf => Some(Child::Leaf(leaf)),
+        leaf @ (Node::File { .. } | Node::Link { .. } | Node::Special { .. }) => {
+            Some(Child::Leaf(leaf))
+        }
     }
 }
 

@@ -90,7 +90,7 @@ fn read_all(
             let places = (0..).map(|index: usize| format!("/{index}"));
             places.zip(values).collect()
         }
-        other => {
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
             let found = bonded_kernel::type_of(other);
             faults.push(fault(PlanFaultKind::NotAPlan { found }));
             vec![]

@@ -59,35 +59,37 @@ pub fn tool_trace(log: &[Entry]) -> Vec<TracedCall> {
     let mut trace: Vec<TracedCall> = vec![];
     let mut places: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for entry in log {
-        match &entry.event {
-            Event::DecisionMade(decision) => calls = &decision.calls,
-            Event::ToolInvoked { call, tool, .. } if own.acts(tool) => {
-                let begun = begun(entry, *call, tool, calls);
-                // A call that is made again after a crash is still the same call.
-                if let std::collections::btree_map::Entry::Vacant(place) =
-                    places.entry((entry.turn, *call))
-                {
-                    place.insert(trace.len());
-                    trace.push(begun);
-                }
+        // Of all that a log tells, calls are decided, begun and ended; the rest is not about them.
+        if let Event::DecisionMade(decision) = &entry.event {
+            calls = &decision.calls;
+        }
+        if let Event::ToolInvoked { call, tool, .. } = &entry.event
+            && own.acts(tool)
+        {
+            let begun = begun(entry, *call, tool, calls);
+            // A call that is made again after a crash is still the same call.
+            if let std::collections::btree_map::Entry::Vacant(place) =
+                places.entry((entry.turn, *call))
+            {
+                place.insert(trace.len());
+                trace.push(begun);
             }
-            Event::ToolFinished(finished) => {
-                let place = places.get(&(entry.turn, finished.call));
-                if let Some(begun) = place.and_then(|place| trace.get_mut(*place)) {
-                    end(begun, finished, entry.at);
-                }
+        }
+        if let Event::ToolFinished(finished) = &entry.event {
+            let place = places.get(&(entry.turn, finished.call));
+            if let Some(begun) = place.and_then(|place| trace.get_mut(*place)) {
+                end(begun, finished, entry.at);
             }
-            _ => {}
         }
     }
     trace
 }
 
 fn own_tools(log: &[Entry]) -> OwnTools {
-    match log.first().map(|entry| &entry.event) {
-        Some(Event::RunStarted(started)) => started.config.own_tools,
-        _ => OwnTools::default(),
-    }
+    let Some(Event::RunStarted(started)) = log.first().map(|entry| &entry.event) else {
+        return OwnTools::default();
+    };
+    started.config.own_tools
 }
 
 fn begun(entry: &Entry, call: u32, tool: &str, calls: &[Call]) -> TracedCall {

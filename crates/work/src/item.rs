@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, SandboxLevel, TerminationKind};
+use bonded_kernel::{Entry, Mask, Millis, Run, RunConfig, RunId, TerminationKind};
 use bonded_work_rules::{
-    CallStatus, Capsule, Change, Denial, Invariant, Tree, TreePath, WorkItem, WorkStatus, admit,
-    check_so_far, missing_inputs, missing_outputs, prompt_of, tool_trace,
+    CallStatus, Capsule, Change, Denial, EndedRun, NotTested, Tree, WorkItem, WorkStatus, bind,
+    check_so_far, may_be_tested, missing_inputs, prompt_of, tool_trace, touches_git,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -166,21 +166,6 @@ fn failed(why: impl Into<String>) -> Worked {
     Worked::Ended(Box::new(Outcome::failed(why)))
 }
 
-/// Holds a run to what its item may take, and to its copy: a command that reaches beyond it could not be undone.
-fn bind(config: &mut RunConfig, item: &WorkItem) -> Result<(), String> {
-    let sandbox = config.sandbox.get_or_insert_default();
-    if sandbox.level == SandboxLevel::Full {
-        return Err(
-            "Without a sandbox nothing could be undone; use another level than full".into(),
-        );
-    }
-    sandbox.required = true;
-    let limit = item.constraints.timeout_ms;
-    let own = config.limits.elapsed_ms_max.unwrap_or(limit);
-    config.limits.elapsed_ms_max = Some(own.min(limit));
-    Ok(())
-}
-
 /// What the run did before this process took it up counts; a call that is made again counts then.
 fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
     let calls = logs.iter().flat_map(|log| tool_trace(log));
@@ -191,11 +176,6 @@ fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
 fn tool_ops(logs: &[Vec<Entry>]) -> u64 {
     let all: usize = logs.iter().map(|log| tool_trace(log).len()).sum();
     all as u64
-}
-
-fn touches_git(paths: Vec<TreePath>) -> Option<Denial> {
-    let invariant = Invariant::GitUntouched;
-    (!paths.is_empty()).then_some(Denial::Invariant { invariant, paths })
 }
 
 /// What is looked at when an item's run has ended.
@@ -319,32 +299,17 @@ impl Judging<'_> {
         admitted_before: Option<String>,
         after: &Tree,
     ) -> Result<(), Verdict> {
-        if let Some(denial) = stopped {
-            return Err(Verdict::Denied(denial.to_string()));
-        }
-        if self.is_out_of_time {
-            return Err(Verdict::OutOfTime(None));
-        }
-        let termination = self.run.termination();
-        let kind = termination.map_or(TerminationKind::Fatal, |it| it.kind);
-        let reason = termination.map(|it| it.reason().to_string());
-        let reason = reason.unwrap_or_default();
-        match kind {
-            TerminationKind::Done => {}
-            TerminationKind::TimedOut => return Err(Verdict::OutOfTime(None)),
-            kind => {
-                return Err(Verdict::Failed(
-                    format!("{}: {reason}", kind.as_str()),
-                    None,
-                ));
-            }
-        }
-        admit(self.item, capsule, |_| admitted_before)
-            .map_err(|denial| Verdict::Denied(denial.to_string()))?;
-        match missing_outputs(self.item, after) {
-            None => Ok(()),
-            Some(why) => Err(Verdict::Failed(why, None)),
-        }
+        let attempt = EndedRun {
+            stopped,
+            is_out_of_time: self.is_out_of_time,
+            termination: self.run.termination(),
+            admitted_before,
+        };
+        may_be_tested(self.item, attempt, capsule, after).map_err(|why| match why {
+            NotTested::Denied(denial) => Verdict::Denied(denial.to_string()),
+            NotTested::OutOfTime => Verdict::OutOfTime(None),
+            NotTested::Failed(why) => Verdict::Failed(why, None),
+        })
     }
 
     /// The tests run on the state that the receipt will name: what was frozen, with the item's changes. Where the copy

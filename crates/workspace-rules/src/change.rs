@@ -303,7 +303,21 @@ impl Change {
                     note.note_id = NoteId::from_bytes([0; 16]);
                 }
             }
-            _ => {}
+            Self::UpdateWorkspace { .. }
+            | Self::SetMember { .. }
+            | Self::RemoveMember { .. }
+            | Self::UpdateNote(_)
+            | Self::DeleteNote { .. }
+            | Self::UndeleteNote { .. }
+            | Self::SetMetadata { .. }
+            | Self::DeleteMetadata { .. }
+            | Self::DeleteRule { .. }
+            | Self::Fire(_)
+            | Self::MoveRun { .. }
+            | Self::Considered { .. }
+            | Self::ConsideredSchedule { .. }
+            | Self::Review { .. }
+            | Self::RecordIssue { .. } => {}
         }
         let written = serde_json::to_vec(&same).unwrap_or_default();
         Hash::of(&written)

@@ -215,7 +215,9 @@ fn permit_members<'a>(
 ) -> Result<&'a Workspace, Refused> {
     match actor {
         Actor::System => permit_in_any(view, workspace_id, actor, permission),
-        _ => permit_in_archive(view, workspace_id, actor, permission),
+        Actor::User { .. } | Actor::Agent { .. } => {
+            permit_in_archive(view, workspace_id, actor, permission)
+        }
     }
 }
 
@@ -261,10 +263,11 @@ fn remove_member(
     actor: &Actor,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
     let is_self = *actor == Actor::User { user_id };
-    let needed = match view.member {
-        _ if is_self => Permission::ReadNotes,
-        Some(Role::Owner) => Permission::ManageWorkspace,
-        _ => Permission::ManageMembers,
+    let is_owner = view.member == Some(Role::Owner);
+    let needed = match (is_self, is_owner) {
+        (true, _) => Permission::ReadNotes,
+        (false, true) => Permission::ManageWorkspace,
+        (false, false) => Permission::ManageMembers,
     };
     permit_members(view, workspace_id, actor, needed)?;
     if view.member.is_none() {
@@ -277,9 +280,13 @@ fn remove_member(
 /// Whoever owns a workspace beside the owner of the installation, as was possible once, does not get rid of them.
 fn keep_the_owner_of_all(view: &View, less: &[UserId], actor: &Actor) -> Result<(), Refused> {
     let is_less = |it: &UserId| less.contains(it) && *actor != Actor::User { user_id: *it };
-    match (actor, &view.owner_of_all) {
-        (Actor::User { .. }, Some(owner)) if is_less(owner) => Err(Refused::OwnerOfAll),
-        _ => Ok(()),
+    let is_refused = match actor {
+        Actor::User { .. } => view.owner_of_all.as_ref().is_some_and(is_less),
+        Actor::Agent { .. } | Actor::System => false,
+    };
+    match is_refused {
+        true => Err(Refused::OwnerOfAll),
+        false => Ok(()),
     }
 }
 

@@ -159,7 +159,22 @@ impl WorkspaceEvent {
             | Self::NoteUndeleted { note_id }
             | Self::NoteMetadataSet { note_id, .. }
             | Self::NoteMetadataDeleted { note_id, .. } => Some(*note_id),
-            _ => None,
+            Self::WorkspaceCreated { .. }
+            | Self::WorkspaceUpdated { .. }
+            | Self::MemberSet(_)
+            | Self::MemberRemoved { .. }
+            | Self::RuleCreated { .. }
+            | Self::RuleUpdated { .. }
+            | Self::RuleDeleted { .. }
+            | Self::AutomationQueued(_)
+            | Self::AutomationRunning { .. }
+            | Self::AutomationSucceeded(_)
+            | Self::AutomationFailed(_)
+            | Self::AutomationCancelled(_)
+            | Self::OperationProposed(_)
+            | Self::OperationApplied { .. }
+            | Self::OperationRejected { .. }
+            | Self::IssueRecorded(_) => None,
         }
     }
 
@@ -168,15 +183,56 @@ impl WorkspaceEvent {
         match self {
             Self::NoteCreated(created) => Some(&created.markdown),
             Self::NoteUpdated(updated) => updated.markdown.as_ref(),
-            _ => None,
+            Self::WorkspaceCreated { .. }
+            | Self::WorkspaceUpdated { .. }
+            | Self::MemberSet(_)
+            | Self::MemberRemoved { .. }
+            | Self::NoteTitleChanged { .. }
+            | Self::NoteDeleted { .. }
+            | Self::NoteUndeleted { .. }
+            | Self::NoteMetadataSet { .. }
+            | Self::NoteMetadataDeleted { .. }
+            | Self::RuleCreated { .. }
+            | Self::RuleUpdated { .. }
+            | Self::RuleDeleted { .. }
+            | Self::AutomationQueued(_)
+            | Self::AutomationRunning { .. }
+            | Self::AutomationSucceeded(_)
+            | Self::AutomationFailed(_)
+            | Self::AutomationCancelled(_)
+            | Self::OperationProposed(_)
+            | Self::OperationApplied { .. }
+            | Self::OperationRejected { .. }
+            | Self::IssueRecorded(_) => None,
         }
     }
 
+    /// The same, to put another in its place.
     pub fn markdown_mut(&mut self) -> Option<&mut Text> {
         match self {
             Self::NoteCreated(created) => Some(&mut created.markdown),
             Self::NoteUpdated(updated) => updated.markdown.as_mut(),
-            _ => None,
+            Self::WorkspaceCreated { .. }
+            | Self::WorkspaceUpdated { .. }
+            | Self::MemberSet(_)
+            | Self::MemberRemoved { .. }
+            | Self::NoteTitleChanged { .. }
+            | Self::NoteDeleted { .. }
+            | Self::NoteUndeleted { .. }
+            | Self::NoteMetadataSet { .. }
+            | Self::NoteMetadataDeleted { .. }
+            | Self::RuleCreated { .. }
+            | Self::RuleUpdated { .. }
+            | Self::RuleDeleted { .. }
+            | Self::AutomationQueued(_)
+            | Self::AutomationRunning { .. }
+            | Self::AutomationSucceeded(_)
+            | Self::AutomationFailed(_)
+            | Self::AutomationCancelled(_)
+            | Self::OperationProposed(_)
+            | Self::OperationApplied { .. }
+            | Self::OperationRejected { .. }
+            | Self::IssueRecorded(_) => None,
         }
     }
 

@@ -29,7 +29,23 @@ pub fn apply(note: &mut Option<Note>, stored: &StoredEvent) {
         WorkspaceEvent::NoteMetadataDeleted { key, .. } => {
             note.metadata.remove(key);
         }
-        _ => {}
+        WorkspaceEvent::NoteCreated(_)
+        | WorkspaceEvent::WorkspaceCreated { .. }
+        | WorkspaceEvent::WorkspaceUpdated { .. }
+        | WorkspaceEvent::MemberSet(_)
+        | WorkspaceEvent::MemberRemoved { .. }
+        | WorkspaceEvent::RuleCreated { .. }
+        | WorkspaceEvent::RuleUpdated { .. }
+        | WorkspaceEvent::RuleDeleted { .. }
+        | WorkspaceEvent::AutomationQueued(_)
+        | WorkspaceEvent::AutomationRunning { .. }
+        | WorkspaceEvent::AutomationSucceeded(_)
+        | WorkspaceEvent::AutomationFailed(_)
+        | WorkspaceEvent::AutomationCancelled(_)
+        | WorkspaceEvent::OperationProposed(_)
+        | WorkspaceEvent::OperationApplied { .. }
+        | WorkspaceEvent::OperationRejected { .. }
+        | WorkspaceEvent::IssueRecorded(_) => {}
     }
 }
 
@@ -73,9 +89,9 @@ fn update(note: &mut Note, updated: &NoteUpdated) {
 impl Workspace {
     /// Folds an event into the workspace itself.
     pub fn apply(workspace: &mut Option<Self>, stored: &StoredEvent) {
-        match (&stored.event, workspace) {
-            (WorkspaceEvent::WorkspaceCreated { name }, workspace @ None) => {
-                *workspace = Some(Self {
+        match &stored.event {
+            WorkspaceEvent::WorkspaceCreated { name } => {
+                workspace.get_or_insert_with(|| Self {
                     workspace_id: stored.workspace_id,
                     name: name.clone(),
                     state: WorkspaceState::Active,
@@ -83,14 +99,35 @@ impl Workspace {
                     updated_at: stored.at,
                 });
             }
-            (WorkspaceEvent::WorkspaceUpdated { name, state }, Some(workspace)) => {
+            WorkspaceEvent::WorkspaceUpdated { name, state } => {
+                let Some(workspace) = workspace else { return };
                 if let Some(name) = name {
                     workspace.name.clone_from(name);
                 }
                 workspace.state = state.unwrap_or(workspace.state);
                 workspace.updated_at = stored.at;
             }
-            _ => {}
+            WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. }
+            | WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::AutomationQueued(_)
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::AutomationCancelled(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => {}
         }
     }
 }

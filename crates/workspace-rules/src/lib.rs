@@ -6,6 +6,8 @@
 //!
 //! Rules ([`Rule`]) say when something is done by itself: a [`Trigger`], a [`Condition`] and an [`Action`].
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod action;
 mod automation;
 mod change;
@@ -47,7 +49,7 @@ pub use condition::{
 pub use decide::decide;
 pub use event::{Chain, MemberSet, NoteCreated, NoteUpdated, StoredEvent, WorkspaceEvent};
 pub use fault::{Fault, FaultKind};
-pub use firing::{firing_event_id, run_of_firing};
+pub use firing::{Exclusive, exclusive, firing_event_id, never_begins, run_of_firing};
 pub use fold::apply;
 pub use fuse::{Fused, Scored, Standing, fuse, later_first};
 

@@ -75,6 +75,6 @@ fn is_shallow(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth > 0 && items.iter().all(|item| is_shallow(item, depth - 1)),
         Value::Object(items) => depth > 0 && items.values().all(|item| is_shallow(item, depth - 1)),
-        _ => true,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

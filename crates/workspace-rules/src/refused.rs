@@ -157,7 +157,24 @@ impl Refused {
             }
             Self::RoleForbidden { needs } => json!({ "role_needed": needs }),
             Self::RunCannotMove { from, to, .. } => json!({ "from": from, "to": to }),
-            _ => Value::Null,
+            Self::BadRequest { .. }
+            | Self::NoteNotFound { .. }
+            | Self::WorkspaceNotFound { .. }
+            | Self::RuleNotFound { .. }
+            | Self::RunNotFound { .. }
+            | Self::OperationNotFound { .. }
+            | Self::WorkspaceForbidden { .. }
+            | Self::CrossWorkspaceRejected { .. }
+            | Self::ForeignEvent { .. }
+            | Self::OwnerOfAll
+            | Self::UserNotFound { .. }
+            | Self::UserDisabled { .. }
+            | Self::TokenUnknown
+            | Self::SessionOver
+            | Self::PasswordChanged
+            | Self::NotTheOwner
+            | Self::SetupAlreadyCompleted
+            | Self::CursorMoved { .. } => Value::Null,
         }
     }
 }

@@ -250,16 +250,26 @@ fn read_schedule(
     host: &dyn Surroundings,
 ) -> Option<Schedule> {
     let is_given = fields.given("schedule").is_some();
-    match trigger {
-        Some(Trigger::Cron) if !is_given => {
+    match (trigger, is_given) {
+        (Some(Trigger::Cron), false) => {
             fields.fault("schedule", FaultKind::NoSchedule);
             None
         }
-        Some(trigger) if is_given && trigger != Trigger::Cron => {
+        (
+            Some(
+                trigger @ (Trigger::NoteChanged
+                | Trigger::NoteCreated
+                | Trigger::NoteDeleted
+                | Trigger::Manual),
+            ),
+            true,
+        ) => {
             let trigger = trigger.as_str();
             fields.fault("schedule", FaultKind::NeedlessSchedule { trigger });
             None
         }
-        _ => schedule::read(fields.object("schedule")?, host),
+        (Some(_), false) | (Some(Trigger::Cron), true) | (None, _) => {
+            schedule::read(fields.object("schedule")?, host)
+        }
     }
 }

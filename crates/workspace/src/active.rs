@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::{RuleId, RunId};
-use bonded_workspace_rules::AutomationRun;
+use bonded_workspace_rules::{AutomationRun, Exclusive};
 use tokio_util::sync::CancellationToken;
 
 /// The runs that are driven here, and what they use alone.
@@ -14,7 +14,7 @@ pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
 #[derive(Debug)]
 struct Drive {
     cancel: CancellationToken,
-    exclusive: Vec<String>,
+    exclusive: Vec<Exclusive>,
     whose: String,
     rule: RuleId,
 }
@@ -55,11 +55,11 @@ impl Active {
     pub(super) fn begin(
         &self,
         run: &AutomationRun,
-        exclusive: Vec<String>,
+        exclusive: Vec<Exclusive>,
         whose: &str,
     ) -> Option<CancellationToken> {
         let mut active = self.lock();
-        let is_used = |name: &String| active.values().any(|drive| drive.exclusive.contains(name));
+        let is_used = |it: &Exclusive| active.values().any(|drive| drive.exclusive.contains(it));
         if active.contains_key(&run.run_id) || exclusive.iter().any(is_used) {
             return None;
         }

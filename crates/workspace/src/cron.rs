@@ -60,7 +60,7 @@ impl BadCron {
     pub fn at(&self) -> &'static str {
         match self {
             Self::Zone { .. } => "timezone",
-            _ => "cron",
+            Self::Fields { .. } | Self::Word { .. } | Self::Field { .. } | Self::Never => "cron",
         }
     }
 }

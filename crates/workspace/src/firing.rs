@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bonded_kernel::RunId;
 use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{
-    Action, AutomationRun, Code, LoopAction, Note, Rule, RunAction, RunEnd, RunMove, StoredEvent,
-    WorkAction,
+    Action, AutomationRun, Code, Exclusive, LoopAction, Note, Rule, RunAction, RunEnd, RunMove,
+    StoredEvent, WorkAction, exclusive,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -86,20 +86,30 @@ impl Actions {
             let message = format!("this server does not perform actions of the kind {kind}");
             Performed::failed(Code::ActionUnavailable, &message)
         };
-        match (&firing.action, &self.loops, &self.runs, &self.work) {
-            (Action::Loop(action), Some(loops), _, _) => loops.run(firing, action, cancel).await,
-            (Action::Run(action), _, Some(runs), _) => runs.run(firing, action, cancel).await,
-            (Action::Work(action), _, _, Some(work)) => work.run(firing, action, cancel).await,
-            _ => nobody(),
+        match &firing.action {
+            Action::Loop(action) => match &self.loops {
+                Some(loops) => loops.run(firing, action, cancel).await,
+                None => nobody(),
+            },
+            Action::Run(action) => match &self.runs {
+                Some(runs) => runs.run(firing, action, cancel).await,
+                None => nobody(),
+            },
+            Action::Work(action) => match &self.work {
+                Some(work) => work.run(firing, action, cancel).await,
+                None => nobody(),
+            },
         }
     }
 
     pub(super) async fn abandon(&self, action: &Action, run: &RunId) {
-        match (action, &self.loops, &self.runs, &self.work) {
-            (Action::Loop(_), Some(loops), _, _) => loops.abandon(run).await,
-            (Action::Run(_), _, Some(runs), _) => runs.abandon(run).await,
-            (Action::Work(_), _, _, Some(work)) => work.abandon(run).await,
-            _ => {}
+        let abandoned = match action {
+            Action::Loop(_) => self.loops.as_ref().map(|loops| loops.abandon(run)),
+            Action::Run(_) => self.runs.as_ref().map(|runs| runs.abandon(run)),
+            Action::Work(_) => self.work.as_ref().map(|work| work.abandon(run)),
+        };
+        if let Some(abandoned) = abandoned {
+            abandoned.await;
         }
     }
 }
@@ -141,23 +151,10 @@ impl Firing {
     }
 
     /// What no two runs may use at once.
-    pub(super) fn exclusive(&self, around: &HostSurroundings) -> Vec<String> {
+    pub(super) fn exclusive(&self, around: &HostSurroundings) -> Vec<Exclusive> {
         let workspace = &self.rule.draft.workspace_id;
-        // What it may not use it does not hold against others: it fails when it begins.
-        let used = match &self.action {
-            Action::Loop(action) => {
-                let memory = around.memory_file(workspace, &action.memory.kv_store_path);
-                memory.map(|memory| format!("memory {}", memory.display()))
-            }
-            Action::Work(action) => {
-                let tree = around.place(workspace, &action.repo).ok();
-                tree.map(|tree| format!("tree {}", tree.display()))
-            }
-            Action::Run(_) => None,
-        };
-        // The instants of a schedule come one after the other, and so do their runs.
-        let schedule = self.rule.draft.schedule.as_ref();
-        let schedule = schedule.map(|_| format!("rule {}", self.rule.rule_id));
-        used.into_iter().chain(schedule).collect()
+        let memory = |name: &str| around.memory_file(workspace, name);
+        let tree = |path: &str| around.place(workspace, path).ok();
+        exclusive(&self.rule, &self.action, memory, tree)
     }
 }

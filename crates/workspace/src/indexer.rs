@@ -218,6 +218,11 @@ fn may_blame_text(failure: &Failure) -> bool {
     match failure.class {
         FailureClass::Overflow | FailureClass::Malformed => true,
         FailureClass::Model => matches!(failure.status, None | Some(400 | 413 | 422 | 500)),
-        _ => false,
+        FailureClass::Auth
+        | FailureClass::Quota
+        | FailureClass::RateLimit
+        | FailureClass::Network
+        | FailureClass::Timeout
+        | FailureClass::Interrupted => false,
     }
 }

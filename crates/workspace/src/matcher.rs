@@ -130,7 +130,25 @@ impl Matcher {
                 self.load_rules().await?;
                 RuleNews::Unknown
             }
-            _ => return Ok(false),
+            WorkspaceEvent::WorkspaceCreated { .. }
+            | WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. }
+            | WorkspaceEvent::AutomationQueued(_)
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::AutomationCancelled(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => return Ok(false),
         };
         // A scheduler that is gone needs no news.
         let _ = self.news.send(news);
@@ -182,7 +200,27 @@ impl Matcher {
                 self.shared.active.cancel(&finished.run_id);
                 self.shared.queued.notify_one();
             }
-            _ => {}
+            WorkspaceEvent::WorkspaceCreated { .. }
+            | WorkspaceEvent::WorkspaceUpdated { .. }
+            | WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. }
+            | WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => {}
         }
     }
 

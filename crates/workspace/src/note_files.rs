@@ -97,8 +97,8 @@ impl NoteDir {
                     continue;
                 }
                 EntryKind::File => None,
-                _ if is_note => Some("it is no regular file"),
-                _ => Some("it is a link, a pipe or a device"),
+                EntryKind::Link | EntryKind::Other if is_note => Some("it is no regular file"),
+                EntryKind::Link | EntryKind::Other => Some("it is a link, a pipe or a device"),
             };
             match why {
                 Some(why) => found.left_out.push(LeftOut { path, why }),

@@ -96,6 +96,9 @@ fn why(error: &OpenError) -> String {
         }
         OpenError::TooLarge { bytes_max, .. } => format!("it has more than {bytes_max} bytes"),
         OpenError::Io { source, .. } => source.to_string(),
-        _ => "it is no regular file".into(),
+        OpenError::Directory { .. }
+        | OpenError::NotADirectory { .. }
+        | OpenError::Special { .. }
+        | OpenError::TooManyEntries { .. } => "it is no regular file".into(),
     }
 }

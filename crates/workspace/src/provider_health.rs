@@ -195,16 +195,20 @@ impl ProviderHealth {
 
     fn advice(&self, failure: &Failure) -> String {
         let key = self.target.key_env.as_deref();
-        match (failure.class, key) {
-            (FailureClass::Auth, Some(key)) => {
+        let elsewhere = "start its server, or correct automation.base_url in config.json";
+        match failure.class {
+            FailureClass::Auth => key.map_or(elsewhere.into(), |key| {
                 format!("set {key} in the environment, or in .env in the data directory")
-            }
-            (FailureClass::Quota, _) => "add credits, or choose another provider".into(),
-            (FailureClass::RateLimit, _) => "it is tried again".into(),
-            (FailureClass::Malformed | FailureClass::Model, _) => {
+            }),
+            FailureClass::Quota => "add credits, or choose another provider".into(),
+            FailureClass::RateLimit => "it is tried again".into(),
+            FailureClass::Malformed | FailureClass::Model => {
                 "automation.base_url in config.json must be the base of its API, which usually ends in /v1".into()
             }
-            _ => "start its server, or correct automation.base_url in config.json".into(),
+            FailureClass::Network
+            | FailureClass::Timeout
+            | FailureClass::Overflow
+            | FailureClass::Interrupted => elsewhere.into(),
         }
     }
 
@@ -217,7 +221,7 @@ impl ProviderLook {
     fn holds_at(&self, now: Millis) -> bool {
         let holds_ms = match self.state {
             ProviderState::Well => WELL_MS,
-            _ => UNWELL_MS,
+            ProviderState::WithoutModel { .. } | ProviderState::Away { .. } => UNWELL_MS,
         };
         // A clock that was set back makes a look old.
         self.at <= now && now < self.at.plus(holds_ms)

@@ -164,7 +164,13 @@ impl Records {
 fn note_of(written: Written) -> Option<Note> {
     match written.outcome {
         Outcome::Note(note) => Some(*note),
-        _ => None,
+        Outcome::Workspace(_)
+        | Outcome::Member { .. }
+        | Outcome::Rule(_)
+        | Outcome::Run(_)
+        | Outcome::Runs(_)
+        | Outcome::Operation(_)
+        | Outcome::Done => None,
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::store::WorkspaceError;
 use bonded_kernel::RunId;
 use bonded_workspace_rules::{
-    AutomationRun, Change, Code, Fault, Refused, Rule, RunMove, RunStatus,
+    AutomationRun, Change, Code, Fault, Refused, RunMove, RunStatus, never_begins,
 };
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
@@ -143,7 +143,10 @@ impl Runner {
         };
         let begun = match run.status {
             RunStatus::Queued => move_run(&self.shared, &run.run_id, RunMove::Running).await,
-            _ => self.is_under_way(&firing).await,
+            RunStatus::Running
+            | RunStatus::Succeeded
+            | RunStatus::Failed
+            | RunStatus::Cancelled => self.is_under_way(&firing).await,
         };
         if !matches!(begun, Ok(true)) {
             self.shared.active.end(&run.run_id);
@@ -217,7 +220,8 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
         return Ok(Ready::Gone);
     };
     let is_new = run.status == RunStatus::Queued;
-    if let Some(end) = stop(&run, &stored.rule, stored.is_deleted).filter(|_| is_new) {
+    let end = never_begins(&run, &stored.rule, stored.is_deleted);
+    if let Some(end) = end.filter(|_| is_new) {
         return Ok(Ready::No(end));
     }
     let rule = stored.rule;
@@ -245,35 +249,6 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
         event,
         note,
     })))
-}
-
-/// Why a run that is queued is not begun.
-fn stop(run: &AutomationRun, rule: &Rule, is_deleted: bool) -> Option<RunMove> {
-    let performed = if is_deleted {
-        Performed::cancelled(
-            Code::RuleDeleted,
-            "the rule was deleted before the run began",
-        )
-    } else if !rule.draft.enabled {
-        Performed::cancelled(
-            Code::RuleDisabled,
-            "the rule was disabled before the run began",
-        )
-    } else if run.depth > rule.draft.max_chain_depth {
-        let most = rule.draft.max_chain_depth;
-        let message = format!(
-            "the run would be number {} of a chain in which each run was set off by what the one before wrote; \
-             the rule allows {most} (max_chain_depth)",
-            run.depth
-        );
-        Performed::failed(Code::ChainDepthExceeded, &message)
-    } else {
-        return None;
-    };
-    match performed {
-        Performed::Ended(end) => Some(end),
-        Performed::Waits => None,
-    }
 }
 
 fn no(performed: Performed) -> Ready {

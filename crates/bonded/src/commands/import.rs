@@ -14,7 +14,7 @@ use crate::args::ImportArgs;
 use crate::error::{CliError, Code};
 use crate::output;
 use crate::workspace::notebook::Notebook;
-use bonded_serve::workspace::site::now;
+use bonded_serve::workspace::clock::now;
 use bonded_workspace::front_matter::NoteFile;
 use reading::{Ahead, Reading, Vault};
 use summary::Summary;

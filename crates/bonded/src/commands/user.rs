@@ -15,11 +15,11 @@ use crate::workspace::store_error;
 use bonded_host::shapes::text;
 use bonded_serve::workspace::api::auth::{check_name, check_password};
 use bonded_serve::workspace::api::users::INVITATION_HOURS;
+use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::{DataDir, TransferError};
 use bonded_serve::workspace::ids;
 use bonded_serve::workspace::password::{self, random_token};
 use bonded_serve::workspace::refusal::Refusal;
-use bonded_serve::workspace::site::now;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 const PASSWORD_BYTES_MAX: u64 = 8 << 10;

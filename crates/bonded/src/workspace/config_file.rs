@@ -11,8 +11,8 @@ use bonded_workspace::{ProviderHealth, Tell, WallClock};
 use bonded_workspace_rules::Workspace;
 
 use crate::error::{CliError, Code};
-use bonded_serve::workspace::cors::Origins;
 use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::origins::Origins;
 use bonded_serve::workspace::site::Settings;
 
 /// Where agents are served where nobody says otherwise: on this machine only.

@@ -11,8 +11,8 @@ use super::config_file;
 use super::store_error;
 use crate::args::PlaceArgs;
 use crate::error::{CliError, Code};
+use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::DataDir;
-use bonded_serve::workspace::site::now;
 
 #[derive(Debug)]
 pub(crate) struct Notebook {

@@ -8,7 +8,6 @@ use bonded_workspace_rules::{Code, Permission, Role, WorkspaceState};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
-use super::ask::Ask;
 use super::refusal::Refusal;
 use super::site::Site;
 
@@ -153,15 +152,6 @@ fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Resul
 }
 
 /// What a person is in a workspace, if they may do this there.
-pub(super) async fn permit(
-    ask: &Ask,
-    workspace_id: WorkspaceId,
-    permission: Permission,
-) -> Result<Role, Refusal> {
-    role(&ask.site, ask.caller()?.user_id, workspace_id, permission).await
-}
-
-/// The same for whoever asks over a socket.
 pub(super) async fn role(
     site: &Site,
     user: UserId,

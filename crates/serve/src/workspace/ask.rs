@@ -7,7 +7,9 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
-use bonded_workspace::store::By;
+use bonded_kernel::WorkspaceId;
+use bonded_workspace::store::{By, IdempotencyKey, WorkspaceError, Write, Written};
+use bonded_workspace_rules::{Actor, Chain, Change, Permission, Role};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -15,7 +17,7 @@ use super::access::{self, Caller};
 use super::body::{self, Bounds};
 use super::query::Query;
 use super::refusal::Refusal;
-use super::routes::{Door, Route};
+use super::route::{Door, Route};
 use super::site::Site;
 use bonded_web::peer::Peer;
 
@@ -133,6 +135,52 @@ impl Ask {
         }
         Ok((scope, key))
     }
+}
+
+impl Ask {
+    /// Makes a change in the name of the caller; repeated with the same key, it was made once.
+    pub(super) async fn write(&self, change: Change) -> Result<Written, Refusal> {
+        self.written(change, "").await
+    }
+
+    /// One of several changes of a request, each with a name of its own.
+    pub(super) async fn write_part(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+        self.written(change, part).await
+    }
+
+    async fn written(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+        let key = match self.is_keyed() {
+            false => None,
+            true => {
+                let (scope, key) = self.key()?;
+                let scope = format!("{scope} {part}");
+                Some(IdempotencyKey { scope, key })
+            }
+        };
+        let write = Write {
+            actor: Actor::User {
+                user_id: self.caller()?.user_id,
+            },
+            at: self.site.now(),
+            request_id: self.request_id.clone(),
+            key,
+            chain: Chain::default(),
+            change,
+        };
+        let written = self.site.store.write_by(self.by()?, write).await;
+        let failed = matches!(written, Err(WorkspaceError::Store(_)));
+        self.site.writable.note(!failed);
+        Ok(written?)
+    }
+}
+
+/// What a person is in a workspace, if they may do this there.
+pub(super) async fn permit(
+    ask: &Ask,
+    workspace_id: WorkspaceId,
+    permission: Permission,
+) -> Result<Role, Refusal> {
+    access::role(&ask.site, ask.caller()?.user_id, workspace_id, permission).await
 }
 
 /// Who comes in by a door; by one that is open it is nobody in particular.

@@ -98,7 +98,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
                 let details = serde_json::json!({ "values_max": VALUES_MAX });
                 Refusal::new(Code::PayloadTooLarge, message).details(details)
             }
-            _ => Refusal::bad(message),
+            Unread::NotUtf8(_) | Unread::TooDeep | Unread::NotJson(_) => Refusal::bad(message),
         }
     })
 }

@@ -11,9 +11,9 @@ use bonded_workspace::config::WorkspaceConfig;
 use bonded_workspace::store::{By, User, WorkspaceError, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change, PromptFault};
 
+use super::clock::now;
 use super::ids;
 use super::password::random_token;
-use super::site::now;
 
 /// What a new directory begins with.
 const PROMPT: &str = include_str!("agent-prompt.json");

@@ -1,12 +1,17 @@
 //! Why a request is not answered, in the one shape that every error has.
 
-use bonded_workspace_rules::Code;
+use bonded_host::with_causes;
+use bonded_workspace::store::WorkspaceError;
+use bonded_workspace::times;
+use bonded_workspace_rules::{Code, Refused};
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
+
+use super::request_id;
 
 /// An error as a client meets it, over HTTP and over a socket.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,5 +119,43 @@ impl Refusal {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+/// The answer to a request that is refused before it is taken apart.
+pub(super) fn refused(headers: &HeaderMap, refusal: &Refusal) -> Response {
+    let name = request_id::of(headers);
+    named(refusal.response(&name), &name)
+}
+
+/// An answer with the name of its request.
+pub(super) fn named(mut response: Response, name: &str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(request_id::REQUEST_ID, request_id::header(name));
+    response
+}
+
+impl From<WorkspaceError> for Refusal {
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Refused(refused) => refused.into(),
+            // What the store says of its files is for whoever runs it.
+            WorkspaceError::Store(error) => {
+                tracing::error!("error: {}", with_causes(&error));
+                Self::internal("the store failed; what runs the server was told why")
+            }
+        }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let mut details = refused.details();
+        if let Refused::VersionConflict { current, .. } = &refused {
+            details["current_title"] = json!(current.title);
+            details["current_markdown"] = json!(&*current.markdown);
+            details["updated_at"] = json!(times::rfc3339(current.updated_at));
+        }
+        Self::new(refused.code(), with_causes(&refused)).details(details)
     }
 }

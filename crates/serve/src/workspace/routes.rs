@@ -1,6 +1,5 @@
 //! What is where: one table, from which the server is made and to which the OpenAPI document is held.
 
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
@@ -16,79 +15,48 @@ use super::api::{
     auth, health, members, note_writes, notes, proofs, rules, runs, search, users, workspaces,
 };
 use super::ask::Ask;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, named, refused};
 use super::request_log::RequestLog;
+use super::route::{Door, Route};
 use super::site::Site;
 use super::{cors, request_id, socket};
 
 type Handler = fn(Ask) -> BoxFuture<'static, Result<Answer, Refusal>>;
 
-/// Who may come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Door {
-    Open,
-    /// Whoever shows a token or a session.
-    Known,
-}
-
-/// One method of one path.
-pub(super) struct Route {
-    pub(super) method: Method,
-    pub(super) path: &'static str,
-    pub(super) door: Door,
-    /// Whether a repetition must be told from a second request.
-    pub(super) is_keyed: bool,
-    pub(super) takes_body: bool,
-    /// What its query may say.
-    pub(super) query: &'static [&'static str],
+/// A route, and who answers what comes by it.
+pub(super) struct Served {
+    route: Route,
     handler: Handler,
 }
 
-impl Route {
-    pub(super) fn changes(&self) -> bool {
-        self.method != Method::GET
-    }
-
+impl Served {
     fn open(self) -> Self {
-        Self {
-            door: Door::Open,
-            ..self
-        }
+        let route = self.route.open();
+        Self { route, ..self }
     }
 
     fn keyed(self) -> Self {
-        Self {
-            is_keyed: true,
-            ..self
-        }
+        let route = self.route.keyed();
+        Self { route, ..self }
     }
 
     fn query(self, query: &'static [&'static str]) -> Self {
-        Self { query, ..self }
-    }
-}
-
-impl fmt::Display for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.path)
-    }
-}
-
-impl fmt::Debug for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Route({self})")
+        let route = self.route.query(query);
+        Self { route, ..self }
     }
 }
 
 macro_rules! route {
     ($method:ident $path:literal $handler:path) => {
-        Route {
-            method: Method::$method,
-            path: $path,
-            door: Door::Known,
-            is_keyed: false,
-            takes_body: matches!(Method::$method, Method::POST | Method::PATCH | Method::PUT),
-            query: &[],
+        Served {
+            route: Route {
+                method: Method::$method,
+                path: $path,
+                door: Door::Known,
+                is_keyed: false,
+                takes_body: matches!(Method::$method, Method::POST | Method::PATCH | Method::PUT),
+                query: &[],
+            },
             handler: |ask| Box::pin($handler(ask)),
         }
     };
@@ -98,7 +66,7 @@ const PAGE: &[&str] = &["limit", "offset"];
 const BASE: &[&str] = &["base_version"];
 
 /// Everything there is, but for the socket.
-pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+pub(super) static ROUTES: LazyLock<Vec<Served>> = LazyLock::new(|| {
     let notes_query = &[
         "workspace_id",
         "note_kind",
@@ -190,9 +158,10 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
 /// Everything below `/api`, the socket, and an error in our own shape for what is not there.
 pub(super) fn router(site: Arc<Site>) -> Router {
     let mut router = Router::new().route("/ws", any(socket::upgrade));
-    for route in ROUTES.iter() {
+    for served in ROUTES.iter() {
+        let route = &served.route;
         let handler =
-            move |State(site): State<Arc<Site>>, request: Request| answer(site, route, request);
+            move |State(site): State<Arc<Site>>, request: Request| answer(site, served, request);
         let method = MethodFilter::try_from(route.method.clone());
         let method = method.expect("the table names methods that axum knows");
         router = router.route(route.path, on(method, handler));
@@ -206,13 +175,13 @@ pub(super) fn router(site: Arc<Site>) -> Router {
 }
 
 /// Answers one request, in time and with its name.
-async fn answer(site: Arc<Site>, route: &'static Route, request: Request) -> Response {
+async fn answer(site: Arc<Site>, served: &'static Served, request: Request) -> Response {
     let name = request_id::of(request.headers());
     let timeout = site.settings.request_timeout;
     let asked = RequestLog::of(&request, &name);
     let answered = tokio::time::timeout(timeout, async {
-        let ask = Ask::read(site, route, name.clone(), request).await?;
-        (route.handler)(ask).await
+        let ask = Ask::read(site, &served.route, name.clone(), request).await?;
+        (served.handler)(ask).await
     });
     let answered = answered.await.unwrap_or_else(|_| {
         let message = "this took too long; send it again with the same Idempotency-Key";
@@ -224,17 +193,6 @@ async fn answer(site: Arc<Site>, route: &'static Route, request: Request) -> Res
     };
     asked.answered(response.status());
     named(response, &name)
-}
-
-fn named(mut response: Response, name: &str) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(request_id::REQUEST_ID, request_id::header(name));
-    response
-}
-
-pub(super) fn refused(headers: &HeaderMap, refusal: &Refusal) -> Response {
-    let name = request_id::of(headers);
-    named(refusal.response(&name), &name)
 }
 
 pub(super) async fn unknown_path(headers: HeaderMap, uri: Uri) -> Response {
@@ -275,14 +233,14 @@ mod tests {
                     .map(move |method| format!("{} {path}", method.to_uppercase()))
             })
             .collect();
-        let served: BTreeSet<String> = ROUTES.iter().map(Route::to_string).collect();
+        let served: BTreeSet<String> = ROUTES.iter().map(|it| it.route.to_string()).collect();
         assert_eq!(served, described);
     }
 
     #[test]
     fn the_document_says_of_each_route_who_may_ask_and_what_may_be_said() {
         let document = document();
-        for route in ROUTES.iter() {
+        for Served { route, .. } in ROUTES.iter() {
             let method = route.method.as_str().to_lowercase();
             let operation = &document["paths"][route.path][&method];
             let is_open = operation["security"] == serde_json::json!([]);

@@ -20,13 +20,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper_util::rt::TokioIo;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-use super::refusal::Refusal;
+use super::access;
+use super::refusal::{Refusal, refused};
 use super::site::Site;
-use super::{access, routes};
 use connection::Connection;
-
-/// How many sockets are open at once.
-pub(super) const SOCKETS_MAX: usize = 512;
 
 /// What RFC 6455 has both sides add to the client's key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -35,7 +32,7 @@ pub(super) async fn upgrade(State(site): State<Arc<Site>>, request: Request) -> 
     let headers = request.headers().clone();
     match upgraded(site, request).await {
         Ok(response) => response,
-        Err(refusal) => routes::refused(&headers, &refusal),
+        Err(refusal) => refused(&headers, &refusal),
     }
 }
 

@@ -72,7 +72,7 @@ fn contradiction(receipt: &Receipt) -> Option<&'static str> {
     let broken = |rules: &[Rule]| rules.iter().find(|rule| !(rule.holds)(receipt)).copied();
     let of_status: &[Rule] = match receipt.outcome.status {
         WorkStatus::Success => &OF_SUCCESS,
-        _ => &OF_OTHERS,
+        WorkStatus::Failure | WorkStatus::Denied | WorkStatus::Timeout => &OF_OTHERS,
     };
     let broken = broken(&OF_ALL).or_else(|| broken(of_status));
     broken.map(|rule| rule.otherwise)

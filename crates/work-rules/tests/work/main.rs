@@ -7,6 +7,7 @@ mod chain;
 mod common;
 mod counts;
 mod declared;
+mod ended;
 mod level;
 mod lines;
 mod plan;

@@ -82,7 +82,7 @@ impl Comparison {
         let Some(found) = found else {
             return match &self.operand {
                 Operand::Exists(wanted) => !wanted,
-                _ => self.op == Op::Ne,
+                Operand::Value(_) | Operand::Values(_) | Operand::Pattern(_) => self.op == Op::Ne,
             };
         };
         match &self.operand {
@@ -115,8 +115,8 @@ impl Found<'_> {
     fn is_text(&self, holds: impl Fn(&str) -> bool) -> bool {
         match self {
             Self::Text(text) => holds(text),
-            Self::Json(Value::String(text)) => holds(text),
-            _ => false,
+            Self::Json(value) => value.as_str().is_some_and(holds),
+            Self::Texts(_) | Self::Number(_) => false,
         }
     }
 
@@ -127,23 +127,19 @@ impl Found<'_> {
             Self::Json(Value::Array(members)) => {
                 members.iter().filter_map(Value::as_str).any(holds)
             }
-            _ => self.is_text(holds),
+            Self::Text(_) | Self::Number(_) | Self::Json(_) => self.is_text(holds),
         }
     }
 
     fn equals(&self, value: &Value) -> bool {
-        match (self, value) {
-            (Self::Texts(texts), Value::Array(members)) => {
-                texts.len() == members.len()
-                    && texts
-                        .iter()
-                        .zip(members)
-                        .all(|(text, member)| member == text)
-            }
-            (Self::Number(number), Value::Number(_)) => same(&Value::from(*number), value),
-            (Self::Json(found), value) => same(found, value),
-            (found, Value::String(text)) => found.is_text(|it| it == text),
-            _ => false,
+        match self {
+            Self::Texts(texts) => value.as_array().is_some_and(|members| {
+                let mut pairs = texts.iter().zip(members);
+                texts.len() == members.len() && pairs.all(|(text, member)| member == text)
+            }),
+            Self::Number(number) => value.is_number() && same(&Value::from(*number), value),
+            Self::Json(found) => same(found, value),
+            Self::Text(found) => value.as_str() == Some(&**found),
         }
     }
 
@@ -153,12 +149,12 @@ impl Found<'_> {
     }
 
     fn has_member(&self, value: &Value) -> bool {
-        match (self, value) {
-            (Self::Texts(texts), Value::String(text)) => texts.contains(text),
-            (Self::Json(Value::Array(members)), value) => {
-                members.iter().any(|member| same(member, value))
-            }
-            _ => false,
+        match self {
+            Self::Texts(texts) => texts.iter().any(|text| value == text),
+            Self::Json(found) => found
+                .as_array()
+                .is_some_and(|members| members.iter().any(|member| same(member, value))),
+            Self::Text(_) | Self::Number(_) => false,
         }
     }
 
@@ -169,12 +165,14 @@ impl Found<'_> {
 
     /// Numbers by their size and texts by their characters; anything else has no order.
     fn order(&self, value: &Value) -> Option<Ordering> {
-        match (self, value) {
-            (Self::Text(found), Value::String(text)) => Some((**found).cmp(text)),
-            (Self::Json(Value::String(found)), Value::String(text)) => Some(found.cmp(text)),
-            (Self::Number(found), Value::Number(_)) => numbers(&Value::from(*found), value),
-            (Self::Json(found), value) => numbers(found, value),
-            _ => None,
+        match self {
+            Self::Text(found) => value.as_str().map(|text| (**found).cmp(text)),
+            Self::Json(found) => match (found.as_str(), value.as_str()) {
+                (Some(found), Some(text)) => Some(found.cmp(text)),
+                (None, _) | (_, None) => numbers(found, value),
+            },
+            Self::Number(found) => numbers(&Value::from(*found), value),
+            Self::Texts(_) => None,
         }
     }
 }

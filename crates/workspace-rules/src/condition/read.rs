@@ -221,7 +221,7 @@ fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
 fn member_sort(sort: Sort) -> Sort {
     match sort {
         Sort::Texts => Sort::Text,
-        other => other,
+        sort @ (Sort::Id | Sort::Text | Sort::Number | Sort::Anything) => sort,
     }
 }
 

@@ -149,7 +149,7 @@ fn moved_run(
     let may_move = match from {
         RunStatus::Queued => status != RunStatus::Succeeded,
         RunStatus::Running => status.has_ended(),
-        _ => false,
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => false,
     };
     if !may_move {
         return Err(Refused::RunCannotMove {

@@ -217,12 +217,17 @@ fn edited_markdown(note: &Note, edit: &NoteEdit) -> Result<Option<String>, Refus
 
 /// What an agent did is said by the kernel alone, so that nobody else can say it.
 fn check_own_names(metadata: &Metadata, actor: &Actor) -> Result<(), Refused> {
-    let taken = metadata.keys().find(|key| metadata::is_agents(key));
-    match (taken, actor) {
-        (Some(key), Actor::User { .. } | Actor::Agent { .. }) => Err(Refused::bad(format!(
+    let taken = match actor {
+        Actor::User { .. } | Actor::Agent { .. } => {
+            metadata.keys().find(|key| metadata::is_agents(key))
+        }
+        Actor::System => None,
+    };
+    match taken {
+        Some(key) => Err(Refused::bad(format!(
             "metadata key {key:?} says what an agent did and is set by bonded; choose another"
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ mod notes_decide;
 mod rules;
 mod rules_common;
 mod rules_condition;
+mod rules_firing;
 mod rules_prompt;
 mod rules_schedule;
 mod rules_scope;

@@ -61,7 +61,13 @@ impl<'a> Projection<'a> {
                 self.loaded.workspace_key = Some(self.connection.last_insert_rowid());
                 Ok(None)
             }
-            event if event.note_id().is_some() => {
+            WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. } => {
                 apply(&mut self.loaded.view.note, stored);
                 let is_new = self.loaded.note_key.is_none();
                 if is_new {
@@ -69,7 +75,21 @@ impl<'a> Projection<'a> {
                 }
                 Ok(self.loaded.note_key)
             }
-            _ => Ok(None),
+            WorkspaceEvent::WorkspaceUpdated { .. }
+            | WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::AutomationQueued(_)
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::AutomationCancelled(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => Ok(None),
         }
     }
 
@@ -97,8 +117,25 @@ impl<'a> Projection<'a> {
                     .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
                 Ok(())
             }
-            event if event.note_id().is_some() => self.project_note(stored, row, words),
-            _ => self.project_automation(stored, row),
+            WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. } => self.project_note(stored, row, words),
+            WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::AutomationQueued(_)
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::AutomationCancelled(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => self.project_automation(stored, row),
         }
     }
 

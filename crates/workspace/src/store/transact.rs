@@ -125,7 +125,24 @@ impl<'a> Transaction<'a> {
                 self.move_schedule(*rule_id, *until)?;
                 self.fire_all(write, firings)
             }
-            _ => self.make_one(write),
+            Change::CreateWorkspace { .. }
+            | Change::CreateNote(_)
+            | Change::CreateRule { .. }
+            | Change::UpdateRule { .. }
+            | Change::Propose { .. }
+            | Change::UpdateWorkspace { .. }
+            | Change::SetMember { .. }
+            | Change::RemoveMember { .. }
+            | Change::UpdateNote(_)
+            | Change::DeleteNote { .. }
+            | Change::UndeleteNote { .. }
+            | Change::SetMetadata { .. }
+            | Change::DeleteMetadata { .. }
+            | Change::DeleteRule { .. }
+            | Change::Fire(_)
+            | Change::MoveRun { .. }
+            | Change::Review { .. }
+            | Change::RecordIssue { .. } => self.make_one(write),
         }
     }
 
@@ -288,7 +305,28 @@ fn chain_of(event: &WorkspaceEvent, chain: Chain) -> Chain {
             depth: queued.depth,
             cause: Some(queued.triggering_event_id),
         },
-        _ => chain,
+        WorkspaceEvent::WorkspaceCreated { .. }
+        | WorkspaceEvent::WorkspaceUpdated { .. }
+        | WorkspaceEvent::MemberSet(_)
+        | WorkspaceEvent::MemberRemoved { .. }
+        | WorkspaceEvent::NoteCreated(_)
+        | WorkspaceEvent::NoteUpdated(_)
+        | WorkspaceEvent::NoteTitleChanged { .. }
+        | WorkspaceEvent::NoteDeleted { .. }
+        | WorkspaceEvent::NoteUndeleted { .. }
+        | WorkspaceEvent::NoteMetadataSet { .. }
+        | WorkspaceEvent::NoteMetadataDeleted { .. }
+        | WorkspaceEvent::RuleCreated { .. }
+        | WorkspaceEvent::RuleUpdated { .. }
+        | WorkspaceEvent::RuleDeleted { .. }
+        | WorkspaceEvent::AutomationRunning { .. }
+        | WorkspaceEvent::AutomationSucceeded(_)
+        | WorkspaceEvent::AutomationFailed(_)
+        | WorkspaceEvent::AutomationCancelled(_)
+        | WorkspaceEvent::OperationProposed(_)
+        | WorkspaceEvent::OperationApplied { .. }
+        | WorkspaceEvent::OperationRejected { .. }
+        | WorkspaceEvent::IssueRecorded(_) => chain,
     }
 }
 

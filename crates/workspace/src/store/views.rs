@@ -68,7 +68,15 @@ impl Loaded {
             | Change::UndeleteNote { note_id, .. }
             | Change::SetMetadata { note_id, .. }
             | Change::DeleteMetadata { note_id, .. } => self.note(connection, *note_id),
-            _ => self.automation(connection, change),
+            Change::CreateRule { .. }
+            | Change::UpdateRule { .. }
+            | Change::DeleteRule { .. }
+            | Change::Fire(_)
+            | Change::MoveRun { .. }
+            | Change::Considered { .. }
+            | Change::ConsideredSchedule { .. }
+            | Change::Propose { .. }
+            | Change::Review { .. } => self.automation(connection, change),
         }
     }
 
@@ -112,7 +120,19 @@ impl Loaded {
                 self.view.operation = found;
                 Ok(self.view.operation.as_ref().map(|found| found.workspace_id))
             }
-            _ => Ok(None),
+            Change::CreateWorkspace { .. }
+            | Change::CreateNote(_)
+            | Change::UpdateWorkspace { .. }
+            | Change::SetMember { .. }
+            | Change::RemoveMember { .. }
+            | Change::UpdateNote(_)
+            | Change::DeleteNote { .. }
+            | Change::UndeleteNote { .. }
+            | Change::SetMetadata { .. }
+            | Change::DeleteMetadata { .. }
+            | Change::Considered { .. }
+            | Change::ConsideredSchedule { .. }
+            | Change::RecordIssue { .. } => Ok(None),
         }
     }
 

@@ -40,7 +40,7 @@ fn shown(provider: &Arc<ProviderHealth>) -> Value {
     let state = last.as_ref().map(|look| &look.state);
     let failure = match state {
         Some(ProviderState::Away { failure }) => Some(failure.class.as_str()),
-        _ => None,
+        Some(ProviderState::Well | ProviderState::WithoutModel { .. }) | None => None,
     };
     json!({
         "kind": provider.kind(),

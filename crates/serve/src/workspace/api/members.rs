@@ -5,9 +5,8 @@ use bonded_workspace_rules::{Change, Code, Permission, Role};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::workspace::access::permit;
 use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::ask::{Ask, permit};
 use crate::workspace::refusal::Refusal;
 
 pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {

@@ -5,9 +5,8 @@ use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 use bonded_workspace_rules::{Code, Note, Permission};
 use serde_json::{Value, json};
 
-use crate::workspace::access::permit;
 use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::ask::{Ask, permit};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::shown;
 

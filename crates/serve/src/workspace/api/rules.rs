@@ -8,9 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::notes::workspace_asked;
-use crate::workspace::access::permit;
 use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::ask::{Ask, permit};
 use crate::workspace::ids;
 use crate::workspace::refusal::Refusal;
 use crate::workspace::shown;

@@ -9,9 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::notes::{listing, one_more, page, workspace_asked};
-use crate::workspace::access::permit;
 use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::ask::{Ask, permit};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::{diff, shown};
 

@@ -9,9 +9,8 @@ use bonded_workspace_rules::{Code, Permission};
 use serde_json::{Value, json};
 
 use super::notes::workspace_asked;
-use crate::workspace::access::permit;
 use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::ask::{Ask, permit};
 use crate::workspace::refusal::Refusal;
 use crate::workspace::shown;
 

@@ -65,11 +65,15 @@ pub(super) async fn apply(
                 "idempotency_key": key,
             }))
         }
-        Err(error) => match error.refused() {
-            Some(Refused::VersionConflict {
+        Err(error) => {
+            let Some(Refused::VersionConflict {
                 expected_version,
                 current,
-            }) => Ok(json!({
+            }) = error.refused()
+            else {
+                return Err(error.into());
+            };
+            Ok(json!({
                 "type": "patch_rejected",
                 "request_id": request_id,
                 "note_id": note_id,
@@ -77,8 +81,7 @@ pub(super) async fn apply(
                 "current_version": current.version,
                 "reason": Code::VersionMismatch.as_str(),
                 "idempotency_key": key,
-            })),
-            _ => Err(error.into()),
-        },
+            }))
+        }
     }
 }

@@ -82,6 +82,23 @@ fn automation(event: &WorkspaceEvent) -> Option<(&bonded_kernel::RunId, &'static
         WorkspaceEvent::AutomationSucceeded(ended) => (&ended.run_id, "succeeded"),
         WorkspaceEvent::AutomationFailed(ended) => (&ended.run_id, "failed"),
         WorkspaceEvent::AutomationCancelled(ended) => (&ended.run_id, "cancelled"),
-        _ => return None,
+        WorkspaceEvent::WorkspaceCreated { .. }
+        | WorkspaceEvent::WorkspaceUpdated { .. }
+        | WorkspaceEvent::MemberSet(_)
+        | WorkspaceEvent::MemberRemoved { .. }
+        | WorkspaceEvent::NoteCreated(_)
+        | WorkspaceEvent::NoteUpdated(_)
+        | WorkspaceEvent::NoteTitleChanged { .. }
+        | WorkspaceEvent::NoteDeleted { .. }
+        | WorkspaceEvent::NoteUndeleted { .. }
+        | WorkspaceEvent::NoteMetadataSet { .. }
+        | WorkspaceEvent::NoteMetadataDeleted { .. }
+        | WorkspaceEvent::RuleCreated { .. }
+        | WorkspaceEvent::RuleUpdated { .. }
+        | WorkspaceEvent::RuleDeleted { .. }
+        | WorkspaceEvent::OperationProposed(_)
+        | WorkspaceEvent::OperationApplied { .. }
+        | WorkspaceEvent::OperationRejected { .. }
+        | WorkspaceEvent::IssueRecorded(_) => return None,
     })
 }

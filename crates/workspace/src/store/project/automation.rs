@@ -67,7 +67,18 @@ impl Projection<'_> {
                     .execute(params![number(row), self.loaded.workspace_key])?;
                 Ok(())
             }
-            _ => Ok(()),
+            // Their rows are the workspace's and the notes'.
+            WorkspaceEvent::WorkspaceCreated { .. }
+            | WorkspaceEvent::WorkspaceUpdated { .. }
+            | WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::NoteCreated(_)
+            | WorkspaceEvent::NoteUpdated(_)
+            | WorkspaceEvent::NoteTitleChanged { .. }
+            | WorkspaceEvent::NoteDeleted { .. }
+            | WorkspaceEvent::NoteUndeleted { .. }
+            | WorkspaceEvent::NoteMetadataSet { .. }
+            | WorkspaceEvent::NoteMetadataDeleted { .. } => Ok(()),
         }
     }
 

@@ -104,10 +104,27 @@ impl Projection<'_> {
             WorkspaceEvent::NoteTitleChanged { .. } | WorkspaceEvent::NoteUndeleted { .. } => {
                 self.want_vectors()
             }
-            _ => {
+            WorkspaceEvent::NoteCreated(_) | WorkspaceEvent::NoteUpdated(_) => {
                 self.want_vectors()?;
                 self.index_links(note)
             }
+            // They are about no note.
+            WorkspaceEvent::WorkspaceCreated { .. }
+            | WorkspaceEvent::WorkspaceUpdated { .. }
+            | WorkspaceEvent::MemberSet(_)
+            | WorkspaceEvent::MemberRemoved { .. }
+            | WorkspaceEvent::RuleCreated { .. }
+            | WorkspaceEvent::RuleUpdated { .. }
+            | WorkspaceEvent::RuleDeleted { .. }
+            | WorkspaceEvent::AutomationQueued(_)
+            | WorkspaceEvent::AutomationRunning { .. }
+            | WorkspaceEvent::AutomationSucceeded(_)
+            | WorkspaceEvent::AutomationFailed(_)
+            | WorkspaceEvent::AutomationCancelled(_)
+            | WorkspaceEvent::OperationProposed(_)
+            | WorkspaceEvent::OperationApplied { .. }
+            | WorkspaceEvent::OperationRejected { .. }
+            | WorkspaceEvent::IssueRecorded(_) => Ok(()),
         }
     }
 
