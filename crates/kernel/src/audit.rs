@@ -87,7 +87,23 @@ pub fn recorded_reply(log: &[Entry], at: usize) -> Option<Reply> {
         }
         Event::ReplyRejected { answer, calls, .. } => Some(reply_of(answer, calls)),
         Event::ContextSummarised(made) => Some(reply_of(&made.answer, &[])),
-        _ => None,
+        Event::RunStarted(_)
+        | Event::RunResumed {}
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFailed(_)
+        | Event::TargetLearned { .. }
+        | Event::CallRepaired { .. }
+        | Event::ContextGuarded(_)
+        | Event::ContextCompacted(_)
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::ToolFinished(_)
+        | Event::ProgressReported { .. }
+        | Event::ReviewAsked { .. }
+        | Event::CallReviewed(_)
+        | Event::CallSkipped { .. }
+        | Event::MemoryEdited(_)
+        | Event::RunEnded(_) => None,
     }
 }
 
@@ -219,7 +235,23 @@ fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
             answer,
             calls,
         } => (&**answer, calls.as_slice(), Some(*reason)),
-        _ => return None,
+        Event::RunStarted(_)
+        | Event::RunResumed {}
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFailed(_)
+        | Event::TargetLearned { .. }
+        | Event::CallRepaired { .. }
+        | Event::ContextGuarded(_)
+        | Event::ContextCompacted(_)
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::ToolFinished(_)
+        | Event::ProgressReported { .. }
+        | Event::ReviewAsked { .. }
+        | Event::CallReviewed(_)
+        | Event::CallSkipped { .. }
+        | Event::MemoryEdited(_)
+        | Event::RunEnded(_) => return None,
     };
     if answer.withheld.is_none() && !answer.masked {
         return None;
@@ -285,11 +317,8 @@ fn reply_of(answer: &Answer, calls: &[Call]) -> Reply {
 
 /// What stopped a run from outside: its reason stands in the termination that follows.
 fn stopping_input(run: &Run, rest: &[Entry]) -> Input {
-    let ended = rest.iter().find_map(|entry| match &entry.event {
-        Event::RunEnded(ended) => Some(ended),
-        _ => None,
-    });
-    let Some(ended) = ended else {
+    // The end of a run is the last entry of its log.
+    let Some(Event::RunEnded(ended)) = rest.last().map(|entry| &entry.event) else {
         return Input::Woke;
     };
     let termination = &ended.termination;
@@ -312,6 +341,11 @@ fn stopping_input(run: &Run, rest: &[Entry]) -> Input {
             },
             None => Input::Woke,
         },
-        _ => Input::Woke,
+        TerminationKind::Done
+        | TerminationKind::Blocked
+        | TerminationKind::TurnsExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::BudgetExhausted
+        | TerminationKind::Denied => Input::Woke,
     }
 }

@@ -148,9 +148,9 @@ pub(crate) fn result(
 }
 
 fn error_code(code: RefusalCode) -> String {
-    match code {
-        RefusalCode::NotInBatch => "INTERNAL_NOT_ALLOWED".into(),
-        code => code.as_str().to_ascii_uppercase(),
+    match code == RefusalCode::NotInBatch {
+        true => "INTERNAL_NOT_ALLOWED".into(),
+        false => code.as_str().to_ascii_uppercase(),
     }
 }
 

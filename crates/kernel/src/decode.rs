@@ -263,7 +263,7 @@ impl<'a> Calls<'a> {
         let takes_place = match config.own_tools.of(tool) {
             Some(OwnTool::Batch) => false,
             Some(OwnTool::Progress) => std::mem::replace(&mut self.has_progress, true),
-            _ => !self.spelling.reports || tool != FINAL_REPORT,
+            Some(OwnTool::Output) | None => !self.spelling.reports || tool != FINAL_REPORT,
         };
         self.counted += usize::from(takes_place);
     }

@@ -231,16 +231,26 @@ impl Lesson {
             Self::Route(_) => matches!(status, 400 | 404 | 422),
             // A template that raises an error breaks a server of one's own.
             Self::Alternate | Self::NoUserAfterTool => matches!(status, 400 | 422 | 500),
-            _ => matches!(status, 400 | 422),
+            Self::LeaveOut(_)
+            | Self::LeaveOutCustom(_)
+            | Self::OutputLimit(_)
+            | Self::Thinking(_)
+            | Self::Efforts(_)
+            | Self::ThoughtReturn(_)
+            | Self::SignedThoughts(_)
+            | Self::SystemRole(_)
+            | Self::CallsNeedTools
+            | Self::CallIds(_)
+            | Self::Window { .. } => matches!(status, 400 | 422),
         }
     }
 
     /// The window that it teaches.
     fn window(&self) -> Option<u64> {
-        match self {
-            Self::Window { tokens, .. } => Some(*tokens),
-            _ => None,
-        }
+        let Self::Window { tokens, .. } = self else {
+            return None;
+        };
+        Some(*tokens)
     }
 
     /// Changes how a target is spoken to.
@@ -401,7 +411,13 @@ fn thinking(words: &Words, target: &Target, accepts: &Accepts) -> Option<Lesson>
         ThinkingForm::Level if words.names("thinking_budget") || words.names("thinkingbudget") => {
             ThinkingForm::Budget
         }
-        _ => return None,
+        ThinkingForm::Effort
+        | ThinkingForm::Adaptive
+        | ThinkingForm::Budget
+        | ThinkingForm::Level
+        | ThinkingForm::Routed
+        | ThinkingForm::Switch
+        | ThinkingForm::None => return None,
     };
     Some(Lesson::Thinking(form))
 }

@@ -12,6 +12,8 @@
 //!    next effect;
 //! 4. [`apply`] is the only way in which a run changes; `replay` and `step` both use it.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod accepts;
 mod audit;
 mod batch;

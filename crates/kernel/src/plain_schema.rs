@@ -29,18 +29,16 @@ fn is_plain_within(schema: &Value, depth: u32) -> bool {
         Value::Object(keywords) => keywords
             .iter()
             .all(|(keyword, value)| is_usable(keyword, value, below)),
-        _ => false,
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
     }
 }
 
 fn is_usable(keyword: &str, value: &Value, depth: u32) -> bool {
     let all = |values: &Vec<Value>| values.iter().all(|it| is_plain_within(it, depth));
     match keyword {
-        "type" => match value {
-            Value::Array(types) => {
-                !types.is_empty() && are_distinct(types) && types.iter().all(is_type)
-            }
-            one => is_type(one),
+        "type" => match value.as_array() {
+            Some(types) => !types.is_empty() && are_distinct(types) && types.iter().all(is_type),
+            None => is_type(value),
         },
         "description" | "title" | "$comment" => value.is_string(),
         "default" | "const" => true,

@@ -52,9 +52,11 @@ pub fn parse_arguments(text: &str) -> Result<Parsed, RepairFault> {
         parsed.steps.push(RepairStep::NestedText);
         parsed.steps.extend(nested.steps);
     }
-    match &parsed.value {
-        Value::Object(_) => Ok(parsed),
-        other => Err(RepairFault::NotAnObject { found: kind(other) }),
+    match parsed.value.is_object() {
+        true => Ok(parsed),
+        false => Err(RepairFault::NotAnObject {
+            found: kind(&parsed.value),
+        }),
     }
 }
 

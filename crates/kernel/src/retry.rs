@@ -52,6 +52,18 @@ impl TargetState {
     fn is_usable(&self) -> bool {
         !self.overflowed && !self.refused
     }
+
+    /// Leaves the target alone for this turn where it would refuse again, else for a while.
+    fn leave_alone(&mut self, failed: &AttemptFailed, at: Millis, chance: u64) {
+        if failed.is_final() {
+            self.refused = true;
+            return;
+        }
+        let wait_ms = with_chance(backoff_ms(self.failed), chance);
+        let advised_ms = failed.retry_after_ms.unwrap_or_default();
+        self.parked_until = at.plus(wait_ms.max(advised_ms));
+        self.failed += 1;
+    }
 }
 
 /// How a failure is borne.
@@ -258,13 +270,15 @@ impl Attempts {
             FailureClass::Overflow => target.overflowed = true,
             // What could not be read may be another text the next time.
             FailureClass::Malformed => {}
-            _ if !bearing.backs_off => {}
-            _ if failed.is_final() => target.refused = true,
-            _ => {
-                let wait_ms = with_chance(backoff_ms(target.failed), bearing.chance);
-                let advised_ms = failed.retry_after_ms.unwrap_or_default();
-                target.parked_until = at.plus(wait_ms.max(advised_ms));
-                target.failed += 1;
+            FailureClass::Auth
+            | FailureClass::Quota
+            | FailureClass::Network
+            | FailureClass::Timeout
+            | FailureClass::Model
+            | FailureClass::Interrupted => {
+                if bearing.backs_off {
+                    target.leave_alone(failed, at, bearing.chance);
+                }
             }
         }
     }

@@ -149,6 +149,38 @@ pub(crate) enum Phase {
     Ended(Arc<Termination>),
 }
 
+impl Phase {
+    /// Why the run ended, if it did.
+    pub(crate) fn termination(&self) -> Option<&Termination> {
+        match self {
+            Self::Ended(termination) => Some(termination),
+            Self::Between | Self::Retrying | Self::Asking { .. } | Self::Acting { .. } => None,
+        }
+    }
+
+    /// The calls that are acted upon, and the place of the one that is up.
+    pub(crate) fn calls(&self) -> Option<(&Arc<[Call]>, usize)> {
+        match self {
+            Self::Acting { calls, at, .. } => Some((calls, *at)),
+            Self::Between | Self::Retrying | Self::Asking { .. } | Self::Ended(_) => None,
+        }
+    }
+
+    /// The call that is up.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        let (calls, at) = self.calls()?;
+        calls.get(at)
+    }
+
+    /// The target that is asked.
+    pub(crate) fn asked(&self) -> Option<u32> {
+        match self {
+            Self::Asking { target, .. } => Some(*target),
+            Self::Between | Self::Retrying | Self::Acting { .. } | Self::Ended(_) => None,
+        }
+    }
+}
+
 /// Which calls of a reply were invoked and have not ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnderWay {
@@ -228,23 +260,16 @@ impl Run {
 
     /// When the run's time is over, if it is limited and the run has not ended.
     pub fn deadline(&self) -> Option<Millis> {
-        match self.phase {
-            Phase::Ended(_) => None,
-            // Nobody drives a run that waits for a person.
-            _ if self.waiting_call().is_some() => None,
-            _ => self
-                .config()
-                .limits
-                .elapsed_ms_max
-                .map(|max| self.watch.instant_of(max)),
+        // Nobody drives a run that waits for a person.
+        if self.termination().is_some() || self.waiting_call().is_some() {
+            return None;
         }
+        let max = self.config().limits.elapsed_ms_max;
+        max.map(|max| self.watch.instant_of(max))
     }
 
     pub fn termination(&self) -> Option<&Termination> {
-        match &self.phase {
-            Phase::Ended(termination) => Some(termination),
-            _ => None,
-        }
+        self.phase.termination()
     }
 
     /// The agent that a tool stands for, if it stands for one.

@@ -223,12 +223,9 @@ impl Stepper<'_> {
 
     fn resumed(&mut self) {
         self.emit(Event::RunResumed {});
-        match &self.run.phase {
-            Phase::Asking { .. } => {
-                self.interrupt_attempt();
-                self.advance();
-            }
-            _ => self.advance(),
+        if self.run.phase.asked().is_some() {
+            self.interrupt_attempt();
         }
+        self.advance();
     }
 }

@@ -166,7 +166,7 @@ impl Catalog {
                 effect: ToolEffect::Idempotent,
                 ..spec
             },
-            _ => spec,
+            ToolEffect::Read | ToolEffect::Idempotent | ToolEffect::Write => spec,
         });
         Self::of_specs(specs.collect())
     }

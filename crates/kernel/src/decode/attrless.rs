@@ -102,7 +102,9 @@ impl<'a> Reader<'a> {
                 Markup::Comment { end } => self.at = end,
                 Markup::CharacterData { end } => self.prose(line, end)?,
                 Markup::Broken { .. } | Markup::Plain => self.prose(line, place + 1)?,
-                other => self.pass(other, "", line)?,
+                markup @ (Markup::Processing { .. } | Markup::Endless | Markup::Declaration) => {
+                    self.pass(markup, "", line)?;
+                }
             }
         }
         match self.has_text && !self.has_element {
@@ -140,7 +142,12 @@ impl<'a> Reader<'a> {
             Markup::Processing { end } if !self.rules.strict => self.at = end,
             Markup::Processing { .. } => return Err(fault(line, tag, Problem::Processing)),
             Markup::Declaration => return Err(fault(line, tag, Problem::Declaration)),
-            _ => {
+            Markup::Open(_)
+            | Markup::Close { .. }
+            | Markup::Broken { .. }
+            | Markup::CharacterData { .. }
+            | Markup::Endless
+            | Markup::Plain => {
                 let tag = if tag.is_empty() { COMMENT } else { tag };
                 return Err(fault(line, tag, Problem::Unclosed));
             }
@@ -229,7 +236,10 @@ impl<'a> Reader<'a> {
                     self.at = end;
                     problem.get_or_insert(Problem::NoChild);
                 }
-                other => self.pass(other, spec.name, line)?,
+                markup @ (Markup::Comment { .. }
+                | Markup::Processing { .. }
+                | Markup::Endless
+                | Markup::Declaration) => self.pass(markup, spec.name, line)?,
             }
         }
     }

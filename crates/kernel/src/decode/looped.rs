@@ -180,7 +180,19 @@ impl<'a> Calls<'a> {
     fn drop_one(&mut self, fault: &InstructionFault) {
         let code = match fault.problem {
             Problem::UnknownTag | Problem::StrayClose => RefusalCode::UnknownTool,
-            _ => RefusalCode::MalformedArguments,
+            Problem::Attribute
+            | Problem::MissingChild { .. }
+            | Problem::DuplicateChild { .. }
+            | Problem::EmptyChild { .. }
+            | Problem::UnknownChild
+            | Problem::NoChild
+            | Problem::OneOf
+            | Problem::BadIds
+            | Problem::Unclosed
+            | Problem::Declaration
+            | Problem::Processing
+            | Problem::Prose
+            | Problem::NoElement => RefusalCode::MalformedArguments,
         };
         let fault = self.kept(fault);
         self.refuse(named(&fault), code, fault.to_string());

@@ -88,7 +88,12 @@ impl AttemptFailed {
         match self.class {
             FailureClass::Auth | FailureClass::Quota => true,
             FailureClass::Model => self.status.is_some_and(is_refusal),
-            _ => false,
+            FailureClass::RateLimit
+            | FailureClass::Network
+            | FailureClass::Timeout
+            | FailureClass::Malformed
+            | FailureClass::Overflow
+            | FailureClass::Interrupted => false,
         }
     }
 }

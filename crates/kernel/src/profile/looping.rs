@@ -218,11 +218,7 @@ impl Looping {
                 (LLM_UNAVAILABLE, "replies were withheld")
             }
             (None, _) => (XML_PARSE_ERROR, "replies could not be read"),
-            (_, Some(FailureClass::Timeout)) => {
-                (LLM_TIMEOUT, "the provider did not answer in time")
-            }
-            (_, Some(FailureClass::RateLimit)) => (RATE_LIMITED, "the provider limits its rate"),
-            _ => (LLM_UNAVAILABLE, "the provider failed"),
+            (Some(_), class) => failed_as(class),
         };
         let fault = attempts.fault().map(|fault| format!(": {fault}"));
         let reason = format!(
@@ -364,6 +360,24 @@ impl Looping {
         }
         self.memory.end();
         self.ended_at = Some(at);
+    }
+}
+
+/// The code of a run whose provider failed, and the words for it.
+fn failed_as(class: Option<FailureClass>) -> (&'static str, &'static str) {
+    match class {
+        Some(FailureClass::Timeout) => (LLM_TIMEOUT, "the provider did not answer in time"),
+        Some(FailureClass::RateLimit) => (RATE_LIMITED, "the provider limits its rate"),
+        Some(
+            FailureClass::Auth
+            | FailureClass::Quota
+            | FailureClass::Network
+            | FailureClass::Model
+            | FailureClass::Malformed
+            | FailureClass::Overflow
+            | FailureClass::Interrupted,
+        )
+        | None => (LLM_UNAVAILABLE, "the provider failed"),
     }
 }
 

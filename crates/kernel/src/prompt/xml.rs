@@ -104,14 +104,20 @@ fn write_report(text: &mut String, next: &XmlNext<'_>) {
         "\n## Final Report\nFormat {format}: {}.",
         format.description()
     );
-    match (format, &next.report.schema) {
-        (ReportFormat::Json, Some(schema)) => {
-            let _ = writeln!(text, "Schema: {schema}");
+    match format {
+        ReportFormat::Json => {
+            if let Some(schema) = &next.report.schema {
+                let _ = writeln!(text, "Schema: {schema}");
+            }
         }
-        (ReportFormat::SlackBlockKit, _) => {
+        ReportFormat::SlackBlockKit => {
             let _ = writeln!(text, "A JSON array of {SLACK_SHAPE}.");
         }
-        _ => {}
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => {}
     }
     text.push_str(
         "When the work is done, write the report itself, with nothing around it, into:\n",

@@ -16,7 +16,11 @@ pub fn report_tool_spec(spec: &ReportSpec) -> ToolSpec {
     let (field, value) = match format {
         ReportFormat::Json => ("content_json", embedded(spec.schema.as_ref())),
         ReportFormat::SlackBlockKit => ("messages", slack_schema()),
-        _ => {
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => {
             properties["encoding"] = json!({ "type": "string", "enum": ["raw", "base64"] });
             (
                 "report_content",

@@ -24,9 +24,9 @@ pub fn from_call(spec: &ReportSpec, arguments: &Value) -> Read {
     warn_of_format(spec, said, &mut warnings);
     let content = first(arguments, &[field, "report_content", "content"])
         .ok_or(ReportFault::Missing { field })?;
-    let content = match content {
-        Value::String(text) => Value::String(decoded(text, arguments.get("encoding"))?),
-        other => other.clone(),
+    let content = match content.as_str() {
+        Some(text) => Value::String(decoded(text, arguments.get("encoding"))?),
+        None => content.clone(),
     };
     let mut report = read_payload(spec, content, &mut warnings)?;
     match arguments.get("metadata") {
@@ -87,7 +87,12 @@ pub(crate) fn from_prose(spec: &ReportSpec, text: &str) -> Option<Report> {
             let parsed = repair::parse_document(text).or_else(|_| repair::parse_arguments(text));
             parsed.ok().filter(|it| !it.is_cut())?.value
         }
-        _ => Value::String(text.to_owned()),
+        ReportFormat::SlackBlockKit
+        | ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => Value::String(text.to_owned()),
     };
     let read = read_payload(spec, payload, &mut vec![]).ok();
     let is_slack = spec.format == ReportFormat::SlackBlockKit;
@@ -126,7 +131,11 @@ fn field(format: ReportFormat) -> &'static str {
     match format {
         ReportFormat::Json => "content_json",
         ReportFormat::SlackBlockKit => "messages",
-        _ => "report_content",
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => "report_content",
     }
 }
 
@@ -157,30 +166,34 @@ fn read_payload(
     }
     match spec.format {
         ReportFormat::Json => {
-            let value = match payload {
-                Value::String(text) => unwrapped(spec, &text, warnings)?,
-                value => value,
+            let value = match payload.as_str() {
+                Some(text) => unwrapped(spec, text, warnings)?,
+                None => payload,
             };
             let fitting = schema::fit(spec.schema.as_ref(), value, warnings)?;
             Ok(json_report(fitting))
         }
         ReportFormat::SlackBlockKit => {
-            let messages = match payload {
-                Value::String(text) => parsed(&text, warnings)?,
-                value => value,
+            let messages = match payload.as_str() {
+                Some(text) => parsed(text, warnings)?,
+                None => payload,
             };
             Ok(slack_report(slack::messages(&messages)?))
         }
-        _ => match payload {
-            Value::String(text) => Ok(Report {
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => {
+            let Value::String(text) = payload else {
+                let wanted = "a string";
+                return Err(ReportFault::WrongType { field, wanted });
+            };
+            Ok(Report {
                 content: Some(text.into()),
                 ..report(spec.format)
-            }),
-            _ => Err(ReportFault::WrongType {
-                field,
-                wanted: "a string",
-            }),
-        },
+            })
+        }
     }
 }
 

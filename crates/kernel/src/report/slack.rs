@@ -90,7 +90,9 @@ fn collect(given: &Value, found: &mut Vec<Value>, depth: u32) -> Result<(), Repo
             found.push(message(std::slice::from_ref(given), found.len() + 1)?);
             Ok(())
         }
-        _ => Err(fault(&place, "must be an object with blocks")),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {
+            Err(fault(&place, "must be an object with blocks"))
+        }
     }
 }
 
@@ -102,7 +104,11 @@ fn blocks_in(text: &str, place: &str) -> Result<Vec<Value>, ReportFault> {
     match repair::parse_document(text) {
         Ok(parsed) if !parsed.is_cut() => match parsed.value {
             Value::Array(blocks) => Ok(blocks),
-            one => Ok(vec![one]),
+            one @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Object(_)) => Ok(vec![one]),
         },
         _ => Err(fault(place, "blocks is a text that is not JSON")),
     }
@@ -168,14 +174,9 @@ fn section(given: &Value, place: &str) -> Result<Value, ReportFault> {
 
 /// The text of a block or of an element: its own, or that of the object in its `text`.
 fn text_of(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => Some(text.as_str()),
-        _ => match value.get("text") {
-            Some(Value::String(text)) => Some(text.as_str()),
-            Some(inner) => inner.get("text").and_then(Value::as_str),
-            None => None,
-        },
-    };
+    let inner = || value.get("text");
+    let own = value.as_str().or_else(|| inner()?.as_str());
+    let text = own.or_else(|| inner()?.get("text")?.as_str());
     text.unwrap_or_default().to_owned()
 }
 

@@ -63,9 +63,13 @@ pub fn synthetic(spec: &ReportSpec, shortfall: &Shortfall<'_>) -> Report {
             made.content = Some(text.into());
             made
         }
-        format => Report {
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::Tty
+        | ReportFormat::Pipe
+        | ReportFormat::SubAgent => Report {
             content: Some(text.into()),
-            ..report(format)
+            ..report(spec.format)
         },
     };
     let mut metadata = json!({

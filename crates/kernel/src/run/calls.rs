@@ -14,25 +14,17 @@ impl Run {
 
     /// The place of the call that is up, from 0.
     pub(crate) fn call_up(&self) -> u32 {
-        match self.phase {
-            Phase::Acting { at, .. } => at as u32,
-            _ => 0,
-        }
+        self.phase.calls().map_or(0, |(_, at)| at as u32)
     }
 
     pub(crate) fn is_member_up(&self) -> bool {
-        let Phase::Acting { calls, at, .. } = &self.phase else {
-            return false;
-        };
-        calls.get(*at).is_some_and(|call| call.member.is_some())
+        self.phase.call().is_some_and(|call| call.member.is_some())
     }
 
     /// How many calls of the reply come after the one that is up and are answered at all.
     pub(crate) fn calls_after(&self) -> usize {
-        match &self.phase {
-            Phase::Acting { calls, at, .. } => calls.len().saturating_sub(at + 1),
-            _ => 0,
-        }
+        let calls = self.phase.calls();
+        calls.map_or(0, |(calls, at)| calls.len().saturating_sub(at + 1))
     }
 
     pub(crate) fn agents_under_way(&self) -> usize {

@@ -53,7 +53,7 @@ impl Output {
         match (self.is_counted, gauge) {
             (false, _) => self.estimated(gauge),
             (true, Gauge::Bytewise) => self.saved_bytes() / BYTES_PER_TOKEN_MAX,
-            (true, _) => gauge.at_least(self.estimated(gauge)),
+            (true, Gauge::Measured { .. }) => gauge.at_least(self.estimated(gauge)),
         }
     }
 }
@@ -159,8 +159,8 @@ impl Run {
             );
             match (&self.gauge, output.is_counted) {
                 (Gauge::Bytewise, _) => self.context.unsaid_first(saved),
-                (_, true) => self.context.uncounted(estimated, saved),
-                (_, false) => self.context.unsaid(estimated),
+                (Gauge::Measured { .. }, true) => self.context.uncounted(estimated, saved),
+                (Gauge::Measured { .. }, false) => self.context.unsaid(estimated),
             }
             self.ledger.unsaid(output.saved_bytes());
             if let Some(bytes_max) = self.config().own_tools.output_kept_bytes_max {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::guard::exceeded;
-use super::{Phase, Run, ToolOutput};
+use super::{Run, ToolOutput};
 use crate::budget;
 use crate::context::{self, DROPPED, REFUSED};
 use crate::decode::xml::Slot;
@@ -149,7 +149,7 @@ impl Run {
             tool: &sendable_name(&call.tool),
             status: match outcome {
                 Outcome::Ok => "ok",
-                _ => "failed",
+                Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted => "failed",
             },
             duration_ms: latency_ms,
             request: match is_stub || is_batch || slot == Slot::Final {
@@ -166,10 +166,7 @@ impl Run {
     /// The tokens of the answer to the call under way, whose output has so many. The outcome is taken
     /// for the longer word: a replay of a dropped output does not know it.
     pub(crate) fn answer_tokens(&self, output: &ToolOutput, tokens: u64) -> u64 {
-        let call = match &self.phase {
-            Phase::Acting { calls, at, .. } => calls.get(*at),
-            _ => None,
-        };
+        let call = self.phase.call();
         // Only tags and the results of a batch stand around a text; otherwise a message is its text and no more.
         let weighs_members = self.config().edition.cuts_members();
         let wrapped =

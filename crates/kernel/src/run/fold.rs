@@ -33,7 +33,24 @@ pub fn apply(run: &mut Run, entry: &Entry) {
     match &entry.event {
         Event::RunResumed {} => run.taken_up(entry.at),
         Event::CallReviewed(_) => run.watch.resume(entry.at),
-        _ => run.watch.observe(entry.at),
+        Event::RunStarted(_)
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFailed(_)
+        | Event::TargetLearned { .. }
+        | Event::ReplyRejected { .. }
+        | Event::DecisionMade(_)
+        | Event::CallRepaired { .. }
+        | Event::ContextGuarded(_)
+        | Event::ContextCompacted(_)
+        | Event::ContextSummarised(_)
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::ToolFinished(_)
+        | Event::ProgressReported { .. }
+        | Event::ReviewAsked { .. }
+        | Event::CallSkipped { .. }
+        | Event::MemoryEdited(_)
+        | Event::RunEnded(_) => run.watch.observe(entry.at),
     }
     match &entry.event {
         Event::RunStarted(_) | Event::RunResumed {} | Event::CallRepaired { .. } => {}
@@ -216,11 +233,10 @@ impl Run {
             let was_guarded = self.is_guarded();
             lesson.teach(&mut target);
             self.lessons.add(index, lesson.clone(), target);
-            match lesson {
-                Lesson::Window { tokens, sent } => {
-                    self.window_learned(index, *tokens, *sent, was_guarded);
-                }
-                _ => self.attempts.learned(),
+            if let Lesson::Window { tokens, sent } = lesson {
+                self.window_learned(index, *tokens, *sent, was_guarded);
+            } else {
+                self.attempts.learned();
             }
         }
     }
@@ -295,7 +311,9 @@ impl Run {
         self.review = Review::None;
         let under_way = match self.phase {
             Phase::Acting { under_way, .. } => under_way,
-            _ => UnderWay::default(),
+            Phase::Between | Phase::Retrying | Phase::Asking { .. } | Phase::Ended(_) => {
+                UnderWay::default()
+            }
         };
         self.phase = Phase::Acting {
             calls,

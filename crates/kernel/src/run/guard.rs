@@ -199,10 +199,8 @@ pub(crate) fn blocked_targets(run: &Run) -> Vec<usize> {
     if !run.is_guarded() {
         return vec![];
     }
-    let turn = match run.phase {
-        Phase::Between if !run.goes_on_in_last_turn() => run.turn.saturating_add(1),
-        _ => run.turn,
-    };
+    let begins = matches!(run.phase, Phase::Between) && !run.goes_on_in_last_turn();
+    let turn = run.turn.saturating_add(u32::from(begins));
     let brief = run.brief(turn);
     let blocked = View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0);
     blocked.iter().map(|it| it.target as usize).collect()

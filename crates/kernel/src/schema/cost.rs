@@ -132,7 +132,7 @@ impl<'s> Walk<'s> {
                     Value::Object(members) => self.members(keyword, said, keywords, members)?,
                     Value::Array(items) => self.items(keyword, said, keywords, items)?,
                     Value::String(text) => of_text(keyword, said, text),
-                    _ => Cost::NONE,
+                    Value::Null | Value::Bool(_) | Value::Number(_) => Cost::NONE,
                 };
                 below = below.and(cost);
             }

@@ -100,7 +100,7 @@ impl<'s> Evaluation<'s> {
                 }
                 Some(true)
             }
-            _ => None,
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
         }
     }
 
@@ -158,7 +158,12 @@ impl<'s> Evaluation<'s> {
                     Some(is_within(keyword, compare(number, said)?))
                 }
                 // A keyword for another kind of value says nothing about this one.
-                _ => [&OF_OBJECTS[..], &OF_ARRAYS, &OF_TEXTS, &OF_NUMBERS]
+                Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::String(_)
+                | Value::Array(_)
+                | Value::Object(_) => [&OF_OBJECTS[..], &OF_ARRAYS, &OF_TEXTS, &OF_NUMBERS]
                     .iter()
                     .any(|known| known.contains(&keyword))
                     .then_some(true),
@@ -294,12 +299,12 @@ fn is_of_type(said: &Value, value: &Value) -> Option<bool> {
             _ => return None,
         })
     };
-    match said {
-        Value::Array(names) => {
+    match said.as_array() {
+        Some(names) => {
             let found: Option<Vec<bool>> = names.iter().map(is).collect();
             Some(found?.contains(&true))
         }
-        name => is(name),
+        None => is(said),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn fits(schema: &Value, value: &Value) -> bool {
         Value::Object(keywords) => keywords
             .iter()
             .all(|(keyword, said)| meets(keywords, keyword, said, value)),
-        _ => false,
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
     }
 }
 
@@ -21,9 +21,9 @@ fn meets(keywords: &Map<String, Value>, keyword: &str, said: &Value, value: &Val
     match keyword {
         "description" | "title" | "$comment" | "default" | "examples" | "deprecated"
         | "readOnly" | "writeOnly" => true,
-        "type" => match said {
-            Value::Array(types) => types.iter().any(|it| is_of(it, value)),
-            one => is_of(one, value),
+        "type" => match said.as_array() {
+            Some(types) => types.iter().any(|it| is_of(it, value)),
+            None => is_of(said, value),
         },
         "const" => said == value,
         "enum" => said.as_array().is_some_and(|some| some.contains(value)),

@@ -61,7 +61,7 @@ fn collect<'s>(part: &'s Value, named: &mut Vec<&'s Value>) {
             members.values().for_each(|it| collect(it, named));
         }
         Value::Array(items) => items.iter().for_each(|it| collect(it, named)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -94,7 +94,7 @@ impl<'s> Counting<'s> {
             Value::Array(items) => items
                 .iter()
                 .fold(Sum::ONE, |sum, item| sum.and(self.sum(item))),
-            _ => Sum::ONE,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Sum::ONE,
         };
         self.depth -= 1;
         sum
@@ -161,7 +161,7 @@ pub(super) fn of_value(value: &Value) -> u64 {
                 .sum::<u64>()
                 + 1
         }
-        _ => 1,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
     }
 }
 
@@ -177,7 +177,7 @@ pub(super) fn bytes_of(value: &Value) -> usize {
                 .sum::<usize>()
                 + 2
         }
-        _ => 5,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 5,
     }
 }
 
@@ -197,7 +197,7 @@ fn patterns_of(schema: &Value) -> u64 {
         Value::Array(items) => items
             .iter()
             .fold(0, |sum: u64, item| sum.saturating_add(patterns_of(item))),
-        _ => 0,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 

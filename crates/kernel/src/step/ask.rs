@@ -13,7 +13,6 @@ use crate::model::{Failure, FailureClass, Overflow, Reply};
 use crate::money::Money;
 use crate::profile::Begin;
 use crate::retry::Pick;
-use crate::run::Phase;
 use crate::run::guard::Guarded;
 use crate::termination::TerminationKind;
 use crate::text::Text;
@@ -182,10 +181,8 @@ impl Stepper<'_> {
 
     /// The model of the request under way.
     fn asked_model(&self) -> &str {
-        let target = match self.run.phase {
-            Phase::Asking { target, .. } => self.run.config().targets.get(target as usize),
-            _ => None,
-        };
+        let target = self.run.phase.asked();
+        let target = target.and_then(|it| self.run.config().targets.get(it as usize));
         target.map_or("", |target| &target.model)
     }
 
@@ -239,9 +236,9 @@ impl Stepper<'_> {
 
     pub(super) fn failed(&mut self, failure: Failure) {
         // Only the kernel says that an attempt was interrupted: such attempts are not counted.
-        let class = match failure.class {
-            FailureClass::Interrupted => FailureClass::Network,
-            class => class,
+        let class = match failure.class == FailureClass::Interrupted {
+            true => FailureClass::Network,
+            false => failure.class,
         };
         // What could not be read may be what the model wrote.
         let is_withheld = class == FailureClass::Malformed && !self.run.keeps_text();
@@ -249,9 +246,9 @@ impl Stepper<'_> {
             true => "the provider's answer could not be read".to_owned(),
             false => failure.message,
         };
-        let learned = match class {
-            FailureClass::Overflow => self.window_lesson(failure.overflow),
-            _ => self.lesson(class, failure.status, &message),
+        let learned = match class == FailureClass::Overflow {
+            true => self.window_lesson(failure.overflow),
+            false => self.lesson(class, failure.status, &message),
         };
         self.emit(Event::AttemptFailed(Box::new(AttemptFailed {
             class,
@@ -267,13 +264,11 @@ impl Stepper<'_> {
             let lesson = Box::new(lesson);
             self.emit(Event::TargetLearned { target, lesson });
         }
-        match class {
-            FailureClass::Auth | FailureClass::Quota => {
-                let reason = format!("{}: {message}", class.as_str());
-                self.end_as(self.run.profile().refused_for_good(reason));
-            }
-            _ => self.advance(),
+        if matches!(class, FailureClass::Auth | FailureClass::Quota) {
+            let reason = format!("{}: {message}", class.as_str());
+            return self.end_as(self.run.profile().refused_for_good(reason));
         }
+        self.advance();
     }
 
     /// What a refusal teaches about the target that was asked, if it says what it does not take.
@@ -283,9 +278,7 @@ impl Stepper<'_> {
         status: Option<u16>,
         message: &str,
     ) -> Option<(u32, Lesson)> {
-        let Phase::Asking { target: index, .. } = self.run.phase else {
-            return None;
-        };
+        let index = self.run.phase.asked()?;
         let status = status.filter(|_| class == FailureClass::Model)?;
         let target = self.run.target(index)?;
         let temperature = target.sampling.temperature;
@@ -301,9 +294,7 @@ impl Stepper<'_> {
 
     /// What a refusal for its size teaches, where no other target can take the request: then room is made for this one.
     fn window_lesson(&self, overflow: Option<Overflow>) -> Option<(u32, Lesson)> {
-        let Phase::Asking { target: index, .. } = self.run.phase else {
-            return None;
-        };
+        let index = self.run.phase.asked()?;
         let learns = self.run.config().edition.learns_windows() && self.run.converses();
         let told = overflow.filter(|_| learns && !self.run.attempts.has_others())?;
         let tokens = Window::plausible(told.window?)?;

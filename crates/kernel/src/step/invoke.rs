@@ -186,7 +186,7 @@ impl Stepper<'_> {
             (FINAL_REPORT, _) => self.take_report(&calls, at, call),
             (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
             (_, Some(OwnTool::Output)) => self.turn_page(at, call),
-            _ => self.invoke_beside(&calls, at),
+            (_, Some(OwnTool::Progress) | None) => self.invoke_beside(&calls, at),
         }
     }
 
@@ -242,9 +242,9 @@ impl Stepper<'_> {
             return;
         };
         // A call that returned was not interrupted, whatever the tool says.
-        let outcome = match output.outcome {
-            Outcome::Interrupted => Outcome::Failed,
-            outcome => outcome,
+        let outcome = match output.outcome == Outcome::Interrupted {
+            true => Outcome::Failed,
+            false => output.outcome,
         };
         let tokens = output
             .tokens
@@ -297,10 +297,7 @@ impl Stepper<'_> {
     }
 
     fn call_under_way(&self) -> Option<Call> {
-        match &self.run.phase {
-            Phase::Acting { calls, at, .. } => calls.get(*at).cloned(),
-            _ => None,
-        }
+        self.run.phase.call().cloned()
     }
 }
 

@@ -156,7 +156,14 @@ pub(super) fn end_of_element(text: &str, from: usize, name: &str) -> Option<(usi
                     return Some((place, end));
                 }
             }
-            _ => {}
+            Markup::Open(_)
+            | Markup::Broken { .. }
+            | Markup::Comment { .. }
+            | Markup::CharacterData { .. }
+            | Markup::Processing { .. }
+            | Markup::Endless
+            | Markup::Declaration
+            | Markup::Plain => {}
         }
     }
     None

@@ -25,7 +25,7 @@ pub(crate) fn enters_state(calls: &[Call]) -> bool {
         match LoopOp::of(&call.tool) {
             Some(LoopOp::StateAdd) => State::of(word("state")).is_some_and(State::is_exclusive),
             Some(LoopOp::RamAdd) => word("key") == STATE_KEY,
-            _ => false,
+            Some(LoopOp::StateDelete | LoopOp::RamDelete) | None => false,
         }
     };
     let mut accepted = calls.iter().filter(|call| call.refused.is_none());
