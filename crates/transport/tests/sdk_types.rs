@@ -7,8 +7,8 @@ use std::path::Path;
 
 use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
 use bonded_transport::dialect;
-use common::{Conversation, DIALECTS, assistant, signed, tool, user};
 use common::sdk::{HERE, check, python};
+use common::{Conversation, DIALECTS, assistant, signed, tool, user};
 use serde_json::{Value, json};
 
 /// A request for the checker.

@@ -102,7 +102,10 @@ pub(crate) fn hold(target: &Target, body: &Value) {
         Dialect::Gemini => "google",
     };
     let request = json!({ "dialect": target.dialect, "service": service, "body": ours });
-    let refusals = held.lock().expect("nobody panics with it").refusals(&request);
+    let refusals = held
+        .lock()
+        .expect("nobody panics with it")
+        .refusals(&request);
     assert_eq!(refusals.trim(), "[]", "no such request: {ours}");
 }
 
