@@ -6,19 +6,12 @@
 use std::sync::{Arc, LazyLock, Mutex};
 
 use bonded_kernel::{Dialect, Failure, Reply};
-use bonded_transport::dialect::{decode, read_live_events};
+use bonded_transport::dialect::{DIALECTS, decode, read_live_events};
 use bonded_transport::{Cut, Live};
 use bytes::Bytes;
 use futures_util::stream;
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
-
-const DIALECTS: [Dialect; 4] = [
-    Dialect::Chat,
-    Dialect::Responses,
-    Dialect::Messages,
-    Dialect::Gemini,
-];
 
 /// One for all inputs: to make it takes longer than to use it.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -80,5 +73,5 @@ fn check(dialect: Dialect, body: &[u8]) {
 fuzz_target!(|body: &[u8]| {
     DIALECTS
         .into_iter()
-        .for_each(|dialect| check(dialect, body));
+        .for_each(|(dialect, _)| check(dialect, body));
 });

@@ -1,6 +1,7 @@
 //! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
 
 use bonded_kernel::{Dialect, Price, Target};
+use bonded_transport::dialect;
 use bonded_transport::models::Service;
 
 use crate::config::OpenaiMode;
@@ -360,7 +361,7 @@ pub fn account_headers(
 
 /// Responses are spoken where OpenAI itself is; servers that speak its language speak chat completions.
 pub fn dialect_at(dialect: Dialect, endpoint: &str, mode: Option<OpenaiMode>) -> Dialect {
-    let speaks_openai = matches!(dialect, Dialect::Chat | Dialect::Responses);
+    let speaks_openai = dialect::is_openai(dialect);
     let is_openai = || {
         let name = Service::at(endpoint).map(|service| service.name);
         // Azure has them under the address that needs no version.

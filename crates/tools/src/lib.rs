@@ -62,17 +62,36 @@ pub enum ToolsError {
     },
 }
 
-/// The built-in tools, all confined to `workdir`: `read`, `list`, `search`, `write`, `append`, `edit` and
-/// `run`, whose commands run in the sandbox.
+/// Makes a tool for a working directory. Only a tool that starts commands needs the sandbox.
+type Make = fn(&Arc<Workdir>, &Arc<Sandbox>) -> Arc<dyn Tool>;
+
+/// The one table of what is built in: each tool's name, and what makes it.
+const TABLE: [(&str, Make); 7] = [
+    ("append", |dir, _| Arc::new(append::tool(dir.clone()))),
+    ("edit", |dir, _| Arc::new(edit::tool(dir.clone()))),
+    ("list", |dir, _| Arc::new(list::tool(dir.clone()))),
+    ("read", |dir, _| Arc::new(read::Read::new(dir.clone()))),
+    ("run", |dir, sandbox| {
+        Arc::new(run::Run::new(dir.clone(), sandbox.clone()))
+    }),
+    ("search", |dir, _| Arc::new(search::tool(dir.clone()))),
+    ("write", |dir, _| Arc::new(write::tool(dir.clone()))),
+];
+
+/// The names of the tools that are built in. A policy trusts them, and `--tools` may name them.
+pub const BUILTIN: [&str; TABLE.len()] = {
+    let mut names = [""; TABLE.len()];
+    let mut at = 0;
+    while at < TABLE.len() {
+        names[at] = TABLE[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// The built-in tools in the order of [`BUILTIN`], all confined to `workdir`. The commands of `run` run in the sandbox.
 pub fn builtin(workdir: Workdir, sandbox: Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
     let workdir = Arc::new(workdir.under(sandbox.policy()));
-    vec![
-        Arc::new(read::Read::new(Arc::clone(&workdir))),
-        Arc::new(list::tool(Arc::clone(&workdir))),
-        Arc::new(search::tool(Arc::clone(&workdir))),
-        Arc::new(write::tool(Arc::clone(&workdir))),
-        Arc::new(append::tool(Arc::clone(&workdir))),
-        Arc::new(edit::tool(Arc::clone(&workdir))),
-        Arc::new(run::Run::new(workdir, sandbox)),
-    ]
+    let tools = TABLE.iter();
+    tools.map(|(_, make)| make(&workdir, &sandbox)).collect()
 }

@@ -5,13 +5,9 @@ use std::fmt;
 use bonded_kernel::{Dialect, Failure, FailureClass, Target};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
+use crate::dialect::{self, Beta};
 use crate::failure::failed;
 use crate::secret::Secret;
-
-/// The version of the messages format that is spoken here.
-/// Where Anthropic wants to be told of what is not for everybody yet.
-const BETA_HEADER: &str = "anthropic-beta";
-const MESSAGES_VERSION: &str = "2023-06-01";
 
 /// A header's value that is shorter cannot be told from an ordinary word, and is not masked.
 const MASKED_BYTES_MIN: usize = 8;
@@ -70,17 +66,17 @@ impl Credentials {
         &self,
         dialect: Dialect,
         key_header: Option<&str>,
-        beta: Option<&str>,
+        beta: Option<Beta>,
     ) -> Result<HeaderMap, Failure> {
+        let definition = dialect::of(dialect);
         let mut headers = HeaderMap::new();
-        if dialect == Dialect::Messages {
-            let version = HeaderValue::from_static(MESSAGES_VERSION);
-            headers.insert("anthropic-version", version);
+        for (name, value) in definition.headers {
+            headers.insert(*name, HeaderValue::from_static(value));
         }
         if let Some(key) = &self.key {
             let name = match key_header {
                 Some(name) => header_name(name)?,
-                None => usual_key_header(dialect),
+                None => HeaderName::from_static(definition.key_header),
             };
             let key = key.expose();
             let value = match name {
@@ -93,12 +89,15 @@ impl Credentials {
             let bad = || unusable(&format!("the header {name:?}"));
             headers.insert(header_name(name)?, sensitive(value).ok_or_else(bad)?);
         }
-        if let Some(beta) = beta {
-            let named = headers.get(BETA_HEADER).and_then(|it| it.to_str().ok());
+        if let Some((header, beta)) = beta {
+            let named = headers.get(header).and_then(|it| it.to_str().ok());
             // Beside what the person names there.
             let all = named.map_or_else(|| beta.to_owned(), |named| format!("{named},{beta}"));
-            let bad = || unusable(&format!("the header {BETA_HEADER:?}"));
-            headers.insert(BETA_HEADER, sensitive(&all).ok_or_else(bad)?);
+            let bad = || unusable(&format!("the header {header:?}"));
+            headers.insert(
+                HeaderName::from_static(header),
+                sensitive(&all).ok_or_else(bad)?,
+            );
         }
         Ok(headers)
     }
@@ -123,14 +122,6 @@ impl Credentials {
         secrets.extend(self.key.clone());
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
         secrets
-    }
-}
-
-fn usual_key_header(dialect: Dialect) -> HeaderName {
-    match dialect {
-        Dialect::Chat | Dialect::Responses => AUTHORIZATION,
-        Dialect::Messages => HeaderName::from_static("x-api-key"),
-        Dialect::Gemini => HeaderName::from_static("x-goog-api-key"),
     }
 }
 

@@ -1,20 +1,23 @@
 //! Wire formats as pure functions: a request to bytes, bytes to a reply or a failure.
 //!
 //! Each dialect has the same files: `encode` writes a request, `decode` reads a whole reply, `stream` puts
-//! a streamed one together, `wire` has the shapes that stand on the wire. A failure from here says what
+//! a streamed one together, `wire` has the shapes that stand on the wire. Its own file has its [`Definition`], which is
+//! all that the rest of this crate asks of it. A failure from here says what
 //! the server said; which server that was, and how long it took, is added by whoever sent the request.
 
+mod accepted;
 mod arguments;
-pub mod chat;
+mod chat;
 mod custom;
+mod definition;
 mod events;
 mod fit;
-pub mod gemini;
+mod gemini;
 mod ids;
 mod loose;
 mod members;
-pub mod messages;
-pub mod responses;
+mod messages;
+mod responses;
 mod sampling;
 mod settings;
 mod signed;
@@ -24,7 +27,9 @@ mod tools;
 use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
 use bytes::Bytes;
 use futures_util::stream::Stream;
+use reqwest::Url;
 
+pub use accepted::{accepted_by, known, known_as};
 pub use custom::overruled;
 pub use events::Accumulate;
 pub use fit::{Fitted, Unfit, fit, unfit};
@@ -32,8 +37,33 @@ pub(crate) use signed::stamp;
 pub use tools::{Tools, ToolsCache};
 
 use crate::Live;
+use crate::address::{is_deployment, url_under};
 use crate::body::Cut;
-use crate::models::accepted_by;
+pub(crate) use definition::Beta;
+use definition::Definition;
+
+/// The table of dialects: each variant, and the module that defines it.
+macro_rules! dialects {
+    ($($variant:ident => $module:ident,)*) => {
+        /// Every dialect, and what it is called.
+        pub const DIALECTS: [(Dialect, &str); [$(Dialect::$variant),*].len()] =
+            [$((Dialect::$variant, $module::DEFINITION.name)),*];
+
+        /// All that is to be known of a dialect.
+        pub(crate) fn of(dialect: Dialect) -> &'static Definition {
+            match dialect {
+                $(Dialect::$variant => &$module::DEFINITION,)*
+            }
+        }
+    };
+}
+
+dialects! {
+    Chat => chat,
+    Responses => responses,
+    Messages => messages,
+    Gemini => gemini,
+}
 
 /// More calls or blocks than any reply holds; it bounds the search for the one that a piece belongs to.
 const ITEMS_MAX: usize = 1024;
@@ -58,31 +88,52 @@ pub fn encode_with_tools(request: &Request<'_>, tools: &Tools) -> Vec<u8> {
         ..request.clone()
     };
     let tools = tools.rendered();
-    let mut body = match request.target.dialect {
-        Dialect::Chat => chat::encode(request, tools),
-        Dialect::Responses => responses::encode(request, tools),
-        Dialect::Messages => messages::encode(request, tools),
-        Dialect::Gemini => gemini::encode(request, tools),
-    };
+    let mut body = (of(request.target.dialect).encode)(request, tools);
     custom::add(request.target, &mut body);
     body
 }
 
 /// What a request to this target may say that is not for everybody yet, as a header must name it.
-pub(crate) fn beta(target: &Target) -> Option<&'static str> {
-    let is_messages = target.dialect == Dialect::Messages;
-    is_messages.then(|| messages::beta(&accepted_by(target)))?
+pub(crate) fn beta(target: &Target) -> Option<Beta> {
+    (of(target.dialect).beta)(&accepted_by(target))
+}
+
+/// Whether it is a language of OpenAI's. A service that speaks one may speak the other, and has embeddings at the same
+/// place.
+pub fn is_openai(dialect: Dialect) -> bool {
+    of(dialect).is_openai
+}
+
+/// The address that a request to a target is sent to.
+pub(crate) fn completion_url(target: &Target) -> Result<Url, Failure> {
+    (of(target.dialect).completion_url)(target)
+}
+
+/// The address of the list of models. That of a deployment is the list of its resource.
+pub(crate) fn models_url(target: &Target) -> Result<Url, Failure> {
+    let definition = of(target.dialect);
+    let mut url = url_under(&target.endpoint, &[])?;
+    if is_deployment(&url)
+        && let Ok(mut segments) = url.path_segments_mut()
+    {
+        segments.pop().pop();
+    }
+    let mut url = (definition.resource_url)(url.as_str(), &["models"])?;
+    if let Some((name, value)) = definition.models_query {
+        url.query_pairs_mut().append_pair(name, value);
+    }
+    Ok(url)
 }
 
 /// Reads a whole reply. An error that came with a good status is a failure too. Its calls are in the words that the
 /// service was told; [`Tools::take_back`] leads to the tools' own.
 pub fn decode(dialect: Dialect, body: &[u8]) -> Result<Reply, Failure> {
-    match dialect {
-        Dialect::Chat => chat::decode(body),
-        Dialect::Responses => responses::decode(body),
-        Dialect::Messages => messages::decode(body),
-        Dialect::Gemini => gemini::decode(body),
-    }
+    (of(dialect).decode)(body)
+}
+
+/// What puts a streamed reply together, event by event.
+pub fn accumulator(dialect: Dialect) -> Box<dyn Accumulate> {
+    (of(dialect).accumulator)()
 }
 
 /// Reads a streamed reply from the pieces of its body, however they are cut.
@@ -102,10 +153,8 @@ pub async fn read_live_events<S>(
 where
     S: Stream<Item = Result<Bytes, Cut>>,
 {
-    match dialect {
-        Dialect::Chat => events::read::<chat::Accumulator, S>(pieces, live).await,
-        Dialect::Responses => events::read::<responses::Accumulator, S>(pieces, live).await,
-        Dialect::Messages => events::read::<messages::Accumulator, S>(pieces, live).await,
-        Dialect::Gemini => events::read::<gemini::Accumulator, S>(pieces, live).await,
-    }
+    events::read(accumulator(dialect), pieces, live).await
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::body::{self, IDLE_MAX};
 use crate::credentials::Credentials;
+use crate::dialect::Beta;
 use crate::failure::{ServerError, causes, failed};
 use crate::retry_after::{bounded, retry_after_ms};
 
@@ -48,7 +49,7 @@ pub(crate) struct Peer {
     pub(crate) credentials: Credentials,
     pub(crate) key_header: Option<String>,
     /// What the request uses that is not for everybody yet, as the service wants it named.
-    pub(crate) beta: Option<&'static str>,
+    pub(crate) beta: Option<Beta>,
     pub(crate) timeout_ms: u64,
 }
 

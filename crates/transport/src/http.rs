@@ -7,7 +7,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
 
-use crate::address::{completion_url, unusable};
+use crate::address::unusable;
 use crate::body::{self, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Lookup;
@@ -36,7 +36,7 @@ struct Place {
 
 impl Place {
     fn of(target: &Target) -> Self {
-        let names_model = target.dialect == Dialect::Gemini;
+        let names_model = dialect::of(target.dialect).address_names_model;
         let model = if names_model {
             target.model.as_str()
         } else {
@@ -67,7 +67,7 @@ impl Http {
         match &*used {
             Some((known, url)) if *known == place => Ok(url.clone()),
             _ => {
-                let url = completion_url(target)?;
+                let url = dialect::completion_url(target)?;
                 *used = Some((place, url.clone()));
                 Ok(url)
             }

@@ -8,10 +8,11 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::BoxFuture;
-use crate::address::{completion_url, models_url, resource_url, unusable};
+use crate::address::unusable;
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
+use crate::dialect;
 use crate::exchange::{Clock, Peer, Timed};
 use crate::failure::{failed, malformed, one_line};
 use crate::models::Service;
@@ -108,7 +109,7 @@ fn is_named(id: &str, target: &Target) -> bool {
 
 /// A key that is refused or used up fails here. What else is said of it is nobody's business.
 async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Failure> {
-    let url = resource_url(peer.dialect, endpoint, &["key"])?;
+    let url = (dialect::of(peer.dialect).resource_url)(endpoint, &["key"])?;
     let body = match get(url, peer, clock).await {
         Ok(body) => body,
         // What only looks like the router need not have this.
@@ -131,7 +132,7 @@ async fn models(
     peer: &Peer,
     clock: &Clock,
 ) -> Result<Option<Vec<String>>, Failure> {
-    match get(models_url(target)?, peer, clock).await {
+    match get(dialect::models_url(target)?, peer, clock).await {
         Ok(body) => model_ids(&body).map(Some),
         Err(failure) if matches!(failure.status, Some(404 | 405 | 501)) => {
             answers(target, peer, clock, failure).await.map(|()| None)
@@ -148,7 +149,7 @@ async fn answers(
     clock: &Clock,
     missing: Failure,
 ) -> Result<(), Failure> {
-    match get(completion_url(target)?, peer, clock).await {
+    match get(dialect::completion_url(target)?, peer, clock).await {
         Ok(_) => Err(missing),
         Err(failure) => match failure.status {
             Some(400 | 405 | 411 | 415 | 422 | 501) => Ok(()),

@@ -9,16 +9,17 @@ mod said;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_kernel::{Dialect, Target};
+use bonded_kernel::Target;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
 use crate::BoxFuture;
-use crate::address::{models_url, url_under};
+use crate::address::url_under;
 use crate::body;
 use crate::clients::Clients;
 use crate::credentials::Credentials;
+use crate::dialect;
 use crate::exchange::{Clock, Peer};
 use crate::models::Service;
 use said::{Listed, Server};
@@ -35,7 +36,7 @@ const ROUTER_BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// in the tables.
 pub fn tells_window(target: &Target) -> bool {
     let is_foreign = matches!(target.family(), "script" | "azure" | "bedrock");
-    let speaks = target.dialect != Dialect::Gemini;
+    let speaks = dialect::of(target.dialect).tells_window;
     let asked = match Service::at(&target.endpoint) {
         Some(service) => service.name == ROUTER,
         None => true,
@@ -96,7 +97,7 @@ impl Asker {
 
     /// What the list says of the model that every server has.
     async fn listed(&self) -> Option<Listed> {
-        let list = self.get(models_url(&self.target).ok()?).await?;
+        let list = self.get(dialect::models_url(&self.target).ok()?).await?;
         said::in_list(&list, &self.target.model)
     }
 

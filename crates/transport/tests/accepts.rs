@@ -330,7 +330,7 @@ fn fields_of_the_configuration_stand_in_every_body_and_ours_stay() {
         assert_eq!(body[&taken], ours, "{name}");
         it.target.accepts = Some(Box::new(Accepts {
             refused_custom: vec!["refused".into(), "zeta".into()],
-            ..bonded_transport::models::known(&it.target)
+            ..dialect::known(&it.target)
         }));
         let body = encoded(&it);
         assert_eq!(

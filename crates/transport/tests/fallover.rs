@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use bonded_kernel::{Accepts, CallIds, Dialect, Message, Reasoning, Target, ToolChoice};
-use bonded_transport::models::known;
+use bonded_transport::dialect::known;
 use common::{Conversation, DIALECTS, decoded, said, sdk, tool, unchecked, user};
 use serde_json::{Value, json};
 

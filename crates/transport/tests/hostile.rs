@@ -3,7 +3,7 @@
 mod common;
 
 use bonded_kernel::Dialect;
-use bonded_transport::dialect::{self, Accumulate, chat, gemini, messages, responses};
+use bonded_transport::dialect::{self, accumulator};
 use bonded_transport::{Cut, Script};
 use bytes::Bytes;
 use common::DIALECTS;
@@ -113,8 +113,8 @@ fn frames(value: &str) -> Vec<String> {
     own.into_iter().chain(kinds).collect()
 }
 
-fn push_all<A: Accumulate>(values: &[String]) {
-    let mut reply = A::default();
+fn push_all(dialect: Dialect, values: &[String]) {
+    let mut reply = accumulator(dialect);
     for body in values.iter().flat_map(|value| frames(value)) {
         let _ = reply.push(&body);
     }
@@ -142,10 +142,9 @@ proptest! {
                 }
             }
         }
-        push_all::<chat::Accumulator>(&values);
-        push_all::<responses::Accumulator>(&values);
-        push_all::<messages::Accumulator>(&values);
-        push_all::<gemini::Accumulator>(&values);
+        for (dialect, _) in DIALECTS {
+            push_all(dialect, &values);
+        }
     }
 
     #[test]
@@ -177,8 +176,8 @@ fn deep_nesting_is_malformed_and_does_not_end_the_process() {
 }
 
 /// Pushes events until one is refused; gives what was said then.
-fn pushed_until_refused<A: Accumulate>(event: impl Fn(u32) -> String) -> Option<String> {
-    let mut reply = A::default();
+fn pushed_until_refused(dialect: Dialect, event: impl Fn(u32) -> String) -> Option<String> {
+    let mut reply = accumulator(dialect);
     let refused = (0..100_000).find_map(|index| reply.push(&event(index)).err());
     refused.map(|failure| failure.message)
 }
@@ -186,20 +185,20 @@ fn pushed_until_refused<A: Accumulate>(event: impl Fn(u32) -> String) -> Option<
 #[test]
 fn a_stream_of_countless_calls_is_given_up() {
     let refusals = [
-        pushed_until_refused::<chat::Accumulator>(|index| {
+        pushed_until_refused(Dialect::Chat, |index| {
             let call =
                 format!(r#"{{"index":{index},"id":"c{index}","function":{{"name":"read"}}}}"#);
             format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}}}}]}}"#)
         }),
-        pushed_until_refused::<messages::Accumulator>(|index| {
+        pushed_until_refused(Dialect::Messages, |index| {
             format!(
                 r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use"}}}}"#
             )
         }),
-        pushed_until_refused::<responses::Accumulator>(|_| {
+        pushed_until_refused(Dialect::Responses, |_| {
             r#"{"type":"response.output_item.done","item":{"type":"function_call"}}"#.into()
         }),
-        pushed_until_refused::<gemini::Accumulator>(|_| {
+        pushed_until_refused(Dialect::Gemini, |_| {
             r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"read"}}]}}]}"#.into()
         }),
     ];

@@ -1,7 +1,7 @@
 //! The embedding model of a server: who is asked what texts mean, and which answers are taken.
 
-use bonded_kernel::{Dialect, Failure, FailureClass, Target};
-use bonded_transport::{BODY_BYTES_MAX, Credentials, Embeddings};
+use bonded_kernel::{Failure, FailureClass, Target};
+use bonded_transport::{BODY_BYTES_MAX, Credentials, Embeddings, dialect};
 
 use super::config::SearchSection;
 use bonded_host::config::Environment;
@@ -141,8 +141,5 @@ const WITHOUT: [&str; 3] = ["deepseek", "xai", "groq"];
 /// Whoever speaks OpenAI's language has embeddings at the same place under the endpoint.
 fn embedding_providers() -> impl Iterator<Item = &'static KnownProvider> {
     let known = KNOWN_PROVIDERS.iter();
-    known.filter(|known| {
-        let speaks = matches!(known.dialect, Dialect::Chat | Dialect::Responses);
-        speaks && !WITHOUT.contains(&known.name)
-    })
+    known.filter(|known| dialect::is_openai(known.dialect) && !WITHOUT.contains(&known.name))
 }

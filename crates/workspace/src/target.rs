@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bonded_kernel::Target;
-use bonded_transport::models;
+use bonded_transport::dialect;
 use bonded_workspace_rules::ProviderChoice;
 
 use bonded_host::config::Whose;
@@ -44,7 +44,7 @@ pub(super) fn target_of(
         });
     }
     if kind != SCRIPT {
-        target.accepts = Some(Box::new(models::known(&target)));
+        target.accepts = Some(Box::new(dialect::known(&target)));
     }
     Ok(target)
 }

@@ -76,7 +76,7 @@ pub(super) fn target(
             like,
         });
     }
-    let accepts = own.accepts.applied_to(models::known_as(&target, known_as));
+    let accepts = own.accepts.applied_to(dialect::known_as(&target, known_as));
     target.accepts = Some(Box::new(accepts.map_err(|why| AgentError::Accepts {
         provider: model.provider.clone(),
         model: model.model.clone(),
@@ -120,7 +120,7 @@ pub fn listed(target: &Target) -> Option<String> {
 pub fn unconfigured(mut target: Target, options: &Options) -> Target {
     target.dialect = provider::dialect_at(target.dialect, &target.endpoint, options.openai_mode);
     target.sampling = sampling(&ModelConfig::default(), options);
-    target.accepts = Some(Box::new(models::known(&target)));
+    target.accepts = Some(Box::new(dialect::known(&target)));
     list_price(&mut target);
     let (own, model) = (ModelConfig::default(), target.model.clone());
     // Without a tokenizer of its own nothing can be wrong with it.
@@ -194,12 +194,8 @@ fn configured(
     environment: &Environment,
 ) -> Result<Target, AgentError> {
     let usual = usual(provider.kind);
-    let dialect = match provider.kind {
-        ProviderKind::Anthropic => Dialect::Messages,
-        ProviderKind::Google => Dialect::Gemini,
-        _ => Dialect::Chat,
-    };
     let known = provider::by_name(usual);
+    let dialect = known.map_or(Dialect::Chat, |known| known.dialect);
     let endpoint = endpoint(provider, &model.model, environment)?;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
     // A key of the configuration, or for an address of it, is none of the variables'.

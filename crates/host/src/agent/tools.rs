@@ -8,6 +8,7 @@ use bonded_kernel::{
     AgentConfig, Catalog, Encoding, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
     SandboxConfig, ToolSpec,
 };
+pub use bonded_tools::BUILTIN;
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
@@ -34,8 +35,6 @@ use crate::trust::Trust;
 pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
-/// The tools that are built in, by name.
-pub const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.

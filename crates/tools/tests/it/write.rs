@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use bonded_kernel::{Hash, ToolEffect};
+use bonded_tools::BUILTIN;
 use serde_json::json;
 
 use crate::world::{World, snapshot};
@@ -185,6 +186,13 @@ fn every_tool_declares_its_effect_and_takes_no_unknown_argument() {
         ("search", ToolEffect::Read),
         ("write", ToolEffect::Idempotent),
     ];
+    let names: Vec<&str> = effects.iter().map(|(name, _)| *name).collect();
+    let built_in: Vec<&str> = names.into_iter().filter(|name| *name != "done").collect();
+    assert_eq!(
+        BUILTIN[..],
+        built_in,
+        "the table calls them as they call themselves"
+    );
     let specs: Vec<_> = world.registry.catalog().specs().collect();
     let declared: Vec<_> = specs
         .iter()

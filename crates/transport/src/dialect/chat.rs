@@ -11,10 +11,63 @@ mod stream;
 mod think;
 mod wire;
 
-pub use decode::decode;
-pub use encode::encode;
-pub(super) use encode::render_tools;
-pub use stream::Accumulator;
+use bonded_kernel::{CallIds, Target, ThinkingForm};
+
+use super::definition::Definition;
+use super::fit::Rules;
+use super::ids::{NINE, SHORT};
+use crate::address::url_under;
+use decode::decode;
+use encode::{encode, render_tools};
+use stream::Accumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 const NAME: &str = "chat";
+
+/// The strictest of its many servers is OpenAI for nearly everything.
+pub(super) const STRICTEST: Rules = Rules {
+    letter_first: false,
+    lifted: &["$ref", "oneOf", "anyOf", "allOf", "enum", "const", "not"],
+    wants_properties: true,
+    wants_items: true,
+    no_booleans: true,
+    plain_patterns: true,
+    plain_keys: false,
+    bare_refs: false,
+    soft_cycles: false,
+};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: NAME,
+    encode,
+    decode,
+    accumulator: || Box::<Accumulator>::default(),
+    render_tools,
+    tools: STRICTEST,
+    call_ids: |accepts| match accepts.call_ids {
+        CallIds::AsGiven => None,
+        CallIds::Short => Some(&SHORT),
+        CallIds::Nine => Some(&NINE),
+    },
+    completion_url: |target: &Target| url_under(&target.endpoint, &["chat", "completions"]),
+    resource_url: url_under,
+    address_names_model: false,
+    models_query: None,
+    tells_window: true,
+    key_header: "authorization",
+    headers: &[],
+    beta: |_| None,
+    reads_signed_elsewhere: false,
+    leave_out_unspoken: |_| {},
+    spoken,
+    is_openai: true,
+};
+
+/// Gateways take an effort for models whose makers take something else.
+fn spoken(form: ThinkingForm) -> ThinkingForm {
+    use ThinkingForm::{Adaptive, Budget, Effort, Level, None, Routed, Switch};
+    match form {
+        None | Routed | Switch | Effort => form,
+        Adaptive | Budget | Level => Effort,
+    }
+}

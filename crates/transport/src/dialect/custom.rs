@@ -4,8 +4,8 @@ use bonded_kernel::{Catalog, Message, Offer, Request, Target, ToolEffect, ToolSp
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::accepted_by;
 use super::members::Members;
-use crate::models::accepted_by;
 
 /// Room for thoughts beside a reply.
 const OUTPUT_TOKENS: u32 = 32_768;

@@ -1,6 +1,7 @@
 //! A streamed reply: server-sent events read to their end.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::failure::{ServerError, failed, malformed};
 const TAIL_PATIENCE: Duration = Duration::from_millis(20);
 
 /// Puts a streamed reply together: [`push`](Self::push) each event's data, then [`finish`](Self::finish).
-pub trait Accumulate: Default {
+pub trait Accumulate: fmt::Debug + Send {
     /// Reads the data of one event that says something.
     fn read_event(&mut self, data: &str) -> Result<(), Failure>;
 
@@ -56,19 +57,19 @@ pub trait Accumulate: Default {
     fn has_ended(&self) -> bool;
 
     /// The reply, if the stream came to its proper end.
-    fn finish(self) -> Result<Reply, Failure>;
+    fn finish(self: Box<Self>) -> Result<Reply, Failure>;
 }
 
-pub(super) async fn read<A, S>(
+/// Reads the events of a stream to their end.
+pub(super) async fn read<S>(
+    mut reply: Box<dyn Accumulate>,
     pieces: S,
     mut live: Option<&mut (dyn Live + 'static)>,
 ) -> Result<Reply, Failure>
 where
-    A: Accumulate,
     S: Stream<Item = Result<Bytes, Cut>>,
 {
     let mut events = pin!(SseByteStream::new(pieces));
-    let mut reply = A::default();
     while let Some(event) = events.next().await {
         let event = match event {
             Ok(event) => event,
@@ -85,7 +86,7 @@ where
         }
         reply.push(&data)?;
         if let Some(live) = live.as_deref_mut() {
-            let_hear(&mut reply, &data, live);
+            let_hear(&mut *reply, &data, live);
         }
         if reply.has_ended() {
             // Whether the tail came in time changes nothing about the reply.
@@ -101,7 +102,7 @@ where
     Ok(reply)
 }
 
-fn let_hear(reply: &mut impl Accumulate, data: &str, live: &mut dyn Live) {
+fn let_hear(reply: &mut dyn Accumulate, data: &str, live: &mut dyn Live) {
     let text = reply.new_text(data);
     if !text.is_empty() {
         live.hear(&text);

@@ -27,7 +27,7 @@ use bonded_kernel::{Catalog, Dialect, Schema, ToolSpec};
 use serde_json::Value;
 
 use keys::Keys;
-use rules::Rules;
+pub(super) use rules::Rules;
 use steps::Steps;
 pub(super) use way::Way;
 
@@ -66,7 +66,7 @@ fn fit_within<'a>(
     dialect: Dialect,
     steps: &mut Steps,
 ) -> Result<Fitted<'a>, Unfit> {
-    let rules = Rules::of(dialect);
+    let rules = &super::of(dialect).tools;
     let unfit = |why: String| Unfit {
         name: spec.name.clone(),
         why,

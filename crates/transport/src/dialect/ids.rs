@@ -7,19 +7,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bonded_kernel::{Accepts, CallIds, Dialect, Hash, Message, Request};
+use bonded_kernel::{Accepts, Hash, Message, Request};
 
 /// What ids must look like.
-struct Form {
-    bytes_min: usize,
-    bytes_max: usize,
-    is_usable: fn(char) -> bool,
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(super) bytes_min: usize,
+    pub(super) bytes_max: usize,
+    pub(super) is_usable: fn(char) -> bool,
     /// How an id begins that was made.
-    prefix: &'static str,
+    pub(super) prefix: &'static str,
 }
 
 /// Nine letters and digits: Mistral's services, and the templates of its models.
-const NINE: Form = Form {
+pub(super) const NINE: Form = Form {
     bytes_min: 9,
     bytes_max: 9,
     is_usable: |c| c.is_ascii_alphanumeric(),
@@ -27,36 +28,14 @@ const NINE: Form = Form {
 };
 
 /// What OpenAI's chat completions take.
-const SHORT: Form = Form {
+pub(super) const SHORT: Form = Form {
     bytes_min: 1,
     bytes_max: 40,
     is_usable: |_| true,
     prefix: "call_",
 };
 
-const RESPONSES: Form = Form {
-    bytes_max: 64,
-    ..SHORT
-};
-
-const MESSAGES: Form = Form {
-    bytes_max: 64,
-    is_usable: |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
-    ..SHORT
-};
-
 impl Form {
-    /// What a target demands, if anything. Gemini is told only the ids that it gave.
-    fn of(dialect: Dialect, accepts: &Accepts) -> Option<&'static Self> {
-        match (dialect, accepts.call_ids) {
-            (Dialect::Chat, CallIds::AsGiven) | (Dialect::Gemini, _) => None,
-            (Dialect::Chat, CallIds::Short) => Some(&SHORT),
-            (Dialect::Chat, CallIds::Nine) => Some(&NINE),
-            (Dialect::Responses, _) => Some(&RESPONSES),
-            (Dialect::Messages, _) => Some(&MESSAGES),
-        }
-    }
-
     fn fits(&self, id: &str) -> bool {
         (self.bytes_min..=self.bytes_max).contains(&id.len()) && id.chars().all(self.is_usable)
     }
@@ -86,7 +65,7 @@ pub(super) struct Ids(BTreeMap<String, String>);
 
 impl Ids {
     pub(super) fn of(request: &Request<'_>, accepts: &Accepts) -> Self {
-        let Some(form) = Form::of(request.target.dialect, accepts) else {
+        let Some(form) = (super::of(request.target.dialect).call_ids)(accepts) else {
             return Self::default();
         };
         let all = || request.messages.iter().flat_map(ids_in);

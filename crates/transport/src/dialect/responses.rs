@@ -7,10 +7,45 @@ mod items;
 mod stream;
 mod wire;
 
-pub use decode::decode;
-pub use encode::encode;
-pub(super) use encode::render_tools;
-pub use stream::Accumulator;
+use bonded_kernel::{Target, ThinkingForm};
+
+use super::accepted::leave_out_choices;
+use super::definition::Definition;
+use super::ids::{Form, SHORT};
+use crate::address::url_under;
+use decode::decode;
+use encode::{encode, render_tools};
+use stream::Accumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 const NAME: &str = "responses";
+
+const CALL_IDS: Form = Form {
+    bytes_max: 64,
+    ..SHORT
+};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: NAME,
+    encode,
+    decode,
+    accumulator: || Box::<Accumulator>::default(),
+    render_tools,
+    tools: super::chat::STRICTEST,
+    call_ids: |_| Some(&CALL_IDS),
+    completion_url: |target: &Target| url_under(&target.endpoint, &["responses"]),
+    resource_url: url_under,
+    address_names_model: false,
+    models_query: None,
+    tells_window: true,
+    key_header: "authorization",
+    headers: &[],
+    beta: |_| None,
+    reads_signed_elsewhere: false,
+    leave_out_unspoken: |accepts| {
+        accepts.top_k = false;
+        leave_out_choices(accepts);
+    },
+    spoken: |_| ThinkingForm::Effort,
+    is_openai: true,
+};

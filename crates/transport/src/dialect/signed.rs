@@ -11,7 +11,6 @@ use bonded_kernel::{MessageCall, Target, Text};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::messages;
 use calls::{CallHolder, found_calls};
 
 const TEXT_BEGINS: &str = "{\"text_bytes\":";
@@ -35,10 +34,11 @@ pub(super) fn items<'a>(
     signed: Option<&'a Text>,
 ) -> Vec<&'a RawValue> {
     let read = signed.and_then(|text| serde_json::from_str::<Signed<'a>>(text).ok());
+    let is_anybodys = super::of(target.dialect).reads_signed_elsewhere;
     let own = read.filter(|signed| {
         let is = |known: &Option<String>, name: &str| known.as_ref().is_none_or(|it| it == name);
         signed.dialect == dialect
-            && (dialect == messages::NAME || is(&signed.provider, &target.provider))
+            && (is_anybodys || is(&signed.provider, &target.provider))
             && is(&signed.model, &target.model)
     });
     own.map(|signed| signed.items).unwrap_or_default()

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bonded_kernel::{Dialect, Hash, Message, Offer, Reply, Request};
 use serde_json::value::RawValue;
 
+use super::accepted_by;
 use super::fit::{Fitted, Way};
-use super::{chat, gemini, messages, responses};
-use crate::models::accepted_by;
 
 /// So many sets are kept; a process drives few kinds of runs at a time.
 const SETS_MAX: usize = 64;
@@ -59,12 +58,7 @@ fn render(tools: &[Fitted<'_>], dialect: Dialect, caching: bool) -> Option<Box<R
     if tools.is_empty() {
         return None;
     }
-    Some(match dialect {
-        Dialect::Chat => chat::render_tools(tools),
-        Dialect::Responses => responses::render_tools(tools),
-        Dialect::Messages => messages::render_tools(tools, caching),
-        Dialect::Gemini => gemini::render_tools(tools),
-    })
+    Some((super::of(dialect).render_tools)(tools, caching))
 }
 
 /// The tools of many requests.

@@ -50,7 +50,7 @@ impl Family {
         FAMILIES.iter().find(fits)
     }
 
-    pub(super) fn describe(&self, accepts: &mut Accepts) {
+    pub(crate) fn describe(&self, accepts: &mut Accepts) {
         match self.sampling {
             Samples::All => {}
             Samples::OneOfTwo => {

@@ -42,7 +42,7 @@ impl Service {
             .is_some_and(|host| *host == host_of(endpoint))
     }
 
-    pub(super) fn describe(&self, accepts: &mut Accepts, model: &str) {
+    pub(crate) fn describe(&self, accepts: &mut Accepts, model: &str) {
         (self.describe)(accepts, model);
     }
 }

@@ -1,6 +1,9 @@
-use bonded_kernel::{Effort, PenaltyField, ThoughtReturn};
+use bonded_kernel::{
+    Accepts, Dialect, Effort, OutputLimitField, PenaltyField, Target, ThinkingForm, ThoughtReturn,
+};
 
 use super::*;
+use crate::dialect::known;
 
 fn target(dialect: Dialect, endpoint: &str, model: &str) -> Target {
     Target {

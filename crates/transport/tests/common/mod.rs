@@ -15,12 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// The dialects, and what their directories are called.
-pub(crate) const DIALECTS: [(Dialect, &str); 4] = [
-    (Dialect::Chat, "chat"),
-    (Dialect::Responses, "responses"),
-    (Dialect::Messages, "messages"),
-    (Dialect::Gemini, "gemini"),
-];
+pub(crate) const DIALECTS: [(Dialect, &str); dialect::DIALECTS.len()] = dialect::DIALECTS;
 
 /// Compares with a file; with `BLESS` set in the environment, writes the file instead.
 pub(crate) fn check_file(path: &std::path::Path, got: &str) {

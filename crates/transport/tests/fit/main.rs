@@ -8,15 +8,13 @@ mod rules;
 mod way;
 
 use bonded_kernel::{Catalog, Dialect, ToolEffect, ToolSpec};
-use common::{Conversation, encoded};
+use common::{Conversation, DIALECTS, encoded};
 use serde_json::Value;
 
-pub(crate) const DIALECTS: [Dialect; 4] = [
-    Dialect::Chat,
-    Dialect::Responses,
-    Dialect::Messages,
-    Dialect::Gemini,
-];
+/// All of them.
+pub(crate) fn dialects() -> impl Iterator<Item = Dialect> {
+    DIALECTS.into_iter().map(|(dialect, _)| dialect)
+}
 
 pub(crate) fn spec(name: &str, schema: &Value) -> ToolSpec {
     ToolSpec {

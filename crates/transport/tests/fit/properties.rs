@@ -5,7 +5,7 @@ use bonded_transport::dialect::{Fitted, fit};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::{DIALECTS, check_request, checker, spec};
+use crate::{check_request, checker, dialects, spec};
 
 const KEYS: [&str; 8] = ["a", "b", "kind", "a b", "$top", "a_b", "_top", "x[0]"];
 
@@ -303,7 +303,7 @@ proptest! {
     fn whatever_is_sent_is_taken(schema in tool_schema()) {
         prop_assume!(usable(&schema).is_some());
         let spec = spec("t", &schema);
-        for dialect in DIALECTS {
+        for dialect in dialects() {
             let fitted = fit(&spec, dialect);
             let fitted = fitted.map_err(|error| TestCaseError::fail(format!("{error}: {schema}")))?;
             checker::check(dialect, &fitted.name, &fitted.schema);
@@ -322,7 +322,7 @@ proptest! {
             return Err(TestCaseError::reject("no arguments"));
         };
         let spec = spec("t", &schema);
-        for dialect in DIALECTS {
+        for dialect in dialects() {
             let fitted = fit(&spec, dialect).expect("it fits");
             let sent = swapped(&fitted, &arguments);
             let taken = Schema::new(&fitted.schema).expect("a schema");
@@ -337,7 +337,7 @@ proptest! {
             return Err(TestCaseError::reject("no tool"));
         };
         let spec = spec("t", &schema);
-        for dialect in DIALECTS {
+        for dialect in dialects() {
             let fitted = fit(&spec, dialect).expect("it fits");
             let sent = sample(&fitted.schema, &fitted.schema, &mut Luck(seed), 0);
             let own = swapped(&fitted, &sent);
@@ -358,7 +358,7 @@ proptest! {
         for key in KEYS {
             own[key] = json!(key.len());
         }
-        for dialect in DIALECTS {
+        for dialect in dialects() {
             let fitted = fit(&spec, dialect).expect("it fits");
             prop_assert_eq!(&swapped(&fitted, &swapped(&fitted, &own)), &own);
         }

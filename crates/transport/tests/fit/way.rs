@@ -210,7 +210,7 @@ fn a_tool_that_does_not_fit_is_left_out_and_named() {
         { "name": "good", "description": "", "schema": { "type": "object", "properties": {} }, "effect": "read" },
     ]);
     let catalog = Catalog::from_recorded(text.to_string().into()).expect("readable");
-    for dialect in crate::DIALECTS {
+    for dialect in crate::dialects() {
         let (body, _) = sent(&catalog, dialect, vec![]);
         let tools = body["tools"].to_string();
         assert!(tools.contains("good") && !tools.contains("bad"), "{tools}");

@@ -5,7 +5,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bonded_kernel::Target;
-use bonded_transport::models::{self, FAMILIES};
+use bonded_transport::dialect;
+use bonded_transport::models::FAMILIES;
 use serde_json::json;
 
 use super::{Costs, Fault, cpu};
@@ -27,7 +28,7 @@ pub(super) fn costs(times: u32) -> Result<Costs, Fault> {
         targets.push(serde_json::from_value::<Target>(target)?);
     }
     let ours = of_each(times, |number| {
-        black_box(models::known(black_box(&targets[number])));
+        black_box(dialect::known(black_box(&targets[number])));
     });
     let floor = of_each(times, |number| {
         // A program starts anew each time, so that its table is made anew too.

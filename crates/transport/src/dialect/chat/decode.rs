@@ -8,7 +8,7 @@ use crate::dialect::Accumulate;
 use crate::failure::malformed;
 
 /// Reads a whole reply. An error that came with a good status is a failure too.
-pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
+pub(super) fn decode(body: &[u8]) -> Result<Reply, Failure> {
     let chunk: Chunk = serde_json::from_slice(body).map_err(|error| {
         malformed(
             &format!("the reply is not a chat completion ({error})"),
@@ -21,5 +21,5 @@ pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
         return Err(malformed("the reply holds no message", body));
     }
     reply.end();
-    reply.finish()
+    Box::new(reply).finish()
 }

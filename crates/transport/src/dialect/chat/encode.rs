@@ -7,12 +7,11 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::knobs::Knobs;
 use super::messages::{Said, messages};
-use crate::dialect::Fitted;
 use crate::dialect::ids::Ids;
-use crate::models::accepted_by;
+use crate::dialect::{Fitted, accepted_by};
 
 /// The body of a request, with its tools as they were rendered.
-pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
     let ids = Ids::of(request, &accepts);
@@ -47,7 +46,7 @@ fn size_hint(request: &Request<'_>) -> usize {
     512 + texts + texts / 8 + 96 * request.messages.len()
 }
 
-pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
     let tools: Vec<ToolOut<'_>> = tools
         .iter()
         .map(|tool| ToolOut {

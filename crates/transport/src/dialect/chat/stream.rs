@@ -16,7 +16,7 @@ use crate::failure::{ServerError, failed, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub struct Accumulator {
+pub(super) struct Accumulator {
     text: String,
     heard: Heard,
     reasoning: String,
@@ -61,8 +61,8 @@ impl Accumulate for Accumulator {
         self.ended
     }
 
-    fn finish(self) -> Result<Reply, Failure> {
-        events::check_whole(&self)?;
+    fn finish(self: Box<Self>) -> Result<Reply, Failure> {
+        events::check_whole(&*self)?;
         let mut calls = self.calls.into_calls();
         let (thought, text) = if has_channels(&self.text) {
             let mut channels = read_channels(&self.text);

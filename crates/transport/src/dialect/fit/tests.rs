@@ -3,13 +3,7 @@ use serde_json::{Map, json};
 
 use super::steps::STEPS_MAX;
 use super::*;
-
-const DIALECTS: [Dialect; 4] = [
-    Dialect::Chat,
-    Dialect::Responses,
-    Dialect::Messages,
-    Dialect::Gemini,
-];
+use crate::dialect::DIALECTS;
 
 fn spec(schema: Value) -> ToolSpec {
     ToolSpec {
@@ -121,7 +115,7 @@ fn whatever_a_schema_is_it_takes_as_many_steps_as_it_has_parts_or_is_left_out() 
         ("texts", many_texts, false),
     ];
     for (name, made, is_linear) in cases {
-        for dialect in DIALECTS {
+        for (dialect, _) in DIALECTS {
             let (small, small_unfit) = steps_of(made(200), dialect);
             let (large, large_unfit) = steps_of(made(800), dialect);
             assert!(large <= 2 * STEPS_MAX, "{name} {dialect:?}: {large}");
@@ -144,7 +138,7 @@ fn whatever_a_schema_is_it_takes_as_many_steps_as_it_has_parts_or_is_left_out() 
 fn a_tool_that_takes_too_many_steps_is_left_out_and_named() {
     for made in [many_copies, many_texts] {
         let spec = spec(made(4_000));
-        for dialect in DIALECTS {
+        for (dialect, _) in DIALECTS {
             let why = fit(&spec, dialect).expect_err("too many steps").to_string();
             assert!(why.starts_with("the tool \"t\" is left out: it"), "{why}");
         }

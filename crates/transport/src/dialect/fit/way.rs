@@ -27,7 +27,7 @@ impl Way {
         catalog: &Catalog,
         dialect: Dialect,
     ) -> (Self, Vec<(&str, Fitted<'_>)>) {
-        let rules = Rules::of(dialect);
+        let rules = &crate::dialect::of(dialect).tools;
         let mut way = Self {
             rules,
             sent_names: BTreeMap::new(),

@@ -9,7 +9,7 @@ use crate::failure::malformed;
 
 /// Reads a whole reply. An error that came with a good status is a failure too. Without server-sent
 /// events, a streamed reply is a list of its pieces.
-pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
+pub(super) fn decode(body: &[u8]) -> Result<Reply, Failure> {
     let is_list = body.trim_ascii_start().starts_with(b"[");
     let chunks = if is_list {
         serde_json::from_slice(body)
@@ -30,5 +30,5 @@ pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
         return Err(malformed("the reply holds no candidate", body));
     }
     reply.end();
-    reply.finish()
+    Box::new(reply).finish()
 }

@@ -6,18 +6,17 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::contents::{ContentOut, contents, system};
-use crate::dialect::Fitted;
 use crate::dialect::sampling::Knobs;
 use crate::dialect::settings::service_tier;
 use crate::dialect::thought::{budget_of, tokens_of};
-use crate::models::accepted_by;
+use crate::dialect::{Fitted, accepted_by};
 
 /// The smallest budget of the models that cannot be kept from thinking.
 const BUDGET_MIN: u32 = 128;
 
 /// The body of a request, with its tools as they were rendered. The provider has no penalty for
 /// repetitions of the usual kind, so that one is left out.
-pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let accepts = accepted_by(request.target);
     let knobs = Knobs::of(request, &accepts);
     let body = Body {
@@ -37,7 +36,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
     let declarations: Vec<Declaration<'_>> = tools
         .iter()
         .map(|tool| Declaration {

@@ -14,7 +14,7 @@ use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub struct Accumulator {
+pub(super) struct Accumulator {
     text: String,
     /// How much of the text was heard.
     heard_bytes: usize,
@@ -61,8 +61,8 @@ impl Accumulate for Accumulator {
         self.ended
     }
 
-    fn finish(mut self) -> Result<Reply, Failure> {
-        events::check_whole(&self)?;
+    fn finish(mut self: Box<Self>) -> Result<Reply, Failure> {
+        events::check_whole(&*self)?;
         self.close_text();
         let reason = self.stop_reason.as_deref();
         let finish = reason.map(|reason| finish_of(reason, !self.calls.is_empty()));

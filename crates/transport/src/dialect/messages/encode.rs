@@ -7,16 +7,15 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::thinking::{Asked, OutputConfig, Thinking};
 use super::turns::{CacheControl, Turn, turns};
-use crate::dialect::Fitted;
 use crate::dialect::ids::Ids;
 use crate::dialect::sampling::Knobs;
 use crate::dialect::settings::service_tier;
-use crate::models::accepted_by;
+use crate::dialect::{Fitted, accepted_by};
 
 /// The body of a request, with its tools as they were rendered. While the model thinks, the provider takes
 /// neither a temperature nor a duty to call a tool, so both are left out. It has no penalty for
 /// repetitions.
-pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
     let ids = Ids::of(request, &accepts);
@@ -44,7 +43,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> Box<RawValue> {
+pub(super) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> Box<RawValue> {
     let mut tools: Vec<ToolOut<'_>> = tools
         .iter()
         .map(|tool| ToolOut {

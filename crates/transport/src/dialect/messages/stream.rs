@@ -11,7 +11,7 @@ use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub struct Accumulator {
+pub(super) struct Accumulator {
     message: Message,
     blocks: Vec<Open>,
     counts: Counts,
@@ -59,8 +59,8 @@ impl Accumulate for Accumulator {
         self.ended
     }
 
-    fn finish(self) -> Result<Reply, Failure> {
-        events::check_whole(&self)?;
+    fn finish(self: Box<Self>) -> Result<Reply, Failure> {
+        events::check_whole(&*self)?;
         let blocks = self.blocks.into_iter().map(|open| open.block).collect();
         assemble(self.message, blocks, self.counts, b"")
     }

@@ -4,6 +4,7 @@ use bonded_kernel::{Accepts, Effort, Message, Reasoning, Request, SignedThoughts
 use serde::{Serialize, Serializer};
 
 use super::NAME;
+use crate::dialect::definition::Beta;
 use crate::dialect::signed;
 use crate::dialect::thought::{budget_of, tokens_of};
 
@@ -131,8 +132,9 @@ fn binds_thoughts(accepts: &Accepts) -> bool {
 }
 
 /// What must be named in a header because a request may say it.
-pub(in crate::dialect) fn beta(accepts: &Accepts) -> Option<&'static str> {
-    binds_thoughts(accepts).then_some("thinking-binding-controls-2026-08-01")
+pub(super) fn beta(accepts: &Accepts) -> Option<Beta> {
+    let name = "thinking-binding-controls-2026-08-01";
+    binds_thoughts(accepts).then_some(("anthropic-beta", name))
 }
 
 impl Thinking {

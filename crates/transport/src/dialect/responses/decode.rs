@@ -10,7 +10,7 @@ use crate::dialect::{ITEMS_MAX, arguments, signed};
 use crate::failure::{ServerError, failed, malformed};
 
 /// Reads a whole reply. An error that came with a good status is a failure too.
-pub fn decode(body: &[u8]) -> Result<Reply, Failure> {
+pub(super) fn decode(body: &[u8]) -> Result<Reply, Failure> {
     let response: Response = serde_json::from_slice(body)
         .map_err(|error| malformed(&format!("the reply is not a response ({error})"), body))?;
     assemble(response, false, body)

@@ -6,17 +6,16 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::items::{ItemOut, items};
-use crate::dialect::Fitted;
 use crate::dialect::ids::Ids;
 use crate::dialect::settings::Settings;
-use crate::models::accepted_by;
+use crate::dialect::{Fitted, accepted_by};
 
 /// Encrypted reasoning is given only to those who ask for it.
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 /// The body of a request, with its tools as they were rendered. The format has no `top_k` and no penalty for
 /// repetitions.
-pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
+pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let target = request.target;
     let accepts = accepted_by(target);
     let ids = Ids::of(request, &accepts);
@@ -46,7 +45,7 @@ pub fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
-pub(in crate::dialect) fn render_tools(tools: &[Fitted<'_>]) -> Box<RawValue> {
+pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
     let tools: Vec<ToolOut<'_>> = tools
         .iter()
         .map(|tool| ToolOut {

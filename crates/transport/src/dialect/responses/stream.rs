@@ -14,7 +14,7 @@ use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub struct Accumulator {
+pub(super) struct Accumulator {
     /// Items that are complete, for servers whose last event leaves them out.
     items: Vec<Item>,
     response: Option<Response>,
@@ -53,7 +53,7 @@ impl Accumulate for Accumulator {
         self.ended
     }
 
-    fn finish(self) -> Result<Reply, Failure> {
+    fn finish(self: Box<Self>) -> Result<Reply, Failure> {
         if !self.ended {
             return Err(events::cut_short());
         }
