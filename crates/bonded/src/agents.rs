@@ -33,7 +33,7 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
         home: own.home.clone(),
         etc: own.etc.clone(),
         trust: Arc::new(Trust::new(own, trust_record(), trust::stance(args))),
-        usual: options::usual(variable),
+        variables: options::given_by_variables(variable),
         overrides: options::overrides(&args.overrides)?,
         command_line: args.options.given.clone(),
         includes: match args.includes_anywhere {
@@ -221,9 +221,9 @@ pub(crate) fn hide_data(dir: &Path) {
 
 /// That directory; a process that a server starts for a plan is told it.
 fn data_dir() -> Option<PathBuf> {
-    let told =
+    let from_variable =
         || std::env::var_os(DATA_VARIABLE).and_then(|dir| Path::new(&dir).canonicalize().ok());
-    DATA_DIR.get().cloned().or_else(told)
+    DATA_DIR.get().cloned().or_else(from_variable)
 }
 
 /// The store, the tokens of logins, what is trusted, the key that receipts are signed with, and the workspaces' data directory.
@@ -243,10 +243,10 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
 
 /// What a machine lacks is the same for every run.
 fn warn_once() -> OnShortfall {
-    let told = Mutex::new(BTreeSet::new());
+    let shown = Mutex::new(BTreeSet::new());
     Arc::new(move |lacking| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(lacking.to_owned()) {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.insert(lacking.to_owned()) {
             output::stderr(&format!("warning: {lacking}"));
         }
     })

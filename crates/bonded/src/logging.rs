@@ -91,13 +91,13 @@ impl Subscriber for Stderr {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut told = Fields::default();
-        event.record(&mut told);
+        let mut fields = Fields::default();
+        event.record(&mut fields);
         let level = match Self::is_request(event.metadata()) && logging().requests {
             true => Level::INFO,
             false => *event.metadata().level(),
         };
-        write(level, &told.message, told.others);
+        write(level, &fields.message, fields.others);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -92,13 +92,13 @@ fn arg(row: &'static OptionRow) -> Arg {
     let variable = variable.map_or(String::new(), |(_, name)| {
         format!(" [where nothing else names one: {name}]")
     });
-    let usual = match row.default {
+    let default = match row.default {
         Some(text) if !text.is_empty() && row.kind != Kind::Flag => format!(" [agents: {text}]"),
         _ => String::new(),
     };
     let mut arg = Arg::new(row.key)
         .long(long)
-        .help(format!("{}{usual}{variable}", row.help));
+        .help(format!("{}{default}{variable}", row.help));
     for alias in row.flag_aliases {
         arg = arg.alias(alias.trim_start_matches('-'));
     }
@@ -151,7 +151,9 @@ fn is_live(matches: &ArgMatches) -> bool {
 const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
 
 /// What variables say about options.
-pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Given> {
+pub(crate) fn given_by_variables(
+    variable: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, Given> {
     let set = VARIABLES.iter().filter_map(|(key, name)| {
         let value = variable(name)?;
         let given = Given {
@@ -164,10 +166,10 @@ pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<Strin
 }
 
 /// Reads every `--override KEY=VALUE`.
-pub(crate) fn overrides(said: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
+pub(crate) fn overrides(arguments: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
     let parse = |text: &String| {
         bonded_host::config::options::parse_override(text)
             .map_err(|error| CliError::new(Code::Usage, error.to_string()))
     };
-    said.iter().map(parse).collect()
+    arguments.iter().map(parse).collect()
 }

@@ -105,16 +105,16 @@ pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
     }
 }
 
-pub(crate) fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
-    let said = said.unwrap_or(Path::new("."));
+pub(crate) fn working_directory(argument: Option<&Path>) -> Result<String, CliError> {
+    let argument = argument.unwrap_or(Path::new("."));
     let bad = |why: String| {
         let message = format!(
             "the working directory {} cannot be used: {why}",
-            said.display()
+            argument.display()
         );
         CliError::new(Code::Workdir, message)
     };
-    let path = said
+    let path = argument
         .canonicalize()
         .map_err(|error| bad(error.to_string()))?;
     if !path.is_dir() {

@@ -26,7 +26,7 @@ pub(crate) fn somebody_is_here() -> bool {
 }
 
 fn ask(question: &Question) -> Answer {
-    for line in told(question) {
+    for line in question_lines(question) {
         output::stderr(&line);
     }
     loop {
@@ -42,7 +42,7 @@ fn ask(question: &Question) -> Answer {
 }
 
 /// What a person must know before he answers.
-pub(crate) fn told(question: &Question) -> Vec<String> {
+pub(crate) fn question_lines(question: &Question) -> Vec<String> {
     let file = written_out(&question.file.to_string_lossy());
     let mut lines = vec![match &question.changed {
         Some(changed) if !changed.is_empty() => {

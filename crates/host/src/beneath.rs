@@ -41,14 +41,14 @@ pub(crate) struct Opened {
 
 /// Opens a regular file beneath a directory. `path` is relative to it, or absolute and beneath it.
 pub(crate) fn open(root: &Path, path: &Path) -> io::Result<Opened> {
-    let held = Root::open(root).map_err(told)?;
+    let held = Root::open(root).map_err(io_error)?;
     let real = real_path(held.as_fd().as_raw_fd());
     let real = real.unwrap_or_else(|| root.to_owned());
     let relative = path
         .strip_prefix(root)
         .or_else(|_| path.strip_prefix(&real))
         .unwrap_or(path);
-    let file = held.file(relative, Links::Inside).map_err(told)?;
+    let file = held.file(relative, Links::Inside).map_err(io_error)?;
     looked_at(file, &real.join(relative))
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_link(error: &io::Error) -> bool {
 }
 
 /// What went wrong, in the words of the system where it has them.
-fn told(error: OpenError) -> io::Error {
+fn io_error(error: OpenError) -> io::Error {
     match error {
         OpenError::Missing { .. } | OpenError::Dangling { .. } => rustix::io::Errno::NOENT.into(),
         OpenError::NotADirectory { .. } => rustix::io::Errno::NOTDIR.into(),
@@ -93,8 +93,10 @@ pub(crate) fn open_anywhere(path: &Path) -> io::Result<Opened> {
 pub(crate) fn open_no_link(path: &Path) -> io::Result<Opened> {
     let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
     let dir = path.parent().filter(|dir| *dir != Path::new(""));
-    let held = Root::open(dir.unwrap_or(Path::new("."))).map_err(told)?;
-    let file = held.file(Path::new(name), Links::Refused).map_err(told)?;
+    let held = Root::open(dir.unwrap_or(Path::new("."))).map_err(io_error)?;
+    let file = held
+        .file(Path::new(name), Links::Refused)
+        .map_err(io_error)?;
     looked_at(file, path)
 }
 

@@ -18,7 +18,6 @@ mod known;
 mod layer;
 mod layering;
 mod mcp;
-pub mod nearest;
 mod oauth;
 mod openapi_file;
 pub mod options;

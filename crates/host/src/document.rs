@@ -28,12 +28,12 @@ pub fn parse_document(text: &str) -> Result<Value, BadDocument> {
 
 fn parse_json(text: &str) -> Result<Value, BadDocument> {
     serde_json::from_str(text).map_err(|error| {
-        let said = error.to_string();
+        let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         BadDocument {
             line: error.line(),
             column: error.column(),
-            why: said.strip_suffix(&place).unwrap_or(&said).to_owned(),
+            why: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
         }
     })
 }

@@ -187,10 +187,10 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         let asked = windows::ask(&*self.transport, &goal.config);
-        let (registry, said) = join(self.tools.open(&goal.config), asked).await;
+        let (registry, windows) = join(self.tools.open(&goal.config), asked).await;
         let registry = registry?;
-        for (target, said) in goal.config.targets.iter_mut().zip(said) {
-            windows::take(target, said);
+        for (target, window) in goal.config.targets.iter_mut().zip(windows) {
+            windows::take(target, window);
         }
         let driving = self.begin(&id, goal, registry, cancel);
         self.guard(&id, driving).await

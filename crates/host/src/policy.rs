@@ -10,7 +10,7 @@ use crate::config::options::{Options, approvals};
 pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box<Policy>> {
     let flags = flag_rules(options);
     let (untrusted, trusted) = untrusted(options, agents);
-    let said = Policy {
+    let written = Policy {
         rules: options.approvals.clone(),
         untrusted,
         trusted,
@@ -18,16 +18,16 @@ pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box
         ..Policy::default()
     };
     let both = match flags.is_empty() {
-        true => said,
-        false if said.is_empty() => Policy {
+        true => written,
+        false if written.is_empty() => Policy {
             rules: flags,
-            ..said
+            ..written
         },
         false => Policy {
             rules: flags,
             ..Policy::default()
         }
-        .under(said),
+        .under(written),
     };
     let all = options.rules_beside.iter().fold(both, |policy, rules| {
         policy.under(Policy {

@@ -275,20 +275,20 @@ mod tests {
         let token = "8Kq2Wn5Zt9Lm4Xv7Rb1";
         secrets.learn_given(&files, "docs", "access_token", token);
         secrets.learn_given(&files, "docs", "access_token", "--interactive=always");
-        let said = format!("rm --interactive=always {token}");
+        let text = format!("rm --interactive=always {token}");
         let masked_with = |files: &[String], tools: &[String]| {
             let mut known = secrets.lock();
             let used = known.used(files, tools);
-            known.mask(used).text(&said).into_owned()
+            known.mask(used).text(&text).into_owned()
         };
         let tools = ["builtin".to_owned(), "docs".to_owned()];
         let masked = "rm --interactive=always [secret access_token]";
         assert_eq!(masked_with(&files, &tools), masked);
-        assert_eq!(masked_with(&files, &tools[..1]), said);
-        assert_eq!(masked_with(&[], &tools), said);
+        assert_eq!(masked_with(&files, &tools[..1]), text);
+        assert_eq!(masked_with(&[], &tools), text);
         assert_eq!(
-            secrets.mask_of(&RunConfig::new("/", vec![])).text(&said),
-            said
+            secrets.mask_of(&RunConfig::new("/", vec![])).text(&text),
+            text
         );
     }
 }

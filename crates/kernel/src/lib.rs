@@ -102,7 +102,7 @@ pub use paging::paging_hint;
 pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict, WaitingCall};
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use prompt::{DEFAULT_SYSTEM, request};
-pub use reading::{escaped, folded, nearest, short, type_of};
+pub use reading::{did_you_mean, escaped, folded, nearest, short, type_of};
 pub use report::{
     FINAL_REPORT, Report, ReportFault, ReportFormat, ReportSource, ReportSpec, ReportStatus,
     ReportWarning, Shortfall, SyntheticReason, from_call, from_text, from_xml, report_tool_spec,

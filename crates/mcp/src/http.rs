@@ -25,7 +25,7 @@ use super::standard_headers;
 use super::stream::{self, Terms};
 
 /// How many messages may wait for a client that reads slowly.
-const TOLD_MAX: usize = 16;
+const MESSAGES_MAX: usize = 16;
 
 /// What is served, with the sessions of its clients.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl<S: Served> Endpoint<S> {
             Received::Reply(reply) => return json(status_of(&reply), &reply),
             Received::Request(under_way) => under_way,
         };
-        let (out, told) = mpsc::channel(TOLD_MAX);
+        let (out, messages) = mpsc::channel(MESSAGES_MAX);
         let served = self.served.clone();
         if accepts.events && (!accepts.json || takes_long(&under_way)) {
             let terms = Terms {
@@ -161,10 +161,10 @@ impl<S: Served> Endpoint<S> {
                 stop: self.stop.clone(),
             };
             let answering = async move { under_way.answer(&served, out).await };
-            return events::answer(stream::begin(Box::pin(answering), told, terms));
+            return events::answer(stream::begin(Box::pin(answering), messages, terms));
         }
         // Who wants a single answer hears nothing before it.
-        drop(told);
+        drop(messages);
         match under_way.answer(&served, out).await {
             Some(reply) => json(status_of(&reply), &reply),
             None => empty(StatusCode::ACCEPTED),

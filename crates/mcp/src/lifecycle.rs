@@ -45,8 +45,8 @@ pub(super) enum Lifecycle {
 
 impl Lifecycle {
     pub(super) fn of(request: &Request) -> Result<Self, Fault> {
-        let said = request.meta(META_VERSION);
-        let is_inline = match said.map(Value::as_str) {
+        let version = request.meta(META_VERSION);
+        let is_inline = match version.map(Value::as_str) {
             _ if request.method == "initialize" => false,
             None => request.method == DISCOVER,
             Some(Some(INLINE)) => true,
@@ -59,7 +59,7 @@ impl Lifecycle {
         let has_capabilities = request
             .meta(META_CAPABILITIES)
             .is_some_and(Value::is_object);
-        if said.is_none() || !has_capabilities {
+        if version.is_none() || !has_capabilities {
             let message =
                 format!("_meta of the request must say {META_VERSION} and {META_CAPABILITIES}");
             return Err(Fault::invalid_params(message));

@@ -37,11 +37,11 @@ struct Question<'a> {
 
 impl Abilities {
     pub(super) fn of(capabilities: Option<&Value>) -> Self {
-        let said = |name: &str| capabilities.and_then(|all| all.get(name)?.as_object());
+        let ability = |name: &str| capabilities.and_then(|all| all.get(name)?.as_object());
         Self {
-            sampling: said("sampling").is_some(),
+            sampling: ability("sampling").is_some(),
             // Without a word about how, it is by form; addresses to visit are something else.
-            elicitation: said("elicitation")
+            elicitation: ability("elicitation")
                 .is_some_and(|modes| modes.is_empty() || modes.contains_key("form")),
         }
     }
@@ -119,9 +119,9 @@ impl Drop for Question<'_> {
     fn drop(&mut self) {
         if self.questions.lock().remove(&self.id).is_some() {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
-            let told = message::notification("notifications/cancelled", &params);
+            let notification = message::notification("notifications/cancelled", &params);
             // A client that does not read is not told.
-            let _full = self.out.try_send(told);
+            let _full = self.out.try_send(notification);
         }
     }
 }
@@ -176,7 +176,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_counts_once_where_and_while_its_question_waits() {
         let (own, other) = (Arc::<Questions>::default(), Arc::<Questions>::default());
-        let (out, mut told) = mpsc::channel(8);
+        let (out, mut sent) = mpsc::channel(8);
         let asking = tokio::spawn({
             let own = own.clone();
             async move {
@@ -184,7 +184,7 @@ mod tests {
                     .await
             }
         });
-        let id = id_of(&told.recv().await.expect("it is asked"));
+        let id = id_of(&sent.recv().await.expect("it is asked"));
         for wrong in [json!(1), json!(null), json!("1"), json!({})] {
             own.answer(&wrong, Ok(json!("forged")));
         }
@@ -193,7 +193,7 @@ mod tests {
         own.answer(&id, Ok(json!("second")));
         assert_eq!(asking.await.expect("it ends"), Ok(json!("first")));
         assert!(
-            told.recv().await.is_none(),
+            sent.recv().await.is_none(),
             "what is answered is not taken back"
         );
     }
@@ -201,13 +201,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_question_that_nobody_answers_is_taken_back_in_time() {
         let questions = Arc::<Questions>::default();
-        let (out, mut told) = mpsc::channel(8);
+        let (out, mut sent) = mpsc::channel(8);
         let params = json!({});
         let asked = questions.ask(&out, "elicitation/create", &params, PATIENCE);
         let fault = asked.await.expect_err("nobody answers");
         assert!(fault.message.contains("60 seconds"), "{fault:?}");
-        let id = id_of(&told.recv().await.expect("it was asked"));
-        let taken_back = told.recv().await.expect("it is taken back");
+        let id = id_of(&sent.recv().await.expect("it was asked"));
+        let taken_back = sent.recv().await.expect("it is taken back");
         assert_eq!(taken_back["method"], "notifications/cancelled");
         assert_eq!(taken_back["params"]["requestId"], id);
         assert!(questions.lock().is_empty());

@@ -272,8 +272,8 @@ impl Drop for UnderWay {
 
 /// What a client calls itself, as it may be shown.
 fn name_of(info: Option<&Value>) -> String {
-    let said = |name: &str| info.and_then(|info| info.get(name)?.as_str());
-    let words = [said("name"), said("version")];
+    let field = |name: &str| info.and_then(|info| info.get(name)?.as_str());
+    let words = [field("name"), field("version")];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let shown = name.chars().filter(|c| !c.is_control());
     shown.take(NAME_CHARS_MAX).collect()

@@ -39,7 +39,7 @@ struct Stream {
     name: Option<Name>,
     /// `None` once it is answered.
     answer: Option<Answering>,
-    told: mpsc::Receiver<Value>,
+    messages: mpsc::Receiver<Value>,
     frames: Frames,
     arrivals: mpsc::Receiver<Reader>,
     reader: Option<mpsc::Sender<Bytes>>,
@@ -68,7 +68,7 @@ impl Drop for Name {
 /// Begins to answer, and gives the pieces for the first connection.
 pub(super) fn begin(
     answer: Answering,
-    told: mpsc::Receiver<Value>,
+    messages: mpsc::Receiver<Value>,
     terms: Terms,
 ) -> mpsc::Receiver<Bytes> {
     let (name, arrivals) = match terms.streams {
@@ -83,7 +83,7 @@ pub(super) fn begin(
         connection_max: terms.connection_max.filter(|_| name.is_some()),
         name,
         answer: Some(answer),
-        told,
+        messages,
         frames: Frames::keeping(kept_bytes_max),
         arrivals,
         reader: None,
@@ -111,7 +111,7 @@ impl Stream {
                 },
                 () = gone(self.reader.as_ref()) => self.let_go(),
                 () = room(self.reader.as_ref()), if is_waiting => self.send(),
-                Some(told) = self.told.recv(), if takes_in => self.take_in(&told),
+                Some(message) = self.messages.recv(), if takes_in => self.take_in(&message),
                 answered = answered(&mut self.answer) => self.end(answered),
                 () = until(self.deadline) => match self.reader {
                     Some(_) => self.let_go(),
@@ -165,8 +165,8 @@ impl Stream {
 
     fn end(&mut self, answered: Option<Value>) {
         self.answer = None;
-        while let Ok(told) = self.told.try_recv() {
-            self.take_in(&told);
+        while let Ok(message) = self.messages.try_recv() {
+            self.take_in(&message);
         }
         match answered {
             Some(answer) => self.take_in(&answer),

@@ -20,8 +20,8 @@ pub(super) async fn watch<S: Served>(
     let watching = async {
         while let Ok(Some(next)) = served.changed(&uri, mark).await {
             mark = next;
-            let told = message::notification("notifications/resources/updated", &params);
-            if news.send(told).await.is_err() {
+            let notification = message::notification("notifications/resources/updated", &params);
+            if news.send(notification).await.is_err() {
                 return;
             }
         }

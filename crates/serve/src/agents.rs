@@ -40,7 +40,7 @@ pub(crate) use access::Caller;
 pub use access::{Tokens, needs_tokens};
 pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended, STORE_FAILED};
 pub(crate) use client::Client;
-pub(crate) use conversation::{Role, Said};
+pub(crate) use conversation::{Role, Utterance};
 pub(crate) use key::Key;
 pub(crate) use models::{Model, Models};
 pub use own::Apart;

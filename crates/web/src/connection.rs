@@ -48,7 +48,7 @@ pub async fn accept(listener: TcpListener, router: Router, stop: CancellationTok
     let max = connections_max();
     let mut complaints = Complaints {
         last: None,
-        untold: 0,
+        unreported: 0,
     };
     loop {
         let has_room = guests.count() < max || guests.can_make_room();
@@ -80,18 +80,18 @@ pub async fn accept(listener: TcpListener, router: Router, stop: CancellationTok
 /// What goes wrong with accepting, told now and then.
 struct Complaints {
     last: Option<Instant>,
-    untold: u64,
+    unreported: u64,
 }
 
 impl Complaints {
     fn tell(&mut self, error: &std::io::Error) {
         if self.last.is_some_and(|at| at.elapsed() < COMPLAINT_PAUSE) {
-            self.untold += 1;
+            self.unreported += 1;
             return;
         }
-        let before = match std::mem::take(&mut self.untold) {
+        let before = match std::mem::take(&mut self.unreported) {
             0 => String::new(),
-            untold => format!("; {untold} times more since the last time"),
+            unreported => format!("; {unreported} times more since the last time"),
         };
         tracing::warn!("cannot accept a connection: {error}{before}");
         self.last = Some(Instant::now());

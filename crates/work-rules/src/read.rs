@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
             if !known.contains(&field.as_str()) {
                 let kind = PlanFaultKind::UnknownField {
                     field: short(field),
-                    nearest: nearest(field, known.iter().copied()),
+                    nearest: nearest(field, known.iter().copied()).map(str::to_owned),
                 };
                 self.fault(&escaped(field), kind);
             }

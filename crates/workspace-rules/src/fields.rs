@@ -57,7 +57,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         let unknown = |field: &String| {
             let kind = FaultKind::UnknownField {
                 field: short(field),
-                nearest: nearest(field, known.iter().copied()),
+                nearest: nearest(field, known.iter().copied()).map(str::to_owned),
             };
             (self.at(field), kind)
         };
@@ -217,7 +217,7 @@ pub(super) fn unknown_word<'k>(
     FaultKind::UnknownWord {
         found: short(written),
         known: known.clone().collect::<Vec<_>>().join(", "),
-        nearest: nearest(written, known),
+        nearest: nearest(written, known).map(str::to_owned),
     }
 }
 

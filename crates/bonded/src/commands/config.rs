@@ -132,7 +132,7 @@ fn in_configuration(places: &Places, workplace: &Workplace) -> Found {
 /// Every mistake that a run of the agent, or of one that it may call, would meet.
 fn in_agent(file: &Path, workplace: &Workplace) -> Found {
     let Inspection { problems, warnings } = Agent::inspect(file, workplace);
-    let mut problems: Vec<String> = problems.iter().map(told).collect();
+    let mut problems: Vec<String> = problems.iter().map(finding_text).collect();
     if problems.is_empty()
         && let Err(error) = check_goal(file, workplace)
     {
@@ -142,7 +142,7 @@ fn in_agent(file: &Path, workplace: &Workplace) -> Found {
 }
 
 /// A mistake with the agent that would meet it, where that is not the one that was named.
-fn told(finding: &Finding) -> String {
+fn finding_text(finding: &Finding) -> String {
     let text = with_causes(&finding.error);
     match finding
         .called

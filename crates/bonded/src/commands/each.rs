@@ -125,11 +125,11 @@ impl<'a> Batch<'a> {
         if let Some(following) = following {
             following.settle().await;
         }
-        let told = match result {
-            Ok(run) => self.told(&run).await,
+        let line = match result {
+            Ok(run) => self.line(&run).await,
             Err(error) => Err(error.into()),
         };
-        match told {
+        match line {
             Ok((line, succeeded)) => {
                 output::stdout(&line);
                 succeeded
@@ -142,7 +142,7 @@ impl<'a> Batch<'a> {
     }
 
     /// The line of a run that ended, or that waits for a person; and whether it succeeded.
-    async fn told(&self, run: &Run) -> Result<(String, bool), CliError> {
+    async fn line(&self, run: &Run) -> Result<(String, bool), CliError> {
         if let Some(result) = RunResult::of(run) {
             return Ok((json::result(&result), result.is_success()));
         }

@@ -59,10 +59,10 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     // As any new file has them: less the umask.
-    let usual = fs::Permissions::from_mode(0o666);
+    let default = fs::Permissions::from_mode(0o666);
     let mut file = tempfile::Builder::new()
         .prefix(".bonded-")
-        .permissions(usual)
+        .permissions(default)
         .tempfile_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.persist_noclobber(path)?;

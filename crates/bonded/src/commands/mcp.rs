@@ -17,7 +17,7 @@ use bonded_serve::mcp::Offer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
-    told: "letting go of the runs under way; press Ctrl-C again to stop at once",
+    message: "letting go of the runs under way; press Ctrl-C again to stop at once",
     exit_code: 1,
 };
 

@@ -100,10 +100,10 @@ pub(crate) async fn one(
 /// Where a run is kept: what is said now, else what was said when it began.
 async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
     let (recorded, dir) = keeping::kept(store, id).await?.unwrap_or_default();
-    let said = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
+    let arguments = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
     Ok(Kept {
-        ledger: said.ledger.or(recorded.ledger),
-        snapshots: said.snapshots.or(recorded.snapshots),
+        ledger: arguments.ledger.or(recorded.ledger),
+        snapshots: arguments.snapshots.or(recorded.snapshots),
     })
 }
 

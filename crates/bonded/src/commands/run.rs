@@ -27,9 +27,9 @@ const NOT_FINAL: &str =
     "what stands on stdout is not a final answer: it is what the model said last";
 
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let said = args.goal.as_deref().unwrap_or_default();
+    let argument = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let input = goal::read(said)?;
+    let input = goal::read(argument)?;
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
     let prepared = match settings::prepare(&args.into()) {
@@ -160,8 +160,8 @@ pub(crate) async fn conclude(
     if result.is_success() {
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(said) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
-        output::stdout(said);
+    if let Some(text) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
+        output::stdout(text);
         output::stderr(NOT_FINAL);
     }
     output::stderr(&ending(&result));
@@ -174,8 +174,8 @@ fn ending(result: &RunResult) -> String {
     let (kind, reason) = (result.termination.as_str(), &result.reason);
     let mut line = format!("run {id} ended without success: {kind}: {reason}");
     if let Some(failure) = &result.last_failure {
-        let (_, said) = failure.split_once(": ").unwrap_or_default();
-        if !reason.contains(said) {
+        let (_, message) = failure.split_once(": ").unwrap_or_default();
+        if !reason.contains(message) {
             line.push_str(&format!(
                 "; the last failure was {}",
                 text::brief(failure, 300)

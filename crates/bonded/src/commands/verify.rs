@@ -193,8 +193,8 @@ impl<'a> Witnesses<'a> {
         match (&self.archive, &config.item) {
             (Some(archive), _) => claims.extend(archive.get(id).cloned().unwrap_or_default()),
             (None, Some(item)) => {
-                let said = claim_of_item(&self.workshop, &item.plan, &item.item, &self.known);
-                match said.map_err(WorkError::from)? {
+                let claim = claim_of_item(&self.workshop, &item.plan, &item.item, &self.known);
+                match claim.map_err(WorkError::from)? {
                     Some(Ok((run, claim))) if run == *id => claims.push(claim),
                     Some(Err(fault)) => faults.push(fault),
                     _ => {}

@@ -107,8 +107,8 @@ fn unknown(message: String) -> CliError {
     CliError::new(Code::UnknownPlan, message)
 }
 
-fn plan_id(said: &str) -> Result<PlanId, CliError> {
-    PlanId::new(said).map_err(|error| unknown(error.to_string()))
+fn plan_id(argument: &str) -> Result<PlanId, CliError> {
+    PlanId::new(argument).map_err(|error| unknown(error.to_string()))
 }
 
 /// The plan that has this id, if it has begun.
@@ -140,7 +140,7 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
 
 /// What the plan was started with. Names of files are meant from where it was started. A word of trust was for that
 /// once: what counted then is in the record, and what has changed since needs another word.
-fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliError> {
+fn arguments_of(record: &PlanRecord, resumed_with: &WorkArgs) -> Result<WorkArgs, CliError> {
     let gone = |why: String| {
         let message = format!("plan {} cannot be resumed: {why}", record.id);
         CliError::new(Code::UnknownPlan, message)
@@ -150,8 +150,8 @@ fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliErr
     let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
     match Cli::read(words).map(|cli| cli.command) {
         Ok(Command::Work(mut args)) => {
-            args.agent.trust = said.agent.trust;
-            args.agent.no_trust |= said.agent.no_trust;
+            args.agent.trust = resumed_with.agent.trust;
+            args.agent.no_trust |= resumed_with.agent.no_trust;
             Ok(*args)
         }
         _ => Err(gone("its arguments are not understood any more".into())),

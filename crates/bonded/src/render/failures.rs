@@ -35,11 +35,11 @@ pub(crate) struct Failures {
 #[derive(Debug)]
 struct Failure {
     target: u32,
-    said: String,
+    text: String,
     turn: u32,
     count: u32,
     /// How many of these were told.
-    told: u32,
+    shown: u32,
 }
 
 impl Failure {
@@ -48,11 +48,11 @@ impl Failure {
             1 => String::new(),
             count => format!(" x {count}"),
         };
-        format!("{}{times}", self.said)
+        format!("{}{times}", self.text)
     }
 
     fn line(&mut self) -> String {
-        self.told = self.count;
+        self.shown = self.count;
         format!("{:>3}  failed   {}", self.turn, self.text())
     }
 }
@@ -110,8 +110,8 @@ impl Failures {
 
     fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<String> {
         self.asking = None;
-        let (target, said) = (self.target, self.said(failed));
-        let is_same = |it: &Failure| it.target == target && it.said == said;
+        let (target, text) = (self.target, self.text(failed));
+        let is_same = |it: &Failure| it.target == target && it.text == text;
         if let Some(at) = self.row.iter().position(is_same) {
             self.last = at;
             let failure = &mut self.row[at];
@@ -120,10 +120,10 @@ impl Failures {
         }
         let mut failure = Failure {
             target,
-            said,
+            text,
             turn,
             count: 1,
-            told: 0,
+            shown: 0,
         };
         let lines = match self.telling {
             Telling::AtOnce => vec![failure.line()],
@@ -134,23 +134,23 @@ impl Failures {
         lines
     }
 
-    fn said(&self, failed: &AttemptFailed) -> String {
-        let said = format!(
+    fn text(&self, failed: &AttemptFailed) -> String {
+        let text = format!(
             "{}: {}",
             failed.class.as_str(),
             brief(&failed.message, DETAIL_CHARS)
         );
         match self.targets.get(self.target as usize) {
-            Some(name) if self.targets.len() > 1 => format!("{name}: {said}"),
-            _ => said,
+            Some(name) if self.targets.len() > 1 => format!("{name}: {text}"),
+            _ => text,
         }
     }
 
     /// Ends the row: tells what was not told yet, and what was asked then.
     fn settle(&mut self) -> Vec<String> {
         let mut row = std::mem::take(&mut self.row);
-        let untold = row.iter_mut().filter(|it| it.told < it.count);
-        let lines = untold.map(Failure::line);
+        let unshown = row.iter_mut().filter(|it| it.shown < it.count);
+        let lines = unshown.map(Failure::line);
         lines.chain(self.asking.take()).collect()
     }
 }

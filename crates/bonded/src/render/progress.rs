@@ -87,14 +87,14 @@ impl Live {
     fn new(run: &RunId) -> Self {
         let bar = ProgressBar::new_spinner();
         let tail = Arc::new(Tail::new(run.clone()));
-        let said = tail.clone();
+        let shown_tail = tail.clone();
         // A last line without anything on it is not drawn at all.
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{said}");
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{tail}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let style = style.with_key("said", move |_: &ProgressState, line: &mut dyn Write| {
+        let style = style.with_key("tail", move |_: &ProgressState, line: &mut dyn Write| {
             let (_, columns) = console::Term::stderr().size();
             // The line is written to memory.
-            let _written = line.write_str(&said.line(columns.into()));
+            let _written = line.write_str(&shown_tail.line(columns.into()));
         });
         bar.set_style(style);
         bar.enable_steady_tick(Duration::from_millis(120));

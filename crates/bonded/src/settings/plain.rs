@@ -14,7 +14,7 @@ use bonded_kernel::{
 
 use super::limits::{listed_prices, no_price, own_limits, parse_price};
 use super::targets::{
-    Server, check_scripts, custom_targets, names_provider, no_model, told_before,
+    Server, check_scripts, custom_targets, names_provider, no_model, warnings_before,
 };
 use super::{Prepared, Wanted, working_directory};
 use crate::agents;
@@ -32,7 +32,7 @@ pub(super) fn prepare_plain(
     let mut sources = Sources {
         overrides: workplace.overrides.clone(),
         command_line: workplace.command_line.clone(),
-        usual: workplace.usual.clone(),
+        variables: workplace.variables.clone(),
         ..config.sources()?
     };
     let of_server = Server::of(args.model, variable)
@@ -63,8 +63,8 @@ pub(super) fn prepare_plain(
     };
     config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
-    let told = config.targets.iter().flat_map(told_before);
-    let warnings = told.chain(listed_prices(&config)).collect();
+    let before = config.targets.iter().flat_map(warnings_before);
+    let warnings = before.chain(listed_prices(&config)).collect();
     Ok(Prepared {
         sample: Goal {
             text: "".into(),
@@ -82,15 +82,15 @@ pub(super) fn prepare_plain(
 /// One that is set once for everything takes no model away from the provider that somebody names for it.
 fn models_of(server: &Server, config: &Config, sources: &mut Sources) -> Option<Given> {
     let key = "models";
-    let said = sources.overrides.get(key);
-    let said = said.or_else(|| sources.command_line.get(key)).cloned();
-    let is_elsewhere = |models: &Given| !server.is_said && names_provider(models, config);
-    if said.as_ref().is_some_and(is_elsewhere) {
+    let given = sources.overrides.get(key);
+    let given = given.or_else(|| sources.command_line.get(key)).cloned();
+    let is_elsewhere = |models: &Given| !server.is_argument && names_provider(models, config);
+    if given.as_ref().is_some_and(is_elsewhere) {
         return None;
     }
     sources.overrides.remove(key);
     sources.command_line.remove(key);
-    said.or(sources.usual.remove(key))
+    given.or(sources.variables.remove(key))
 }
 
 /// What only an agent has is refused where there is none, not passed over.
@@ -123,8 +123,8 @@ fn chosen_tools(
         );
         return Err(CliError::new(Code::UnknownTool, message).hint(hint));
     }
-    let is_unsaid = sources.get("tools") == Some(&Source::BuiltIn);
-    let is_all = is_unsaid || names.iter().any(|name| name == BUILTIN_WORD);
+    let is_default = sources.get("tools") == Some(&Source::BuiltIn);
+    let is_all = is_default || names.iter().any(|name| name == BUILTIN_WORD);
     Ok((!is_all).then(|| names.clone()))
 }
 
@@ -134,17 +134,17 @@ fn is_builtin(name: &str) -> bool {
 
 /// A run without an agent has more room, and leaves to the provider what nobody speaks of.
 fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
-    let unsaid = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
-    if unsaid("maxTurns") {
+    let is_default = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
+    if is_default("maxTurns") {
         options.turns_max = 50;
     }
-    if unsaid("maxRetries") {
+    if is_default("maxRetries") {
         options.attempts_per_turn_max = 10;
     }
-    if unsaid("maxOutputTokens") {
+    if is_default("maxOutputTokens") {
         options.output_tokens_max = 8_192;
     }
-    if unsaid("toolResponseMaxBytes") {
+    if is_default("toolResponseMaxBytes") {
         options.tool_response_bytes_max = 32_768;
     }
 }
@@ -221,7 +221,7 @@ pub(crate) fn models_named() -> Result<(Vec<Result<Target, CliError>>, Workplace
     let config = configuration(&workplace)?;
     let mut sources = Sources {
         overrides: workplace.overrides.clone(),
-        usual: workplace.usual.clone(),
+        variables: workplace.variables.clone(),
         ..config.sources()?
     };
     let of_server = Server::of(&ModelArgs::default(), variable)

@@ -13,8 +13,8 @@ use crate::agents::{self, Shown};
 use crate::error::{CliError, Code};
 
 /// The store's file: what was said, else the platform's data directory.
-pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
-    if let Some(path) = said {
+pub(crate) fn store_path(argument: Option<&Path>) -> Result<PathBuf, CliError> {
+    if let Some(path) = argument {
         return Ok(path.to_owned());
     }
     let base = etcetera::choose_base_strategy().map_err(|_| {
@@ -62,20 +62,20 @@ pub(crate) fn config_dir() -> Option<PathBuf> {
 }
 
 /// Opens the store, making it where it is missing.
-pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open(&path)?))
 }
 
 /// Opens a store that must be there already: a command that only looks makes no file.
-pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_existing_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open_existing(&path)?))
 }
 
 /// Opens a store that is only looked at: one that cannot be written will do.
-pub(crate) fn open_store_to_read(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open_to_read(&path)?))
 }
 

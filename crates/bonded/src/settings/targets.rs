@@ -23,7 +23,7 @@ pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {
 }
 
 /// What a person is told of a target before it is asked.
-pub(super) fn told_before(target: &Target) -> Vec<String> {
+pub(super) fn warnings_before(target: &Target) -> Vec<String> {
     unsent(target)
         .into_iter()
         .chain(shadowed_key(target, variable))
@@ -36,20 +36,20 @@ pub(super) struct Server {
     base_url: String,
     key_env: Option<String>,
     /// Whether a flag names it; a variable is set once for everything.
-    pub(super) is_said: bool,
+    pub(super) is_argument: bool,
 }
 
 impl Server {
     /// What the flags name, else the variables. The key of a variable is not for another server than that of the other.
     pub(super) fn of(args: &ModelArgs, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let usual = variable("BONDED_BASE_URL");
-        let base_url = args.base_url.clone().or_else(|| usual.clone())?;
-        let is_its = usual.is_none_or(|usual| usual == base_url);
-        let usual_key = variable("BONDED_KEY_ENV").filter(|_| is_its);
+        let variable_url = variable("BONDED_BASE_URL");
+        let base_url = args.base_url.clone().or_else(|| variable_url.clone())?;
+        let is_its = variable_url.is_none_or(|variable_url| variable_url == base_url);
+        let variable_key = variable("BONDED_KEY_ENV").filter(|_| is_its);
         Some(Self {
             base_url,
-            key_env: args.key_env.clone().or(usual_key),
-            is_said: args.base_url.is_some(),
+            key_env: args.key_env.clone().or(variable_key),
+            is_argument: args.base_url.is_some(),
         })
     }
 }
@@ -155,11 +155,11 @@ mod tests {
             key_env: key_env.map(str::to_owned),
             price: None,
         };
-        let server = |base_url: &str, key_env: Option<&str>, is_said| {
+        let server = |base_url: &str, key_env: Option<&str>, is_argument| {
             Some(Server {
                 base_url: base_url.into(),
                 key_env: key_env.map(str::to_owned),
-                is_said,
+                is_argument,
             })
         };
         let variables = |name: &str| {

@@ -31,8 +31,8 @@ impl CommandLineStaff {
     ) -> Result<Self, CliError> {
         let mut of_all = None;
         let mut of_one = BTreeMap::new();
-        for said in &args.agent_files {
-            match said.split_once('=') {
+        for argument in &args.agent_files {
+            match argument.split_once('=') {
                 Some((id, file)) => {
                     let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
                     if of_one
@@ -45,7 +45,7 @@ impl CommandLineStaff {
                 None if of_all.is_some() => {
                     return Err(usage("two agents are given for all items"));
                 }
-                None => of_all = Some(prepare(args, record, Some(said))?),
+                None => of_all = Some(prepare(args, record, Some(argument))?),
             }
         }
         if args.agent_files.is_empty() {

@@ -120,7 +120,7 @@ pub struct AgentTools {
     tokens: Tokens,
     warn: Option<Say>,
     /// What was said of tools that do not fit or are not there: runs have them in common.
-    told: Mutex<BTreeSet<String>>,
+    shown: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
 }
 
@@ -147,7 +147,7 @@ impl AgentTools {
             shared: Mutex::default(),
             queues: Arc::default(),
             warn: None,
-            told: Mutex::default(),
+            shown: Mutex::default(),
             trace: None,
         }
     }
@@ -286,13 +286,13 @@ impl AgentTools {
         if agent.encoding == Encoding::Xml {
             return vec![];
         }
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = vec![];
         let services = run.targets.iter().filter(|it| it.provider != SCRIPT);
         for target in services {
             for tool in unfit(catalog, target.dialect) {
                 let warning = format!("{}: {tool}", target.provider);
-                if told.insert(warning.clone()) {
+                if shown.insert(warning.clone()) {
                     warnings.push(warning);
                 }
             }
@@ -314,8 +314,8 @@ impl AgentTools {
 
     /// What is the same for all runs of the process is told once.
     fn warn_once(&self, warning: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(warning.clone()) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.insert(warning.clone()) {
             self.warn_of(&[warning]);
         }
     }

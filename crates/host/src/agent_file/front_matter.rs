@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bonded_kernel::nearest;
 use serde_json::Value;
 
 use super::include::Assembled;
@@ -9,7 +10,6 @@ use super::schema::{self, Beside};
 use super::yaml::{self, Kind, Pair};
 use super::{AgentFile, AgentFileError, IncludePolicy};
 use crate::beneath::SecretFiles;
-use crate::config::nearest::nearest;
 use crate::config::options::{self, Given, TABLE};
 use crate::config::value_text::found;
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bonded_kernel::nearest;
 use serde_json::{Value, json};
 
 use super::AgentFileError;
@@ -10,7 +11,6 @@ use super::front_matter::{text, wrong_type};
 use super::read::{FILE_BYTES_MAX, text_of};
 use super::yaml::{self, Kind, Pair};
 use crate::beneath::{self, SecretFiles};
-use crate::config::nearest::nearest;
 use crate::trust::Contents;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -136,9 +136,9 @@ impl AcceptsConfig {
 
     /// What is known, changed by what is said; the error says what contradicts itself.
     pub fn applied_to(&self, mut accepts: Accepts) -> Result<Accepts, String> {
-        fn set<T: Clone>(place: &mut T, said: &Option<T>) {
-            if let Some(said) = said {
-                place.clone_from(said);
+        fn set<T: Clone>(place: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                place.clone_from(value);
             }
         }
         match (self.temperature, self.temperature_max) {

@@ -190,8 +190,8 @@ impl Config {
 
 /// A queue that is not there is found with all bindings, and again with its entry.
 fn each_once(all: Vec<ConfigError>) -> Vec<ConfigError> {
-    let mut told = BTreeSet::new();
-    let is_new = |problem: &ConfigError| told.insert(problem.to_string());
+    let mut shown = BTreeSet::new();
+    let is_new = |problem: &ConfigError| shown.insert(problem.to_string());
     all.into_iter().filter(is_new).collect()
 }
 

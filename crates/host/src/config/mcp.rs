@@ -167,12 +167,12 @@ impl Config {
         problems: &mut Vec<ConfigError>,
     ) -> Option<McpTransport> {
         let url = entry.text("url");
-        let said = match entry.text("type") {
+        let written = match entry.text("type") {
             Some(_) => Some(entry.word("type", &KINDS, problems)?),
             None => None,
         };
         let has_command = !entry.texts("command").is_empty();
-        let kind = match (said, &url) {
+        let kind = match (written, &url) {
             (Some(kind), _) => kind,
             (None, _) if has_command => Kind::Stdio,
             (None, Some(url)) if url.starts_with("ws://") || url.starts_with("wss://") => {

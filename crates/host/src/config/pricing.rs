@@ -42,9 +42,9 @@ impl ModelPricing {
     fn long_price(&self, long: LongPricing) -> LongPrice {
         let input = long.prompt.unwrap_or(self.prompt);
         // Where the input has a price of its own, what is said of the cache for less input is too little.
-        let of_cache = |said: Option<u64>, usual: Option<u64>| match long.prompt {
-            Some(_) => said,
-            None => said.or(usual),
+        let of_cache = |own: Option<u64>, short: Option<u64>| match long.prompt {
+            Some(_) => own,
+            None => own.or(short),
         };
         LongPrice {
             tokens: long.tokens,

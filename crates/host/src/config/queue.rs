@@ -15,14 +15,14 @@ pub struct Queue {
 impl Config {
     /// All queues by name. One that does not say how many it lets run at once gets its usual places.
     pub fn queues(&self, cores: usize) -> BTreeMap<String, Queue> {
-        let usual = usual_places(cores) as u64;
+        let default = usual_places(cores) as u64;
         let names = self.names("queues").into_iter().chain([DEFAULT_QUEUE]);
         names
             .map(|name| {
-                let said = self
+                let configured = self
                     .entry(&["queues", name], &mut Vec::new())
                     .and_then(|entry| entry.whole("concurrent"));
-                let concurrent = said.unwrap_or(usual);
+                let concurrent = configured.unwrap_or(default);
                 (name.to_owned(), Queue { concurrent })
             })
             .collect()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bonded_kernel::nearest;
 use serde_json::{Map, Value};
 
 use super::explain::is_secret;
@@ -9,7 +10,6 @@ use super::known::{ALIASES, ROOT};
 use super::layer::Layer;
 use super::options::{Source, TABLE, parse};
 use super::{ConfigError, KeyPath, Warning};
-use crate::config::nearest::nearest;
 use crate::config::value_text::found;
 
 /// The shape of a value. Null is allowed everywhere: it takes back what a lower layer says.

@@ -69,7 +69,7 @@ impl Sieve<'_> {
                 _ if is_options => self.option(value, &path),
                 Held::Whole if is_tools => self.trusted_tool(value, &path),
                 Held::Tightening if is_tools => self.tightened_tool(value, &path),
-                Held::Whole if key == "pricing" => self.unsaid(value, &path),
+                Held::Whole if key == "pricing" => self.where_open(value, &path),
                 Held::Whole => self.without_nulls(value, &path),
                 Held::Tightening if is_known => self.more(path),
                 Held::Tightening => None,
@@ -86,31 +86,31 @@ impl Sieve<'_> {
         None
     }
 
-    fn said(&self, path: &KeyPath) -> Option<&Node> {
+    fn bound_at(&self, path: &KeyPath) -> Option<&Node> {
         self.bound.at(path).filter(|node| !node.is_null())
     }
 
     fn leaf(&self, path: &KeyPath) -> Option<&Value> {
-        match self.said(path)? {
+        match self.bound_at(path)? {
             Node::Leaf { value, .. } => Some(value),
             Node::Object { .. } => None,
         }
     }
 
     /// A value whose place the person's own files leave open.
-    fn unsaid(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+    fn where_open(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
         match value {
             Value::Object(fields) => {
                 let mut kept = Map::new();
                 for (key, value) in fields {
-                    if let Some(value) = self.unsaid(value, &path.child(key)) {
+                    if let Some(value) = self.where_open(value, &path.child(key)) {
                         kept.insert(key.clone(), value);
                     }
                 }
                 Some(kept.into())
             }
-            value if self.leaf(path).is_some_and(|said| said != value) => self.more(path.clone()),
-            value => self.said(path).is_none().then(|| value.clone()),
+            value if self.leaf(path).is_some_and(|bound| bound != value) => self.more(path.clone()),
+            value => self.bound_at(path).is_none().then(|| value.clone()),
         }
     }
 
@@ -122,7 +122,7 @@ impl Sieve<'_> {
         };
         let is_open = path.keys().len() > 2 && (has(&OF_MODELS) || has(&SECRETS));
         match value {
-            Value::Null if !is_open && self.said(path).is_some() => self.more(path.clone()),
+            Value::Null if !is_open && self.bound_at(path).is_some() => self.more(path.clone()),
             Value::Object(fields) => {
                 let mut kept = Map::new();
                 for (key, value) in fields {
@@ -145,16 +145,16 @@ impl Sieve<'_> {
             // Nobody reads it.
             return (self.held == Held::Whole).then(|| value.clone());
         };
-        let said = row
+        let bound = row
             .config
             .iter()
             .find_map(|path| self.leaf(&KeyPath::dotted(path)));
-        let open = self.held == Held::Whole && (said.is_none() || !row.order.is_bound());
+        let open = self.held == Held::Whole && (bound.is_none() || !row.order.is_bound());
         if open {
             return Some(value.clone());
         }
-        let bound = match said {
-            Some(said) => read(row, said),
+        let bound = match bound {
+            Some(bound) => read(row, bound),
             None => Some(built_in(row)),
         };
         let (Some(bound), Some(parsed)) = (bound, read(row, value)) else {
@@ -209,7 +209,7 @@ impl Sieve<'_> {
 
     fn trusted_field(&mut self, field: &str, value: &Value, path: &KeyPath) -> Option<Value> {
         let no_network = KeyPath::dotted("defaults.sandboxNetwork");
-        if field == "sandboxNetwork" && self.said(path).is_none() {
+        if field == "sandboxNetwork" && self.bound_at(path).is_none() {
             let refused = self.leaf(&no_network) == Some(&Value::Bool(false));
             return match refused && *value == Value::Bool(true) {
                 true => self.more(path.clone()),
@@ -243,7 +243,7 @@ impl Sieve<'_> {
     fn tightened_tool(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
         let fields = match value {
             Value::Null => return Some(Value::Null),
-            Value::Object(fields) if self.said(path).is_some() => fields,
+            Value::Object(fields) if self.bound_at(path).is_some() => fields,
             _ => return self.more(path.clone()),
         };
         let mut kept = Map::new();

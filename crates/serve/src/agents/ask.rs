@@ -53,7 +53,7 @@ impl Interface {
                 ticket,
                 with_usage: how.usage,
             }),
-            Self::Responses => Box::new(responses::Events { ticket, told: 0 }),
+            Self::Responses => Box::new(responses::Events { ticket, sent: 0 }),
         }
     }
 }

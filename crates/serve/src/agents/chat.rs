@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::client::Ticket;
-use super::conversation::{self, Content, Role, Said};
+use super::conversation::{self, Content, Role, Utterance};
 use super::refusal::Refusal;
 use super::request::{self, Asked, Streaming, WishedFormat};
 use super::stream::{Telling, frame};
@@ -53,12 +53,12 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
         let message = "an agent gives one answer; leave n out, or send 1";
         return Err(Refusal::bad_request("one_answer_only", Some("n"), message));
     }
-    let said = body.messages.into_iter().map(said);
+    let utterances = body.messages.into_iter().map(utterance);
     let options = body.stream_options.unwrap_or_default();
     Ok(Asked {
         model: body.model,
-        said: said.collect::<Result<_, _>>()?,
-        said_in: "messages",
+        utterances: utterances.collect::<Result<_, _>>()?,
+        param: "messages",
         wish: request::wish(
             body.response_format,
             "response_format",
@@ -72,7 +72,7 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
     })
 }
 
-fn said(message: ChatMessage) -> Result<Said, Refusal> {
+fn utterance(message: ChatMessage) -> Result<Utterance, Refusal> {
     let role = conversation::role(&message.role, "messages")?;
     let calls = message.tool_calls.is_some_and(|calls| !calls.is_empty());
     if calls || message.function_call.is_some() {
@@ -90,7 +90,7 @@ fn said(message: ChatMessage) -> Result<Said, Refusal> {
             ));
         }
     };
-    Ok(Said { role, text })
+    Ok(Utterance { role, text })
 }
 
 /// The answer in one piece.

@@ -36,12 +36,12 @@ impl Key {
         body: Hash,
     ) -> Result<Option<Self>, Refusal> {
         let value = headers.get(HEADER);
-        let key = value.map(|value| Self::said(value.as_bytes(), caller, body));
+        let key = value.map(|value| Self::of_value(value.as_bytes(), caller, body));
         key.transpose()
     }
 
     /// A key that was said, wherever that was.
-    pub(crate) fn said(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
+    pub(crate) fn of_value(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
         if value.is_empty() || value.len() > KEY_BYTES_MAX {
             let message = format!("the Idempotency-Key must have 1 to {KEY_BYTES_MAX} bytes");
             return Err(Refusal::bad_request("bad_idempotency_key", None, message));

@@ -127,7 +127,7 @@ impl Model {
             Some(own) => self.agent.goal_in(own.dir(), assignment),
             None => self.agent.goal(assignment),
         };
-        let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
+        let mut goal = goal.map_err(|error| refused(&error, asked.param))?;
         goal.config.kept = self.kept.clone();
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
         goal.config.own_tools.progress |= wants_progress && self.agent.works();
@@ -145,7 +145,7 @@ impl Model {
     /// An agent whose input is JSON takes nothing beside it.
     fn input(&self, asked: &Asked) -> Result<String, Refusal> {
         let takes_json = self.takes_json();
-        let is_alone = matches!(asked.said.as_slice(), [only] if only.role == Role::User);
+        let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User);
         if takes_json && !is_alone {
             let message = format!(
                 "the agent {:?} takes JSON: send it as the only message, the user's",
@@ -153,11 +153,11 @@ impl Model {
             );
             return Err(Refusal::bad_request(
                 "json_input_wanted",
-                Some(asked.said_in),
+                Some(asked.param),
                 message,
             ));
         }
-        conversation::goal(&asked.said, asked.said_in)
+        conversation::goal(&asked.utterances, asked.param)
     }
 
     /// Whether a schema must be made ready for a request: the client's, or one of the agent's own.
@@ -203,11 +203,11 @@ impl Model {
     }
 }
 
-fn refused(error: &AgentError, said_in: &'static str) -> Refusal {
+fn refused(error: &AgentError, param: &'static str) -> Refusal {
     let message = error.to_string();
     match error {
         AgentError::InputNotJson { .. } | AgentError::InputInvalid { .. } => {
-            Refusal::bad_request("bad_input", Some(said_in), message)
+            Refusal::bad_request("bad_input", Some(param), message)
         }
         _ => Refusal::failed(
             axum::http::StatusCode::INTERNAL_SERVER_ERROR,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::client::Ticket;
-use super::conversation::{self, Content, Role, Said};
+use super::conversation::{self, Content, Role, Utterance};
 use super::refusal::Refusal;
 use super::request::{self, Asked, Streaming, WishedFormat};
 use super::stream::{Telling, frame};
@@ -67,8 +67,8 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
     let wished = body.text.and_then(|text| text.format);
     Ok(Asked {
         model: body.model,
-        said: said(body.instructions, body.input)?,
-        said_in: "input",
+        utterances: utterances(body.instructions, body.input)?,
+        param: "input",
         wish: request::wish(wished, "text.format", body.format.as_deref())?,
         stream: body.stream.unwrap_or_default().then(Streaming::default),
         digest,
@@ -80,30 +80,33 @@ fn whole_talk_wanted(param: &'static str) -> Refusal {
     Refusal::bad_request("not_supported", Some(param), message)
 }
 
-fn said(instructions: Option<String>, input: Option<GivenInput>) -> Result<Vec<Said>, Refusal> {
-    let mut said: Vec<Said> = instructions
+fn utterances(
+    instructions: Option<String>,
+    input: Option<GivenInput>,
+) -> Result<Vec<Utterance>, Refusal> {
+    let mut utterances: Vec<Utterance> = instructions
         .into_iter()
-        .map(|text| Said {
+        .map(|text| Utterance {
             role: Role::Instruction,
             text,
         })
         .collect();
     match input {
         None => {}
-        Some(GivenInput::Text(text)) => said.push(Said {
+        Some(GivenInput::Text(text)) => utterances.push(Utterance {
             role: Role::User,
             text,
         }),
         Some(GivenInput::Items(items)) => {
             for item in items {
-                said.extend(said_in(item)?);
+                utterances.extend(utterance(item)?);
             }
         }
     }
-    Ok(said)
+    Ok(utterances)
 }
 
-fn said_in(item: Item) -> Result<Option<Said>, Refusal> {
+fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
     match item.kind.as_deref() {
         None | Some("message") => {}
         // What a model thought is no part of what it said.
@@ -124,7 +127,7 @@ fn said_in(item: Item) -> Result<Option<Said>, Refusal> {
         return Err(Refusal::bad_request("no_content", Some("input"), message));
     };
     let text = content.into_text("input")?;
-    Ok(Some(Said { role, text }))
+    Ok(Some(Utterance { role, text }))
 }
 
 /// The answer in one piece.
@@ -197,14 +200,14 @@ fn usage(answer: &Answer) -> Value {
 pub(super) struct Events {
     pub(super) ticket: Ticket,
     /// How many were told.
-    pub(super) told: u64,
+    pub(super) sent: u64,
 }
 
 impl Events {
     fn event(&mut self, kind: &str, mut body: Value) -> Bytes {
         body["type"] = kind.into();
-        body["sequence_number"] = self.told.into();
-        self.told += 1;
+        body["sequence_number"] = self.sent.into();
+        self.sent += 1;
         frame(Some(kind), &body)
     }
 

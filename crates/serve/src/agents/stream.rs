@@ -33,7 +33,7 @@ pub(super) fn frame(event: Option<&str>, data: &Value) -> Bytes {
 }
 
 /// A stream under way. When the connection drops it, the client in it is gone.
-struct Told {
+struct EventStream {
     client: Client,
     telling: Box<dyn Telling>,
     follower: Option<Follower>,
@@ -54,21 +54,21 @@ pub(super) fn response(
     mut telling: Box<dyn Telling>,
     follower: Option<Follower>,
 ) -> Response {
-    let told = Told {
+    let events = EventStream {
         client,
         ready: telling.opening().into(),
         telling,
         follower,
         over: false,
     };
-    let pieces = stream::unfold(told, async |mut told| {
-        let piece = told.next().await?;
-        Some((Ok::<Bytes, Infallible>(piece), told))
+    let pieces = stream::unfold(events, async |mut events| {
+        let piece = events.next().await?;
+        Some((Ok::<Bytes, Infallible>(piece), events))
     });
     event_stream(pieces)
 }
 
-impl Told {
+impl EventStream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {

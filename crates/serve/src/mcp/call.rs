@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::telling::Telling;
 use super::{review, tools};
 use crate::agents::{
-    self, AWAITING_REVIEW, Answer, Caller, Client, Ended, Key, Model, Refusal, Role, Said, Server,
-    Streaming, named_wish,
+    self, AWAITING_REVIEW, Answer, Caller, Client, Ended, Key, Model, Refusal, Role, Server,
+    Streaming, Utterance, named_wish,
 };
 use bonded_mcp::{Asked, Fault, Peer};
 
@@ -56,7 +56,9 @@ async fn begin(
     let digest = Hash::of(json!([model.id, arguments]).to_string().as_bytes());
     let key = match asked.meta(KEY) {
         None => None,
-        Some(Value::String(key)) => Some(Key::said(key.as_bytes(), Caller(asked.caller), digest)?),
+        Some(Value::String(key)) => {
+            Some(Key::of_value(key.as_bytes(), Caller(asked.caller), digest)?)
+        }
         Some(_) => {
             let message = format!("{KEY} in _meta must be a text");
             return Err(Refusal::bad_request("bad_idempotency_key", None, message));
@@ -113,7 +115,7 @@ fn question(
         }
         (prompt, format.as_deref().map(named_wish).transpose()?)
     };
-    let said = Said {
+    let utterance = Utterance {
         role: Role::User,
         text,
     };
@@ -123,8 +125,8 @@ fn question(
     };
     Ok(agents::Asked {
         model: model.id.clone(),
-        said: vec![said],
-        said_in: "arguments",
+        utterances: vec![utterance],
+        param: "arguments",
         wish,
         stream: Some(stream),
         digest,

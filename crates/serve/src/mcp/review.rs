@@ -71,10 +71,10 @@ fn form(described: &str) -> Value {
 
 /// What a person has said; `None` if nothing was decided.
 fn verdict(answer: &Value) -> Option<Verdict> {
-    let said = |name: &str| answer.get("content")?.get(name)?.as_str();
-    let reason = match (answer.get("action")?.as_str()?, said("decision")) {
+    let field = |name: &str| answer.get("content")?.get(name)?.as_str();
+    let reason = match (answer.get("action")?.as_str()?, field("decision")) {
         ("accept", Some("approve")) => return Some(Verdict::Approved),
-        ("accept", Some("deny")) => said("reason").unwrap_or_default(),
+        ("accept", Some("deny")) => field("reason").unwrap_or_default(),
         ("decline", _) => "",
         _ => return None,
     };

@@ -8,7 +8,7 @@ use bonded_mcp::Peer;
 pub(super) struct Telling<'a> {
     peer: &'a Peer,
     follower: Option<Follower>,
-    told: u64,
+    sent: u64,
 }
 
 impl<'a> Telling<'a> {
@@ -17,7 +17,7 @@ impl<'a> Telling<'a> {
         Self {
             peer,
             follower: peer.wants_progress().then(follow),
-            told: 0,
+            sent: 0,
         }
     }
 
@@ -53,8 +53,8 @@ impl<'a> Telling<'a> {
 
     async fn tell(&mut self, lines: &[String]) {
         for line in lines {
-            self.told += 1;
-            self.peer.progress(self.told, None, line).await;
+            self.sent += 1;
+            self.peer.progress(self.sent, None, line).await;
         }
     }
 }

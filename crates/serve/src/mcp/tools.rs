@@ -46,8 +46,8 @@ impl Page {
 
 fn tool(model: &Model) -> Value {
     let file = &model.agent.file;
-    let said = file.description.as_deref().map(str::trim);
-    let description = said.filter(|text| !text.is_empty()).map_or_else(
+    let description = file.description.as_deref().map(str::trim);
+    let description = description.filter(|text| !text.is_empty()).map_or_else(
         || format!("Asks the agent {}.", model.id),
         |text| match file.usage.as_deref().map(str::trim) {
             Some(usage) if !usage.is_empty() => format!("{text}\n\n{usage}"),
@@ -109,7 +109,7 @@ pub(super) fn output_schema(model: &Model) -> Option<&Value> {
 
 /// The format of its report, where the agent decides it.
 fn fixed_format(model: &Model) -> Option<ReportFormat> {
-    let usual = [ReportFormat::Markdown, ReportFormat::Tty];
-    let chosen = usual.map(|format| model.agent.format(format));
+    let formats = [ReportFormat::Markdown, ReportFormat::Tty];
+    let chosen = formats.map(|format| model.agent.format(format));
     (chosen[0] == chosen[1]).then_some(chosen[0])
 }

@@ -22,7 +22,7 @@ pub(super) struct Summary {
     left_out: Vec<String>,
     others: Vec<String>,
     not_taken: Vec<String>,
-    told: Vec<String>,
+    notices: Vec<String>,
 }
 
 impl Summary {
@@ -36,7 +36,7 @@ impl Summary {
                 .collect(),
             others: others(found),
             not_taken: vec![],
-            told: vec![],
+            notices: vec![],
         }
     }
 
@@ -50,7 +50,7 @@ impl Summary {
 
     /// Something about a file that was taken.
     pub(super) fn tell(&mut self, path: &Path, what: &str) {
-        self.told.push(line(path, what));
+        self.notices.push(line(path, what));
     }
 
     /// Whether a file that should be a note is none.
@@ -67,7 +67,7 @@ impl Summary {
                 lines.push(format!("{kind}and {} more", all.len() - LINES_MAX));
             }
         };
-        some("", &self.told);
+        some("", &self.notices);
         some("left out: ", &self.left_out);
         if !self.others.is_empty() {
             some(
