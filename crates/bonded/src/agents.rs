@@ -91,7 +91,7 @@ pub(crate) fn environment() -> Environment {
 
 /// What is shown on stderr beyond the log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct Verbosity {
     /// What goes to models and comes back.
     pub(crate) models: bool,
     /// What tool servers say about their progress.
@@ -100,7 +100,7 @@ pub(crate) struct Shown {
     pub(crate) queues: bool,
 }
 
-impl Shown {
+impl Verbosity {
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             models: options.trace_llm,
@@ -122,7 +122,7 @@ impl Shown {
 pub(crate) fn host(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
 ) -> (Host, Arc<AgentTools>) {
     host_apart(store, workplace, shown, vec![])
 }
@@ -131,7 +131,7 @@ pub(crate) fn host(
 pub(crate) fn host_apart(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
     // From here on agents work, and what they write is nobody's word.
@@ -143,7 +143,7 @@ pub(crate) fn host_apart(
 pub(crate) fn unsealed_host(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();

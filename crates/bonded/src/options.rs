@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_host::config::options::{Given, Kind, OptionRow, TABLE};
+use bonded_host::config::options::{Given, OptionKind, OptionRow, TABLE};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::error::{CliError, Code};
@@ -93,7 +93,9 @@ fn arg(row: &'static OptionRow) -> Arg {
         format!(" [where nothing else names one: {name}]")
     });
     let default = match row.default {
-        Some(text) if !text.is_empty() && row.kind != Kind::Flag => format!(" [agents: {text}]"),
+        Some(text) if !text.is_empty() && row.kind != OptionKind::Flag => {
+            format!(" [agents: {text}]")
+        }
         _ => String::new(),
     };
     let mut arg = Arg::new(row.key)
@@ -109,8 +111,8 @@ fn arg(row: &'static OptionRow) -> Arg {
         arg = arg.short(*short);
     }
     match row.kind {
-        Kind::Flag => arg.action(ArgAction::SetTrue),
-        Kind::List | Kind::Models | Kind::Patterns => {
+        OptionKind::Flag => arg.action(ArgAction::SetTrue),
+        OptionKind::List | OptionKind::Models | OptionKind::Patterns => {
             arg.value_name("LIST").action(ArgAction::Append)
         }
         // A negative number is a value to complain about, not another flag.
@@ -126,9 +128,9 @@ fn off_flag(row: &OptionRow) -> Option<(&'static str, &'static str)> {
 
 fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
     match row.kind {
-        Kind::Flag if matches.get_flag(row.key) => Some("true".into()),
-        Kind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
-        Kind::Flag => {
+        OptionKind::Flag if matches.get_flag(row.key) => Some("true".into()),
+        OptionKind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
+        OptionKind::Flag => {
             let (off, _) = off_flag(row)?;
             matches.get_flag(off).then(|| "false".into())
         }

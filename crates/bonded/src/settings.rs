@@ -29,7 +29,7 @@ use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
 
 /// All that is needed to make goals and run them.
-pub(crate) struct Prepared {
+pub(crate) struct RunSetup {
     /// A goal that lacks what is asked.
     sample: Goal,
     agent: Option<Box<Agent>>,
@@ -38,7 +38,7 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
 }
 
-impl Prepared {
+impl RunSetup {
     /// Whether what is asked is what the agent takes.
     pub(crate) fn check(&self, input: &str) -> Result<(), CliError> {
         match &self.agent {
@@ -69,7 +69,7 @@ impl Prepared {
 
 /// Who is to work, where, and within what.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SetupRequest<'a> {
     pub(crate) dir: Option<&'a Path>,
     /// What counted of files that were found, where this goes on with something that was begun.
     pub(crate) held: &'a [HeldFile],
@@ -80,7 +80,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) limits: &'a LimitArgs,
 }
 
-impl<'a> From<&'a RunArgs> for Wanted<'a> {
+impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
     fn from(args: &'a RunArgs) -> Self {
         Self {
             dir: args.dir.as_deref(),
@@ -95,7 +95,7 @@ impl<'a> From<&'a RunArgs> for Wanted<'a> {
 }
 
 /// Makes out what a command line means: an agent, or goals that the built-in tools work on.
-pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
+pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     let dir = working_directory(args.dir)?;
     let workplace = agents::workplace(args.agent, Path::new(&dir))?;
     workplace.trust.remember(args.held);

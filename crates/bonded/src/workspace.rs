@@ -3,7 +3,7 @@
 pub(crate) mod config_file;
 mod meaning;
 pub(crate) mod notebook;
-pub(crate) mod opened;
+pub(crate) mod open_workspace;
 pub(crate) mod serving;
 
 use bonded_host::with_causes;

@@ -26,10 +26,10 @@ use bonded_kernel::{
 use crate::agent_file::{AgentFile, AgentFileError, IncludePolicy, OutputFormat};
 use crate::beneath::{self, SecretFiles};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
-use crate::config::{Config, Environment, Places, Warning};
+use crate::config::{Config, ConfigDirs, Environment, Warning};
 use crate::host::Goal;
 use crate::policy;
-use crate::trust::{Contents, Held, Trust, Wants};
+use crate::trust::{Contents, Trust, TrustExtent, Wants};
 
 pub use error::AgentError;
 pub use inspect::{Finding, Inspection};
@@ -94,8 +94,8 @@ impl Workplace {
     }
 
     /// Where the configuration lies for an agent of this directory, or for none.
-    pub fn places(&self, agent_dir: Option<&Path>) -> Places {
-        Places {
+    pub fn places(&self, agent_dir: Option<&Path>) -> ConfigDirs {
+        ConfigDirs {
             explicit: self.config_file.clone(),
             cwd: self.dir.clone(),
             agent_dir: agent_dir.map(Path::to_owned),
@@ -181,7 +181,7 @@ impl Agent {
         if !is_own && !wants.is_empty() {
             let held = trust.decide(&file.contents, &wants);
             let held = held.map_err(AgentError::Untrusted)?;
-            if held == Held::Tightening {
+            if held == TrustExtent::Tightening {
                 let file = file.path;
                 return Err(AgentError::NotWithout { file });
             }

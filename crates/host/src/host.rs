@@ -20,7 +20,7 @@ use crate::agent::AgentError;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
 use crate::counter::Counter;
-use crate::driver::{Asked, Driver, MemoryLink, panic_message};
+use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
@@ -40,11 +40,11 @@ pub(crate) const PROGRAM: &str = concat!("bonded ", env!("CARGO_PKG_VERSION"));
 #[derive(Default)]
 pub struct WorkdirTools {
     confinement: Confinement,
-    opened: Mutex<BTreeMap<Opened, Arc<Registry>>>,
+    opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
 }
 
 /// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, and which tools.
-type Opened = (
+type ToolTerms = (
     String,
     OwnTools,
     Option<Box<SandboxConfig>>,
@@ -175,7 +175,7 @@ impl Host {
             return self.run(id, goal, cancel).await;
         }
         let mask = self.secrets.mask_of(&goal.config);
-        let (text, _) = Asked::new(goal.text, goal.system, &mask).kept();
+        let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
         self.go_on(&id, Some(&text), cancel).await
     }
 
@@ -207,7 +207,7 @@ impl Host {
         let counter = Counter::of(&goal.config);
         let catalog = registry.catalog().clone();
         let mask = self.secrets.mask_of(&goal.config);
-        let asked = Asked::new(goal.text, goal.system, &mask);
+        let asked = GoalTexts::new(goal.text, goal.system, &mask);
         let (text, system) = asked.kept();
         let mut started = RunStarted::new(text, system, goal.config, catalog);
         started.program = Some(PROGRAM.into());

@@ -56,6 +56,6 @@ pub use provider::{
 };
 pub use refuse::refuse;
 pub use result::{RunResult, Status};
-pub use review::{Reviewed, Waiting};
+pub use review::{PendingReview, Reviewed};
 pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;

@@ -13,13 +13,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::events;
-use super::fault::{Fault, HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
+use super::fault::{HEADER_MISMATCH, McpFault, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
 use super::lifecycle::{DISCOVER, Lifecycle};
-use super::message::{self, Message};
+use super::message::{self, McpMessage};
 use super::origin;
 use super::request_headers::{Accepts, JSON, SESSION, check_version, last_event_id, session_id};
 use super::served::{About, Served};
-use super::session::{Received, Session, UnderWay};
+use super::session::{McpSession, Received, RequestUnderWay};
 use super::sessions::{Listening, Sessions, stranger};
 use super::standard_headers;
 use super::stream::{self, Terms};
@@ -43,7 +43,7 @@ pub struct Endpoint<S> {
 pub(super) struct Refused {
     status: StatusCode,
     id: Value,
-    fault: Fault,
+    fault: McpFault,
 }
 
 impl<S: Served> Endpoint<S> {
@@ -100,10 +100,10 @@ impl<S: Served> Endpoint<S> {
         })?;
         check_version(headers)?;
         match message {
-            Message::Request(request) if request.method == "initialize" => {
-                self.greet(caller, Message::Request(request))
+            McpMessage::Request(request) if request.method == "initialize" => {
+                self.greet(caller, McpMessage::Request(request))
             }
-            Message::Request(request) if stands_alone(headers, &request) => {
+            McpMessage::Request(request) if stands_alone(headers, &request) => {
                 if Lifecycle::of(&request) == Ok(Lifecycle::Inline) {
                     standard_headers::check(headers, &request).map_err(|fault| Refused {
                         status: StatusCode::BAD_REQUEST,
@@ -112,7 +112,7 @@ impl<S: Served> Endpoint<S> {
                     })?;
                 }
                 let (session, _no_news) = stranger(caller);
-                let received = session.take(&self.about, Message::Request(request));
+                let received = session.take(&self.about, McpMessage::Request(request));
                 Ok(self.answer(received, accepts, status_of).await)
             }
             message => {
@@ -123,7 +123,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    fn greet(&self, caller: Hash, message: Message) -> Result<Response, Refused> {
+    fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, Refused> {
         let (session, news) = stranger(caller);
         let Received::Reply(reply) = session.take(&self.about, message) else {
             return Ok(empty(StatusCode::ACCEPTED));
@@ -215,7 +215,7 @@ impl<S: Served> Endpoint<S> {
         &self,
         caller: Hash,
         headers: &HeaderMap,
-    ) -> Result<(Arc<Session>, Arc<Listening>), Refused> {
+    ) -> Result<(Arc<McpSession>, Arc<Listening>), Refused> {
         let found = self.sessions.find(session_id(headers)?, caller);
         found.ok_or_else(unknown_session)
     }
@@ -235,7 +235,7 @@ fn stands_alone(headers: &HeaderMap, request: &message::Request) -> bool {
 }
 
 /// Whether a client should hear that the request is alive.
-fn takes_long(under_way: &UnderWay) -> bool {
+fn takes_long(under_way: &RequestUnderWay) -> bool {
     under_way.method() == "tools/call"
 }
 
@@ -248,7 +248,7 @@ pub(super) fn refused(status: StatusCode, message: &str) -> Refused {
     Refused {
         status,
         id: Value::Null,
-        fault: Fault::invalid_request(message),
+        fault: McpFault::invalid_request(message),
     }
 }
 

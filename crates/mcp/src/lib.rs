@@ -19,5 +19,5 @@ mod stream;
 mod streams;
 mod watching;
 
-pub use fault::Fault;
-pub use served::{About, Asked, Peer, Served};
+pub use fault::McpFault;
+pub use served::{About, ClientRequest, RequestClient, Served};

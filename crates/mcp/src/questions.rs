@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::fault::Fault;
+use super::fault::McpFault;
 use super::message;
 use super::served::Outbox;
 
@@ -26,7 +26,7 @@ pub(super) struct Abilities {
 
 /// The questions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, Fault>>>>);
+pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>>);
 
 /// A question that waits for its answer. Dropping it takes it back.
 struct Question<'a> {
@@ -63,18 +63,18 @@ impl Questions {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, McpFault> {
         let (question, answered) = self.begin(out)?;
         let asked =
             json!({ "jsonrpc": "2.0", "id": question.id, "method": method, "params": params });
-        let gone = || Fault::internal("the client is gone");
+        let gone = || McpFault::internal("the client is gone");
         let asking = async {
             out.send(asked).await.map_err(|_| gone())?;
             answered.await.map_err(|_| gone())?
         };
         let late = |_| {
             let patience_s = patience.as_secs();
-            Fault::internal(format!(
+            McpFault::internal(format!(
                 "the client has not answered within {patience_s} seconds"
             ))
         };
@@ -82,12 +82,12 @@ impl Questions {
     }
 
     /// An id that nobody can guess, so that no answer comes before its question.
-    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(Question<'a>, Answered), Fault> {
+    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(Question<'a>, Answered), McpFault> {
         let (sender, answered) = oneshot::channel();
         let mut waiting = self.lock();
         if waiting.len() >= QUESTIONS_MAX {
             let message = format!("{QUESTIONS_MAX} questions wait for this client already");
-            return Err(Fault::internal(message));
+            return Err(McpFault::internal(message));
         }
         let id = uuid::Uuid::new_v4().simple().to_string();
         waiting.insert(id.clone(), sender);
@@ -100,7 +100,7 @@ impl Questions {
     }
 
     /// Takes an answer in; what nobody waits for is nothing.
-    pub(super) fn answer(&self, id: &Value, answered: Result<Value, Fault>) {
+    pub(super) fn answer(&self, id: &Value, answered: Result<Value, McpFault>) {
         let sender = id.as_str().and_then(|id| self.lock().remove(id));
         if let Some(sender) = sender {
             // Whoever asked may have stopped waiting just now.
@@ -108,12 +108,12 @@ impl Questions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, Fault>>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Answered = oneshot::Receiver<Result<Value, Fault>>;
+type Answered = oneshot::Receiver<Result<Value, McpFault>>;
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {

@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::{Goal, Host, HostError, RunResult, Waiting};
+use bonded_host::{Goal, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 use bonded_work::publish::notice_at;
 
-use crate::agents::Shown;
+use crate::agents::Verbosity;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::refused::Name;
-use crate::render::progress::{Sink, Watcher};
+use crate::render::progress::{RunWatcher, Sink};
 use crate::render::trace::Trace;
 use bonded_host::shapes::{result, text, waiting};
 
-use crate::settings::Prepared;
+use crate::settings::RunSetup;
 use crate::{agents, goal, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
 
@@ -80,7 +80,7 @@ async fn refuse(
 async fn drive(
     args: &RunArgs,
     store: &Arc<dyn Store>,
-    prepared: Prepared,
+    prepared: RunSetup,
     goal: Goal,
     name: Name<'_>,
 ) -> Result<Run, CliError> {
@@ -88,13 +88,13 @@ async fn drive(
     let keeper = Keeper::new(store.clone());
     keeper.refuse_cut(&id, prepared.kept()).await?;
     let following = keeper.follow(&id, prepared.kept())?;
-    let Prepared {
+    let RunSetup {
         options,
         warnings,
         workplace,
         ..
     } = prepared;
-    let (mut host, tools) = agents::host(store.clone(), workplace, Shown::of(&options));
+    let (mut host, tools) = agents::host(store.clone(), workplace, Verbosity::of(&options));
     let cancel = signals::cancel_on_signal();
     let after = match name {
         Name::Chosen(id) => store.head(id).await?.map_or(0, |head| head.seq),
@@ -110,7 +110,7 @@ async fn drive(
         true => Sink::json(args.live),
         false => Sink::for_stderr(options.quiet, &id),
     };
-    let watcher = Watcher::new(store.clone(), id.clone(), after, sink)
+    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink)
         .tracing(Trace::new(options.verbose, options.trace_mcp));
     host.live = watcher.live_sink();
     let driven = match name {
@@ -124,7 +124,7 @@ async fn drive(
 
 /// Drives a run and shows its log meanwhile.
 pub(crate) async fn watched(
-    mut watcher: Watcher,
+    mut watcher: RunWatcher,
     driving: impl Future<Output = Result<Run, HostError>>,
 ) -> Result<Run, CliError> {
     if watcher.is_quiet() {
@@ -187,7 +187,7 @@ fn ending(result: &RunResult) -> String {
 
 /// Says what a run waits for.
 async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode, CliError> {
-    let Some(waits) = Waiting::of(store, run).await? else {
+    let Some(waits) = PendingReview::of(store, run).await? else {
         return Ok(ExitCode::from(Code::Internal.exit_code()));
     };
     if as_json {

@@ -15,17 +15,17 @@ use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
-use crate::agents::Shown;
+use crate::agents::Verbosity;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::logging;
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace::config_file::LISTEN;
-use crate::workspace::opened::Opened;
+use crate::workspace::open_workspace::OpenWorkspace;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
 use bonded_host::keeping::Keeper;
-use bonded_serve::agents::{Apart, Settings, Tokens, serve_router};
+use bonded_serve::agents::{Apart, ServerSettings, Tokens, serve_router};
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
@@ -38,7 +38,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
         return serve_agents(args, store, listen_on, |_| Ok(Router::default())).await;
     };
-    let opened = Opened::open(data).await?;
+    let opened = OpenWorkspace::open(data).await?;
     let listen_on = args
         .listen
         .clone()
@@ -66,7 +66,7 @@ async fn serve_workspace(
     args: &ServeArgs,
     store: Option<&Path>,
     listen_on: &str,
-    opened: Opened,
+    opened: OpenWorkspace,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
     let addresses = addresses(listen_on)?;
@@ -89,7 +89,7 @@ async fn serve_agents(
     beside: impl FnOnce(CancellationToken) -> Result<Router, CliError>,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
-    let prepared = Prepared::new(&args.served, store, |dir| {
+    let prepared = ServedAgents::new(&args.served, store, |dir| {
         let addresses = addresses(listen_on)?;
         let tokens = door::tokens(args, listen_on, &addresses)?;
         let apart = Apart::of(&tokens, dir, args.shared_dir);
@@ -99,7 +99,7 @@ async fn serve_agents(
     let (tokens, apart, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
     let listener = listen(&addresses, listen_on).await?;
-    let settings = Settings {
+    let settings = ServerSettings {
         tokens,
         apart,
         stop_after: Duration::from_secs(args.stop_after),
@@ -116,15 +116,15 @@ async fn serve_agents(
 }
 
 /// Agents that are ready to be served, by whatever protocol.
-pub(super) struct Prepared<D> {
-    pub(super) settings: Settings,
+pub(super) struct ServedAgents<D> {
+    pub(super) settings: ServerSettings,
     pub(super) host: Arc<Host>,
     pub(super) tools: Arc<AgentTools>,
     /// What lets clients in.
     door: D,
 }
 
-impl<D> Prepared<D> {
+impl<D> ServedAgents<D> {
     /// Loads the agents, makes sure of the door, and opens the store last. The door knows the directory that agents work
     /// in, and which directories in it are kept apart.
     pub(super) fn new(
@@ -145,8 +145,8 @@ impl<D> Prepared<D> {
         let agents = load(args, &workplace, &limits)?;
         let (door, apart) = door(Path::new(&dir))?;
         let store = settings::open_store(store)?;
-        let shown = agents.iter().map(|agent| Shown::of(&agent.options));
-        let shown = shown.fold(Shown::default(), Shown::and);
+        let shown = agents.iter().map(|agent| Verbosity::of(&agent.options));
+        let shown = shown.fold(Verbosity::default(), Verbosity::and);
         let keeper = Keeper::new(store.clone());
         for agent in &agents {
             keeper.check(bonded_host::keeping::kept_by(&agent.options, &dir).as_deref())?;
@@ -159,7 +159,7 @@ impl<D> Prepared<D> {
             }
         }
         let quiet = agents.iter().any(|agent| agent.options.quiet);
-        let settings = Settings {
+        let settings = ServerSettings {
             moment: agents::moment,
             agents,
             tokens: Tokens::default(),

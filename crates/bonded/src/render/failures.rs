@@ -10,7 +10,7 @@ const DETAIL_CHARS: usize = 100;
 
 /// When a failure is told that may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum FailureTiming {
     /// At once, and with its count when something else happens.
     AtOnce,
     /// With its count when something else happens. A live line shows it meanwhile.
@@ -20,7 +20,7 @@ pub(crate) enum Telling {
 /// The lines of a run's entries, with its failures told together.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    telling: Telling,
+    telling: FailureTiming,
     /// The targets by name.
     targets: Vec<String>,
     target: u32,
@@ -58,7 +58,7 @@ impl Failure {
 }
 
 impl Failures {
-    pub(crate) fn new(telling: Telling) -> Self {
+    pub(crate) fn new(telling: FailureTiming) -> Self {
         Self {
             telling,
             targets: vec![],
@@ -126,8 +126,8 @@ impl Failures {
             shown: 0,
         };
         let lines = match self.telling {
-            Telling::AtOnce => vec![failure.line()],
-            Telling::Once => vec![],
+            FailureTiming::AtOnce => vec![failure.line()],
+            FailureTiming::Once => vec![],
         };
         self.last = self.row.len();
         self.row.push(failure);

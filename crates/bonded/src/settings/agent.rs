@@ -10,16 +10,16 @@ use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{listed_prices, no_price, own_limits};
 use super::targets::{check_scripts, warnings_before};
-use super::{Prepared, Wanted};
+use super::{RunSetup, SetupRequest};
 use crate::agents;
 use crate::error::CliError;
 use bonded_host::keeping;
 
 pub(super) fn prepare_agent(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     file: &Path,
     workplace: Workplace,
-) -> Result<Prepared, CliError> {
+) -> Result<RunSetup, CliError> {
     let agent = Agent::load(file, &workplace, BTreeMap::new())?;
     check_scripts(&agent.options)?;
     let mut sample = agent.unchecked_goal(Assignment {
@@ -41,7 +41,7 @@ pub(super) fn prepare_agent(
     let mut warnings = agent.warnings();
     warnings.extend(sample.config.targets.iter().flat_map(warnings_before));
     warnings.extend(listed_prices(&sample.config));
-    Ok(Prepared {
+    Ok(RunSetup {
         sample,
         warnings,
         options: agent.options.clone(),

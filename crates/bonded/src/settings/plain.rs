@@ -14,19 +14,19 @@ use bonded_kernel::{
 
 use super::limits::{listed_prices, no_price, own_limits, parse_price};
 use super::targets::{
-    Server, check_scripts, custom_targets, names_provider, no_model, warnings_before,
+    UrlServer, check_scripts, custom_targets, names_provider, no_model, warnings_before,
 };
-use super::{Prepared, Wanted, working_directory};
+use super::{RunSetup, SetupRequest, working_directory};
 use crate::agents;
 use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::{CliError, Code};
 use bonded_host::keeping;
 
 pub(super) fn prepare_plain(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     dir: String,
     workplace: Workplace,
-) -> Result<Prepared, CliError> {
+) -> Result<RunSetup, CliError> {
     refuse_options_of_agents(&workplace)?;
     let config = configuration(&workplace)?;
     let mut sources = Sources {
@@ -35,7 +35,7 @@ pub(super) fn prepare_plain(
         variables: workplace.variables.clone(),
         ..config.sources()?
     };
-    let of_server = Server::of(args.model, variable)
+    let of_server = UrlServer::of(args.model, variable)
         .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
     let resolved = options::resolve(&sources)?;
     let mut options = resolved.options;
@@ -65,7 +65,7 @@ pub(super) fn prepare_plain(
     let system = system_text(args.system)?;
     let before = config.targets.iter().flat_map(warnings_before);
     let warnings = before.chain(listed_prices(&config)).collect();
-    Ok(Prepared {
+    Ok(RunSetup {
         sample: Goal {
             text: "".into(),
             system,
@@ -80,7 +80,7 @@ pub(super) fn prepare_plain(
 
 /// Takes out of the sources what a server that only its base URL names is to be asked for: it has models of any name.
 /// One that is set once for everything takes no model away from the provider that somebody names for it.
-fn models_of(server: &Server, config: &Config, sources: &mut Sources) -> Option<Given> {
+fn models_of(server: &UrlServer, config: &Config, sources: &mut Sources) -> Option<Given> {
     let key = "models";
     let given = sources.overrides.get(key);
     let given = given.or_else(|| sources.command_line.get(key)).cloned();
@@ -150,7 +150,7 @@ fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
 }
 
 fn plain_config(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     dir: String,
     options: &Options,
     mut targets: Vec<Target>,
@@ -224,7 +224,7 @@ pub(crate) fn models_named() -> Result<(Vec<Result<Target, CliError>>, Workplace
         variables: workplace.variables.clone(),
         ..config.sources()?
     };
-    let of_server = Server::of(&ModelArgs::default(), variable)
+    let of_server = UrlServer::of(&ModelArgs::default(), variable)
         .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
     let options = options::resolve(&sources)?.options;
     let mut found = match of_server {

@@ -9,7 +9,7 @@ use bonded_host::trust::Stance;
 use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
-use crate::agents::{self, Shown};
+use crate::agents::{self, Verbosity};
 use crate::error::{CliError, Code};
 
 /// The store's file: what was said, else the platform's data directory.
@@ -84,7 +84,7 @@ pub(crate) fn host(store: Arc<dyn Store>, stance: Stance) -> (Host, Arc<AgentToo
     agents::unsealed_host(
         store,
         agents::bare_workplace(stance),
-        Shown::default(),
+        Verbosity::default(),
         vec![],
     )
 }

@@ -32,14 +32,14 @@ pub(super) fn warnings_before(target: &Target) -> Vec<String> {
 
 /// A server that only its base URL names, with models of any name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct UrlServer {
     base_url: String,
     key_env: Option<String>,
     /// Whether a flag names it; a variable is set once for everything.
     pub(super) is_argument: bool,
 }
 
-impl Server {
+impl UrlServer {
     /// What the flags name, else the variables. The key of a variable is not for another server than that of the other.
     pub(super) fn of(args: &ModelArgs, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let variable_url = variable("BONDED_BASE_URL");
@@ -69,7 +69,7 @@ pub(super) fn names_provider(models: &Given, config: &Config) -> bool {
 
 /// Models of such a server.
 pub(super) fn custom_targets(
-    server: &Server,
+    server: &UrlServer,
     options: &Options,
     named: &Given,
 ) -> Result<Vec<Target>, CliError> {
@@ -156,7 +156,7 @@ mod tests {
             price: None,
         };
         let server = |base_url: &str, key_env: Option<&str>, is_argument| {
-            Some(Server {
+            Some(UrlServer {
                 base_url: base_url.into(),
                 key_env: key_env.map(str::to_owned),
                 is_argument,
@@ -171,22 +171,22 @@ mod tests {
         };
         let only_key = |name: &str| variables(name).filter(|_| name == "BONDED_KEY_ENV");
         let none = |_: &str| None;
-        assert_eq!(Server::of(&flags(None, None), none), None);
-        assert_eq!(Server::of(&flags(None, Some("KEY")), none), None);
+        assert_eq!(UrlServer::of(&flags(None, None), none), None);
+        assert_eq!(UrlServer::of(&flags(None, Some("KEY")), none), None);
         assert_eq!(
-            Server::of(&flags(None, None), variables),
+            UrlServer::of(&flags(None, None), variables),
             server("http://usual/v1", Some("USUAL_KEY"), false)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), None), variables),
+            UrlServer::of(&flags(Some("http://other/v1"), None), variables),
             server("http://other/v1", None, true)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), Some("KEY")), variables),
+            UrlServer::of(&flags(Some("http://other/v1"), Some("KEY")), variables),
             server("http://other/v1", Some("KEY"), true)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), None), only_key),
+            UrlServer::of(&flags(Some("http://other/v1"), None), only_key),
             server("http://other/v1", Some("USUAL_KEY"), true)
         );
     }

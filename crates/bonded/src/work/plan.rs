@@ -22,7 +22,7 @@ const WAIT_MS: u64 = 300_000;
 const FAULTS_SHOWN_MAX: usize = 20;
 
 /// A plan that can be worked off.
-pub(crate) struct Checked {
+pub(crate) struct CheckedPlan {
     pub(crate) plan: WorkPlan,
     /// Dependencies of other plans that are not done; what waits for them is blocked.
     pub(crate) missing: BTreeSet<ItemId>,
@@ -34,7 +34,7 @@ pub(crate) async fn check(
     args: &WorkArgs,
     workshop: &Workshop,
     record: &PlanRecord,
-) -> Result<Checked, CliError> {
+) -> Result<CheckedPlan, CliError> {
     let file = args.plan.as_deref().unwrap_or(Path::new("-"));
     let value = parse_document(&record.plan).map_err(|bad| {
         let message = format!("{}: {bad}", file.display());
@@ -54,7 +54,7 @@ pub(crate) async fn check(
         let faults = match read(args, &value, &record.root, &done) {
             Ok(plan) => {
                 let waited_ms = if shown.is_empty() { 0 } else { wait_ms };
-                return Ok(Checked {
+                return Ok(CheckedPlan {
                     plan,
                     missing,
                     tree_wait_ms: args.wait_ms.unwrap_or(waited_ms),

@@ -114,7 +114,7 @@ pub struct AgentTools {
     /// What configuration files said when they were first read, by the files and the directory they were read for.
     configs: Mutex<BTreeMap<ReadKey, Arc<Config>>>,
     /// By the configuration files that define them.
-    shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
+    shared: Mutex<BTreeMap<Vec<String>, Arc<rest::SharedRest>>>,
     /// One set for the whole process, whichever files name them.
     queues: Arc<Queues>,
     tokens: Tokens,
@@ -333,12 +333,16 @@ impl AgentTools {
         Ok(all.filter(is_meant).collect())
     }
 
-    fn shared(&self, config: &Config, files: &[String]) -> Result<Arc<rest::Shared>, AgentError> {
+    fn shared(
+        &self,
+        config: &Config,
+        files: &[String],
+    ) -> Result<Arc<rest::SharedRest>, AgentError> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shared.get(files) {
             return Ok(known.clone());
         }
-        let made = Arc::new(rest::Shared::new(config, &self.queues)?);
+        let made = Arc::new(rest::SharedRest::new(config, &self.queues)?);
         shared.insert(files.to_vec(), made.clone());
         Ok(made)
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use error::OptionError;
-pub use kind::{Kind, UNSET_WORDS};
+pub use kind::{OptionKind, UNSET_WORDS};
 pub use reasoning::{Reasoning, ReasoningLevel, ReasoningTokens, ReasoningValue};
 pub use resolve::{Resolved, resolve};
 pub use table::{OptionRow, TABLE};

@@ -2,7 +2,7 @@
 
 use bonded_kernel::{LongPrice, Price};
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems};
 
 const MICRO_PER_DOLLAR: f64 = 1e6;
@@ -101,7 +101,7 @@ impl Config {
 }
 
 /// A float cast saturates: an absurd price is the highest price.
-fn micro(entry: &Entry<'_>, field: &str, per_million: f64) -> Option<u64> {
+fn micro(entry: &ConfigEntry<'_>, field: &str, per_million: f64) -> Option<u64> {
     let dollars = entry.real(field)?;
     Some((dollars * per_million * MICRO_PER_DOLLAR).round() as u64)
 }

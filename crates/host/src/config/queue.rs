@@ -8,13 +8,13 @@ use bonded_tools::{DEFAULT_QUEUE, usual_places};
 use super::{Config, ConfigError, KeyPath};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct QueueEntry {
     pub concurrent: u64,
 }
 
 impl Config {
     /// All queues by name. One that does not say how many it lets run at once gets its usual places.
-    pub fn queues(&self, cores: usize) -> BTreeMap<String, Queue> {
+    pub fn queues(&self, cores: usize) -> BTreeMap<String, QueueEntry> {
         let default = usual_places(cores) as u64;
         let names = self.names("queues").into_iter().chain([DEFAULT_QUEUE]);
         names
@@ -23,7 +23,7 @@ impl Config {
                     .entry(&["queues", name], &mut Vec::new())
                     .and_then(|entry| entry.whole("concurrent"));
                 let concurrent = configured.unwrap_or(default);
-                (name.to_owned(), Queue { concurrent })
+                (name.to_owned(), QueueEntry { concurrent })
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestError, RestTool};
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems, openapi_file};
 
 const REDIRECTS: [(&str, Redirects); 2] = [
@@ -47,7 +47,7 @@ impl Config {
     fn read_rest_tool(
         &self,
         name: &str,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> RestTool {
         let method = entry.text("method").unwrap_or_else(|| "GET".into());
@@ -77,7 +77,7 @@ impl Config {
     fn read_openapi(
         &self,
         name: &str,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<OpenapiDocument> {
         let (base_url, headers) = (entry.text("baseUrl"), headers(entry));
@@ -137,26 +137,26 @@ fn lacks_variables(problems: &[ConfigError]) -> bool {
     problems.any(|problem| matches!(problem, ConfigError::MissingVariable { .. }))
 }
 
-fn headers(entry: &Entry<'_>) -> BTreeMap<String, String> {
+fn headers(entry: &ConfigEntry<'_>) -> BTreeMap<String, String> {
     let headers = entry.secrets("headers").into_iter();
     headers
         .map(|(name, value)| (name, value.expose().to_owned()))
         .collect()
 }
 
-fn redirects(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Redirects {
+fn redirects(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Redirects {
     let redirects = entry.word("redirects", &REDIRECTS, problems);
     redirects.unwrap_or_default()
 }
 
-fn reach(entry: &Entry<'_>) -> Reach {
+fn reach(entry: &ConfigEntry<'_>) -> Reach {
     match entry.flag("privateAddresses") {
         Some(true) => Reach::Private,
         _ => Reach::Public,
     }
 }
 
-fn streaming(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
+fn streaming(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
     entry.value("streaming").filter(|it| it.is_object())?;
     let stream = entry.below("streaming");
     stream.word("mode", &[("json-stream", ())], problems);
@@ -176,7 +176,7 @@ fn streaming(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonS
 }
 
 /// What is wrong with an entry, with the file and the key that say it; nothing where that key was told of already.
-fn problem(entry: &Entry<'_>, error: &RestError) -> Option<ConfigError> {
+fn problem(entry: &ConfigEntry<'_>, error: &RestError) -> Option<ConfigError> {
     let mut keys = error.key().split('.').filter(|key| !key.is_empty());
     let top = keys.next();
     let key_path = top

@@ -12,7 +12,7 @@ use crate::trust::Wants;
 
 /// The lines for what was left out of a layer.
 pub(super) fn wants(layer: &Layer, more: &[KeyPath]) -> Wants {
-    let mut teller = Teller {
+    let mut teller = WantsWriter {
         layer,
         wants: Wants::default(),
     };
@@ -34,12 +34,12 @@ pub(super) fn wants(layer: &Layer, more: &[KeyPath]) -> Wants {
     teller.wants
 }
 
-struct Teller<'l> {
+struct WantsWriter<'l> {
     layer: &'l Layer,
     wants: Wants,
 }
 
-impl Teller<'_> {
+impl WantsWriter<'_> {
     fn loosened(&mut self, path: &KeyPath) {
         let value = path
             .keys()

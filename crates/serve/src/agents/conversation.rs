@@ -24,20 +24,20 @@ pub(crate) struct Utterance {
 /// A text, or the parts of one.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "content must be a text or a list of parts")]
-pub(super) enum Content {
+pub(super) enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Part {
+pub(super) struct ContentPart {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
     refusal: Option<String>,
 }
 
-impl Content {
+impl MessageContent {
     /// The text; what is no text cannot be given to an agent.
     pub(super) fn into_text(self, param: &'static str) -> Result<String, Refusal> {
         let parts = match self {

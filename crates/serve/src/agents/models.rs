@@ -12,7 +12,7 @@ use super::ask::unix_seconds;
 use super::conversation::{self, Role};
 use super::own::Own;
 use super::refusal::Refusal;
-use super::request::{Asked, Wish};
+use super::request::{AgentRequest, Wish};
 
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -106,7 +106,7 @@ impl Model {
     /// Makes the goal of a request.
     pub(crate) fn goal(
         &self,
-        asked: &Asked,
+        asked: &AgentRequest,
         limits: &Limits,
         own: Option<&Own>,
     ) -> Result<Goal, Refusal> {
@@ -143,7 +143,7 @@ impl Model {
     }
 
     /// An agent whose input is JSON takes nothing beside it.
-    fn input(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn input(&self, asked: &AgentRequest) -> Result<String, Refusal> {
         let takes_json = self.takes_json();
         let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User);
         if takes_json && !is_alone {
@@ -161,7 +161,7 @@ impl Model {
     }
 
     /// Whether a schema must be made ready for a request: the client's, or one of the agent's own.
-    pub(super) fn has_schema_for(&self, asked: &Asked) -> bool {
+    pub(super) fn has_schema_for(&self, asked: &AgentRequest) -> bool {
         let wished = asked.wish.as_ref().and_then(|wish| wish.schema.as_ref());
         let output = self.agent.file.output.as_ref();
         let own = output.and_then(|output| output.schema.as_ref());

@@ -11,7 +11,7 @@ use bonded_web::bounded_json;
 
 /// A request that is understood.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AgentRequest {
     pub(crate) model: String,
     pub(crate) utterances: Vec<Utterance>,
     /// The field that holds what was said.

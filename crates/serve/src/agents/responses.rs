@@ -4,12 +4,12 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RunAnswer;
 use super::client::Ticket;
-use super::conversation::{self, Content, Role, Utterance};
+use super::conversation::{self, MessageContent, Role, Utterance};
 use super::refusal::Refusal;
-use super::request::{self, Asked, Streaming, WishedFormat};
-use super::stream::{Telling, frame};
+use super::request::{self, AgentRequest, Streaming, WishedFormat};
+use super::stream::{AnswerWriter, frame};
 
 #[derive(Debug, Deserialize)]
 struct ResponsesBody {
@@ -42,10 +42,10 @@ struct Item {
     #[serde(rename = "type")]
     kind: Option<String>,
     role: Option<String>,
-    content: Option<Content>,
+    content: Option<MessageContent>,
 }
 
-pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
+pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     let (body, digest): (ResponsesBody, _) = request::parse(body)?;
     if body.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err(conversation::calls_refused("tools"));
@@ -65,7 +65,7 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
         ));
     }
     let wished = body.text.and_then(|text| text.format);
-    Ok(Asked {
+    Ok(AgentRequest {
         model: body.model,
         utterances: utterances(body.instructions, body.input)?,
         param: "input",
@@ -131,7 +131,7 @@ fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
 }
 
 /// The answer in one piece.
-pub(super) fn whole(ticket: &Ticket, answer: &Answer) -> Value {
+pub(super) fn whole(ticket: &Ticket, answer: &RunAnswer) -> Value {
     response(
         ticket,
         "completed",
@@ -173,7 +173,7 @@ fn message_id(ticket: &Ticket) -> String {
     format!("msg_{}", ticket.run)
 }
 
-fn message(ticket: &Ticket, answer: &Answer) -> Value {
+fn message(ticket: &Ticket, answer: &RunAnswer) -> Value {
     json!({
         "type": "message", "id": message_id(ticket), "status": "completed", "role": "assistant",
         "content": [part(&answer.content)],
@@ -184,7 +184,7 @@ fn part(text: &str) -> Value {
     json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &RunAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "input_tokens": usage.input,
@@ -220,7 +220,7 @@ impl Events {
     }
 }
 
-impl Telling for Events {
+impl AnswerWriter for Events {
     fn opening(&mut self) -> Vec<Bytes> {
         let begun = response(&self.ticket, "in_progress", &json!([]), &Value::Null);
         let begun = json!({ "response": begun });
@@ -235,7 +235,7 @@ impl Telling for Events {
         None
     }
 
-    fn answered(&mut self, answer: &Answer) -> Vec<Bytes> {
+    fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
         let text = &answer.content;
         let opened = json!({
             "type": "message", "id": message_id(&self.ticket), "status": "in_progress",

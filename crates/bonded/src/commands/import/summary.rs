@@ -11,7 +11,7 @@ pub(super) const LINES_MAX: usize = 50;
 const ENDINGS_MAX: usize = 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum NoteChange {
     New,
     Changed,
     Same,
@@ -40,7 +40,7 @@ impl Summary {
         }
     }
 
-    pub(super) fn taken(&mut self, taken: Taken) {
+    pub(super) fn taken(&mut self, taken: NoteChange) {
         self.counts[taken as usize] += 1;
     }
 

@@ -18,7 +18,7 @@ use bonded_serve::workspace::data_dir::DataDir;
 use bonded_serve::workspace::site::Settings;
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenWorkspace {
     pub(crate) dir: DataDir,
     pub(crate) store: Arc<WorkspaceStore>,
     pub(crate) configured: Configured,
@@ -27,7 +27,7 @@ pub(crate) struct Opened {
     provider: Arc<ProviderHealth>,
 }
 
-impl Opened {
+impl OpenWorkspace {
     /// Opens a directory, and says what it made and where the owner's token is when it is new.
     pub(crate) async fn open(path: &Path) -> Result<Self, CliError> {
         let (dir, made) = DataDir::make(path)?;

@@ -1,18 +1,18 @@
 //! What a client is told while it waits for a run.
 
-use crate::agents::{Client, Ended, Follower, Server};
-use bonded_mcp::Peer;
+use crate::agents::{AgentServer, Client, Ended, Follower};
+use bonded_mcp::RequestClient;
 
 /// Tells what the log of a run says, if the client wants to know.
 #[derive(Debug)]
-pub(super) struct Telling<'a> {
-    peer: &'a Peer,
+pub(super) struct ProgressSender<'a> {
+    peer: &'a RequestClient,
     follower: Option<Follower>,
     sent: u64,
 }
 
-impl<'a> Telling<'a> {
-    pub(super) fn new(server: &Server, client: &Client, peer: &'a Peer) -> Self {
+impl<'a> ProgressSender<'a> {
+    pub(super) fn new(server: &AgentServer, client: &Client, peer: &'a RequestClient) -> Self {
         let follow = || Follower::new(server.runs.store(), client.run.clone());
         Self {
             peer,
