@@ -18,7 +18,7 @@ use bonded_work::Workshop;
 use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output, settings, signals, trust};
+use crate::{dirs, options, output, signals, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
@@ -79,7 +79,7 @@ fn own_places() -> OwnPlaces {
 
 /// What the person trusts; `None` where there is no home.
 pub(crate) fn trust_record() -> Option<TrustRecord> {
-    settings::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
+    dirs::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
 }
 
 /// The variables of this process; one that is no UTF-8 can be named by nobody.
@@ -149,7 +149,7 @@ pub(crate) fn unsealed_host(
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone()).trusting(workplace.trust.clone());
-    let token_dir = settings::token_dir();
+    let token_dir = dirs::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(Confinement {
             apart,
@@ -196,7 +196,7 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
         hidden_paths: hidden_paths(store),
         kept: Arc::default(),
         apart: vec![],
-        homes: settings::homes_dir(),
+        homes: dirs::homes_dir(),
         copies: store.files().first().map(|file| {
             let copies = Workshop::beside(file).dir().to_owned();
             copies.canonicalize().unwrap_or(copies)
@@ -232,10 +232,10 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
     files
         .into_iter()
-        .chain(settings::token_dir())
-        .chain(settings::homes_dir())
-        .chain(settings::serve_token_file())
-        .chain(settings::config_dir())
+        .chain(dirs::token_dir())
+        .chain(dirs::homes_dir())
+        .chain(dirs::serve_token_file())
+        .chain(dirs::config_dir())
         .chain(keys)
         .chain(data_dir())
         .collect()

@@ -18,10 +18,7 @@ pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use plain::{looked_at, models_named};
-pub(crate) use store::{
-    config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, open_store_to_read,
-    serve_token_file, store_path, token_dir,
-};
+pub(crate) use store::{host, open_existing_store, open_store, open_store_to_read, store_path};
 pub(crate) use targets::{check_scripts, target};
 
 use crate::agents;

@@ -3,7 +3,6 @@
 //! Everything that a run needs is resolved here once and frozen in its log. What must not be in a log, the
 //! keys, is looked up again by [`Keyring`] whenever a request is sent.
 
-mod error;
 mod handed_down;
 mod input;
 mod inspect;
@@ -26,12 +25,13 @@ use bonded_kernel::{
 use crate::agent_file::{AgentFile, AgentFileError, IncludePolicy, OutputFormat};
 use crate::beneath::{self, SecretFiles};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
+use crate::config::policy::policy;
 use crate::config::{Config, ConfigDirs, Environment, Warning};
 use crate::host::Goal;
-use crate::policy;
 use crate::trust::{Contents, Trust, TrustExtent, Wants};
 
-pub use error::AgentError;
+pub use crate::agent_error::AgentError;
+pub use crate::builtin::{BUILTIN, BUILTIN_WORD};
 pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;
@@ -39,7 +39,7 @@ pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{
     UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
 };
-pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
+pub use tools::AgentTools;
 pub use variables::Moment;
 
 /// Where agents are looked for and what holds for all of them.

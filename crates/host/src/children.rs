@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::accounting::child_id;
 use crate::agent::{Agent, AgentError, Assignment, ChildArguments, Moment, Workplace};
 use crate::config::options::Given;
+use crate::config::policy;
 use crate::error::HostError;
 use crate::host::{Children, Goal, Host};
-use crate::policy;
 use crate::review::{PendingReview, called_by};
 
 /// Loads agents from a place and hands down what their callers leave of their budgets.

@@ -24,6 +24,7 @@ pub mod options;
 mod order;
 mod origin;
 mod places;
+pub(crate) mod policy;
 mod pricing;
 mod provider;
 mod pulled;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::agent_file::yaml::{self, Yaml, YamlKind};
+use crate::yaml::{self, Yaml, YamlKind};
 
 /// Far more than anybody writes, and little enough to be kept in memory several times.
 pub const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;

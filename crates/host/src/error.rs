@@ -4,6 +4,8 @@ use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
 use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
 
+use crate::agent_error::AgentError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error(transparent)]
@@ -33,7 +35,7 @@ pub enum HostError {
     #[error(transparent)]
     Sandbox { source: SandboxError },
     #[error(transparent)]
-    Agent(Box<crate::agent::AgentError>),
+    Agent(Box<AgentError>),
     #[error("an effect was about to be performed before its step was durable: {source}")]
     NotDurable { source: NotDurable },
     #[error("run {run} could not be recorded as ended after a panic: {message}")]

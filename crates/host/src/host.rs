@@ -16,7 +16,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::AgentError;
+use crate::agent_error::AgentError;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
 use crate::counter::Counter;

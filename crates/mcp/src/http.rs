@@ -12,13 +12,15 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::about::About;
 use super::events;
-use super::fault::{HEADER_MISMATCH, McpFault, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
+use super::fault::{HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
+use super::http_refusal::{HttpRefusal, refused};
 use super::lifecycle::{DISCOVER, Lifecycle};
 use super::message::{self, McpMessage};
 use super::origin;
 use super::request_headers::{Accepts, JSON, SESSION, check_version, last_event_id, session_id};
-use super::served::{About, Served};
+use super::served::Served;
 use super::session::{McpSession, Received, RequestUnderWay};
 use super::sessions::{Listening, Sessions, stranger};
 use super::standard_headers;
@@ -36,14 +38,6 @@ pub struct Endpoint<S> {
     has_tokens: bool,
     connection_max: Option<Duration>,
     stop: CancellationToken,
-}
-
-/// An answer of HTTP's own.
-#[derive(Debug)]
-pub(super) struct Refused {
-    status: StatusCode,
-    id: Value,
-    fault: McpFault,
 }
 
 impl<S: Served> Endpoint<S> {
@@ -87,13 +81,13 @@ impl<S: Served> Endpoint<S> {
         caller: Hash,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, HttpRefusal> {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
             let message = "the client must accept application/json and text/event-stream";
             return Err(refused(StatusCode::NOT_ACCEPTABLE, message));
         }
-        let message = message::read(body).map_err(|misread| Refused {
+        let message = message::read(body).map_err(|misread| HttpRefusal {
             status: StatusCode::BAD_REQUEST,
             id: misread.id,
             fault: misread.fault,
@@ -105,7 +99,7 @@ impl<S: Served> Endpoint<S> {
             }
             McpMessage::Request(request) if stands_alone(headers, &request) => {
                 if Lifecycle::of(&request) == Ok(Lifecycle::Inline) {
-                    standard_headers::check(headers, &request).map_err(|fault| Refused {
+                    standard_headers::check(headers, &request).map_err(|fault| HttpRefusal {
                         status: StatusCode::BAD_REQUEST,
                         id: request.id.value().clone(),
                         fault,
@@ -123,7 +117,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, Refused> {
+    fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, HttpRefusal> {
         let (session, news) = stranger(caller);
         let Received::Reply(reply) = session.take(&self.about, message) else {
             return Ok(empty(StatusCode::ACCEPTED));
@@ -179,7 +173,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    fn got(&self, caller: Hash, headers: &HeaderMap) -> Result<Response, Refused> {
+    fn got(&self, caller: Hash, headers: &HeaderMap) -> Result<Response, HttpRefusal> {
         if !Accepts::of(headers).events {
             let message = "the client must accept text/event-stream";
             return Err(refused(StatusCode::NOT_ACCEPTABLE, message));
@@ -215,13 +209,13 @@ impl<S: Served> Endpoint<S> {
         &self,
         caller: Hash,
         headers: &HeaderMap,
-    ) -> Result<(Arc<McpSession>, Arc<Listening>), Refused> {
+    ) -> Result<(Arc<McpSession>, Arc<Listening>), HttpRefusal> {
         let found = self.sessions.find(session_id(headers)?, caller);
         found.ok_or_else(unknown_session)
     }
 }
 
-impl Refused {
+impl HttpRefusal {
     fn response(&self) -> Response {
         json(self.status, &self.fault.reply(&self.id))
     }
@@ -239,17 +233,9 @@ fn takes_long(under_way: &RequestUnderWay) -> bool {
     under_way.method() == "tools/call"
 }
 
-fn unknown_session() -> Refused {
+fn unknown_session() -> HttpRefusal {
     let message = "there is no such session; send initialize again";
     refused(StatusCode::NOT_FOUND, message)
-}
-
-pub(super) fn refused(status: StatusCode, message: &str) -> Refused {
-    Refused {
-        status,
-        id: Value::Null,
-        fault: McpFault::invalid_request(message),
-    }
 }
 
 /// Errors of requests without a session are told by the status too.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::about::About;
 use super::fault::{INVALID_PARAMS, McpFault, UNKNOWN_RESOURCE, UNSUPPORTED_VERSION};
 use super::message::Request;
-use super::served::About;
 
 /// Those that begin with a greeting, the newest last.
 const GREETED: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -2,6 +2,7 @@
 //! by name.
 
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
 use super::fault::{INTERNAL, McpFault, PARSE};
 use bonded_web::bounded_json;
@@ -10,6 +11,9 @@ pub(super) type Params = Map<String, Value>;
 
 /// How much of what a client says about its refusal is kept.
 const REFUSAL_CHARS_MAX: usize = 500;
+
+/// Where messages for a client go.
+pub(super) type Outbox = mpsc::Sender<Value>;
 
 /// The id of a request: a whole number or a text.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,8 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::fault::McpFault;
-use super::message;
-use super::served::Outbox;
+use super::message::{self, Outbox};
 
 /// How many questions may wait for one client.
 const QUESTIONS_MAX: usize = 64;

@@ -3,7 +3,7 @@
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::http::{Refused, refused};
+use super::http_refusal::{HttpRefusal, refused};
 use super::{lifecycle, standard_headers};
 
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -32,7 +32,7 @@ impl Accepts {
     }
 }
 
-pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
+pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     let version = headers.get(standard_headers::VERSION);
     let is_known = |value: &HeaderValue| value.to_str().is_ok_and(lifecycle::is_known);
     if version.is_none_or(is_known) {
@@ -42,7 +42,7 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
     Err(refused(StatusCode::BAD_REQUEST, message))
 }
 
-pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, Refused> {
+pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, HttpRefusal> {
     let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
     id.ok_or_else(|| {
         let message = "the header mcp-session-id is missing: send initialize, which gives one";

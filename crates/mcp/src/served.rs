@@ -6,10 +6,10 @@ use std::time::Duration;
 use bonded_kernel::Hash;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
+use super::about::About;
 use super::fault::McpFault;
-use super::message::{self, Params};
+use super::message::{self, Outbox, Params};
 use super::session::McpSession;
 
 /// What a server offers beyond the protocol itself: its tools, resources and prompts, by the protocol's methods.
@@ -32,22 +32,6 @@ pub trait Served: Send + Sync + 'static {
         uri: &'a str,
         mark: u64,
     ) -> BoxFuture<'a, Result<Option<u64>, McpFault>>;
-}
-
-/// What a client is told when it says hello.
-#[derive(Clone, Debug)]
-pub struct About {
-    pub name: &'static str,
-    pub version: &'static str,
-    pub instructions: String,
-    /// By kind: tools, resources, prompts.
-    pub capabilities: Value,
-}
-
-impl About {
-    pub(super) fn server_info(&self) -> Value {
-        json!({ "name": self.name, "version": self.version })
-    }
 }
 
 /// A request that is understood.
@@ -75,8 +59,6 @@ impl ClientRequest {
         self.params.get("_meta")?.get(name)
     }
 }
-
-pub(super) type Outbox = mpsc::Sender<Value>;
 
 /// The client of a request, who can be told things before the answer.
 #[derive(Clone, Debug)]

@@ -7,16 +7,13 @@ use bonded_kernel::Hash;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::about::About;
 use super::fault::McpFault;
 use super::lifecycle::{self, Lifecycle};
-use super::message::{Id, McpMessage, Params, Request};
+use super::message::{Id, McpMessage, Outbox, Params, Request};
 use super::questions::{Abilities, Questions};
-use super::served::{About, ClientRequest, Outbox, RequestClient, Served};
 use super::streams::Streams;
-use super::watching::watch;
 
-/// How many resources one client may watch.
-const WATCHED_MAX: usize = 64;
 /// How many requests of one client may be under way.
 const UNDER_WAY_MAX: usize = 1024;
 /// How much of a client's name is kept.
@@ -27,12 +24,12 @@ pub(super) struct McpSession {
     pub(super) caller: Hash,
     greeted: OnceLock<Greeted>,
     under_way: Mutex<BTreeMap<String, CancellationToken>>,
-    watched: Mutex<BTreeMap<String, CancellationToken>>,
+    pub(super) watched: Mutex<BTreeMap<String, CancellationToken>>,
     questions: Questions,
     streams: Arc<Streams>,
-    over: CancellationToken,
+    pub(super) over: CancellationToken,
     /// Takes what belongs to no request.
-    news: Outbox,
+    pub(super) news: Outbox,
 }
 
 /// What a client and we have said to each other.
@@ -54,10 +51,10 @@ pub(super) enum Received {
 /// A request until it is answered. Dropping it forgets it.
 #[derive(Debug)]
 pub(super) struct RequestUnderWay {
-    session: Arc<McpSession>,
-    request: Request,
-    lifecycle: Lifecycle,
-    cancel: CancellationToken,
+    pub(super) session: Arc<McpSession>,
+    pub(super) request: Request,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) cancel: CancellationToken,
 }
 
 impl McpSession {
@@ -205,63 +202,6 @@ impl RequestUnderWay {
         let may = self.lifecycle == Lifecycle::Greeted && version == Some(lifecycle::RESUMABLE);
         may.then(|| self.session.streams.clone())
     }
-
-    /// Answers the request; `None` if it was cancelled, which is not answered.
-    pub(super) async fn answer<S: Served>(mut self, served: &Arc<S>, out: Outbox) -> Option<Value> {
-        let token = self.request.meta("progressToken");
-        let peer = RequestClient {
-            out,
-            progress_token: token.filter(|token| Id::of(token).is_some()).cloned(),
-            // Who stands alone has no session in which an answer could come.
-            session: (self.lifecycle == Lifecycle::Greeted).then(|| self.session.clone()),
-        };
-        let asked = ClientRequest {
-            method: self.request.method.clone(),
-            params: std::mem::take(&mut self.request.params),
-            caller: self.session.caller,
-        };
-        let answered = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => return None,
-            answered = self.ask(served, &asked, peer) => answered,
-        };
-        let finished = self.lifecycle.finished(&asked.method, answered);
-        Some(self.request.reply(finished))
-    }
-
-    async fn ask<S: Served>(
-        &self,
-        served: &Arc<S>,
-        asked: &ClientRequest,
-        peer: RequestClient,
-    ) -> Result<Value, McpFault> {
-        match asked.method.as_str() {
-            "resources/subscribe" => self.subscribe(served, asked.text("uri")?).await,
-            "resources/unsubscribe" => {
-                if let Some(watching) = lock(&self.session.watched).remove(asked.text("uri")?) {
-                    watching.cancel();
-                }
-                Ok(json!({}))
-            }
-            _ => served.answer(asked, peer).await,
-        }
-    }
-
-    async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, McpFault> {
-        let mark = served.mark(self.session.caller, uri).await?;
-        let stop = self.session.over.child_token();
-        let mut watched = lock(&self.session.watched);
-        if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {
-            let message = format!("{WATCHED_MAX} resources are watched already; unsubscribe one");
-            return Err(McpFault::invalid_request(message));
-        }
-        if let Some(before) = watched.insert(uri.to_owned(), stop.clone()) {
-            before.cancel();
-        }
-        let news = self.session.news.clone();
-        tokio::spawn(watch(served.clone(), uri.to_owned(), mark, news, stop));
-        Ok(json!({}))
-    }
 }
 
 impl Drop for RequestUnderWay {
@@ -279,6 +219,6 @@ fn name_of(info: Option<&Value>) -> String {
     shown.take(NAME_CHARS_MAX).collect()
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::served::Outbox;
+use super::message::Outbox;
 use super::session::McpSession;
 
 /// How many sessions each caller may have.

@@ -12,9 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::about::About;
 use super::fault::{INVALID_REQUEST, McpFault};
 use super::message;
-use super::served::{About, Outbox, Served};
+use super::message::Outbox;
+use super::served::Served;
 use super::session::{McpSession, Received};
 
 const LINE_BYTES_MAX: usize = 10 * 1024 * 1024;

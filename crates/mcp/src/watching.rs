@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::message;
-use super::served::{Outbox, Served};
+use super::message::{self, Outbox};
+use super::served::Served;
 
 /// Tells of each change of a resource until it changes no more or nobody wants to know.
 pub(super) async fn watch<S: Served>(

@@ -1,6 +1,5 @@
 //! Connections: accepted, bounded in number and in time, ended gracefully.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::guests::{Guest, Guests};
-use super::peer::Peer;
+use super::peer::{Peer, client_of};
 use super::stall::Stalling;
 use super::unread;
 
@@ -163,16 +162,5 @@ async fn silence(guest: &Guest) {
     tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
     if guest.has_asked() {
         std::future::pending::<()>().await;
-    }
-}
-
-/// Addresses of one network of the newer kind are one client's.
-pub fn client_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) if !address.is_loopback() => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(network.into())
-        }
-        address => address,
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bonded_kernel::Hash;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::client_of;
+use super::peer::client_of;
 
 /// The open connections, the oldest first.
 #[derive(Clone, Debug, Default)]

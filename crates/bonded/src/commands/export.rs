@@ -9,10 +9,9 @@ use std::process::ExitCode;
 use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 
 use crate::args::ExportArgs;
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::workspace::notebook::Notebook;
-use crate::workspace::store_error;
 use bonded_workspace::front_matter;
 
 /// How many notes are listed at a time; their texts are read one by one.

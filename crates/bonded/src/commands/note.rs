@@ -10,11 +10,10 @@ use crate::args::{
     NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs, NoteHistoryArgs, NoteListArgs,
     NoteSearchArgs, NoteShowArgs,
 };
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
 use crate::workspace::notebook::Notebook;
-use crate::workspace::store_error;
 use bonded_host::shapes::text;
 use bonded_serve::workspace::{ids, shown};
 

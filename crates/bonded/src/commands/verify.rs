@@ -357,7 +357,7 @@ fn as_json(id: &RunId, found: &RunFinding) -> Value {
     }
     match found {
         RunFinding::Whole(_, claims) => {
-            value["comparedWith"] = claims.iter().map(claim_value).collect()
+            value["comparedWith"] = claims.iter().map(claim_value).collect();
         }
         RunFinding::Tampered(_, faults) => value["error"] = faults.join("; ").into(),
         _ => {}

@@ -6,36 +6,12 @@ use std::process::ExitCode;
 
 use bonded_host::document::DOCUMENT_BYTES_MAX;
 use bonded_host::{Clock as _, SystemClock};
-use bonded_work::tree::enter_namespace;
-use bonded_work::{PlanId, PlanRecord, Watcher, Workshop};
+use bonded_work::{PlanId, PlanRecord, Workshop};
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
 use crate::settings;
-use crate::work::Site;
-
-/// A process whose file systems are its own: copies of trees are mounted there, and seen by nobody else. It must be
-/// made while the process has one thread.
-pub(crate) struct Ground {
-    pub(crate) entered: Result<(), String>,
-    /// Nobody where the process sees the person's others itself.
-    pub(crate) watcher: Option<Watcher>,
-}
-
-impl Ground {
-    pub(crate) fn enter(args: &WorkArgs) -> Self {
-        if args.dry_run {
-            let entered = Err("nothing runs".to_owned());
-            let watcher = None;
-            return Self { entered, watcher };
-        }
-        let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
-        Self {
-            entered: enter_namespace(),
-            watcher: watcher.ok(),
-        }
-    }
-}
+use crate::work::{Ground, Site};
 
 pub(crate) async fn work(
     args: &WorkArgs,

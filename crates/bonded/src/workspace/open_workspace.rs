@@ -9,9 +9,8 @@ use bonded_workspace::{Embedder, ProviderHealth};
 
 use super::config_file::{self, Configured};
 use super::meaning;
-use super::store_error;
 use crate::agents;
-use crate::error::CliError;
+use crate::error::{CliError, store_error};
 use crate::logging;
 use bonded_serve::workspace::Site;
 use bonded_serve::workspace::data_dir::DataDir;

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use super::login::Tokens;
 use super::{Agent, AgentError, Workplace, child_spec, rest};
+use crate::builtin::{BUILTIN, BUILTIN_WORD};
 use crate::config::options::Options;
 use crate::config::{
     Config, Environment, HealthProbe as Probe, McpEndpoint, McpTransport as Reached, Secret,
@@ -30,12 +31,8 @@ use crate::host::{Toolset, WorkdirTools};
 use crate::provider::SCRIPT;
 use crate::trust::Trust;
 
-/// Stands for all tools that are built in.
-pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
-/// The tools that are built in, by name.
-pub const BUILTIN: [&str; 7] = ["append", "edit", "list", "read", "run", "search", "write"];
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.

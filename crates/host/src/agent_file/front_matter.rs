@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::include::Assembled;
 use super::schema::{self, Beside, LineOrigin};
-use super::yaml::{self, YamlKind, YamlPair};
 use super::{AgentFile, AgentFileError, IncludePolicy};
 use crate::beneath::SecretFiles;
 use crate::config::options::{self, Given, TABLE};
 use crate::config::value_text::found;
+use crate::yaml::{self, YamlKind, YamlPair};
 
 const OWN_KEYS: [&str; 6] = [
     "description",

@@ -9,9 +9,9 @@ use super::AgentFileError;
 use super::IncludePolicy;
 use super::front_matter::{text, wrong_type};
 use super::read::{FILE_BYTES_MAX, text_of};
-use super::yaml::{self, YamlKind, YamlPair};
 use crate::beneath::{self, SecretFiles};
 use crate::trust::Contents;
+use crate::yaml::{self, YamlKind, YamlPair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {

@@ -7,8 +7,8 @@ use bonded_kernel::{Policy, SandboxConfig, SandboxLevel};
 use bonded_tools::rest::Reach;
 
 use super::options::Options;
+use super::policy::policy;
 use super::{Config, McpServer, Problems};
-use crate::policy;
 
 /// What the options and the configuration allow together.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Config;
 use super::entry::ConfigEntry;
-use crate::agent_file::yaml;
 use crate::beneath;
+use crate::yaml;
 
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// What the values of a document may cost together in memory, with the copies that YAML's aliases make.

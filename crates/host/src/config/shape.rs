@@ -118,7 +118,7 @@ impl Checker<'_> {
         }
         match (shape, value) {
             (ValueShape::Object(fields), Value::Object(object)) => {
-                self.object(fields, object, path)
+                self.object(fields, object, path);
             }
             (ValueShape::Map(inside), Value::Object(object)) => {
                 for (key, value) in object {

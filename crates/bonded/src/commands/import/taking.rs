@@ -11,9 +11,8 @@ use serde_json::json;
 use super::reading::VaultFile;
 use super::summary::{NoteChange, Summary};
 use super::{stem, times};
-use crate::error::CliError;
+use crate::error::{CliError, store_error};
 use crate::workspace::notebook::{Notebook, by_keeper};
-use crate::workspace::store_error;
 
 /// Where the file of a note lies, what it held, and the version of the note that came of it.
 const PATH: &str = "import.path";

@@ -10,7 +10,7 @@ use bonded_host::regular;
 
 use crate::args::{ServeArgs, variable};
 use crate::error::{CliError, Code};
-use crate::{output, settings};
+use crate::{dirs, output};
 use bonded_serve::agents::{Apart, Tokens, needs_tokens};
 
 const TOKEN_BYTES_MAX: u64 = 4096;
@@ -35,7 +35,7 @@ pub(super) fn tokens(
         output::stderr(message);
         return Ok(Tokens::default());
     }
-    let path = settings::serve_token_file().ok_or_else(|| {
+    let path = dirs::serve_token_file().ok_or_else(|| {
         let message = "there is no token, and no home to keep one in";
         CliError::new(Code::Usage, message)
             .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")

@@ -2,8 +2,8 @@
 
 use bonded_kernel::{Permission, Policy, Rule, Run, SubAgent, ToolPattern};
 
-use crate::agent::BUILTIN;
-use crate::config::options::{Options, approvals};
+use super::options::{Options, approvals};
+use crate::builtin::BUILTIN;
 
 /// What the options say that a run may do without asking; `None` where they say nothing. The flags can only
 /// make stricter what an agent's file or the configuration says.
