@@ -18,7 +18,7 @@ use bonded_work::Workshop;
 use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::traced::Traced;
-use crate::{options, output, settings, signals, trust};
+use crate::{dirs, options, output, signals, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
@@ -33,7 +33,7 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
         home: own.home.clone(),
         etc: own.etc.clone(),
         trust: Arc::new(Trust::new(own, trust_record(), trust::stance(args))),
-        usual: options::usual(variable),
+        variables: options::given_by_variables(variable),
         overrides: options::overrides(&args.overrides)?,
         command_line: args.options.given.clone(),
         includes: match args.includes_anywhere {
@@ -79,7 +79,7 @@ fn own_places() -> OwnPlaces {
 
 /// What the person trusts; `None` where there is no home.
 pub(crate) fn trust_record() -> Option<TrustRecord> {
-    settings::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
+    dirs::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
 }
 
 /// The variables of this process; one that is no UTF-8 can be named by nobody.
@@ -91,7 +91,7 @@ pub(crate) fn environment() -> Environment {
 
 /// What is shown on stderr beyond the log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct Verbosity {
     /// What goes to models and comes back.
     pub(crate) models: bool,
     /// What tool servers say about their progress.
@@ -100,7 +100,7 @@ pub(crate) struct Shown {
     pub(crate) queues: bool,
 }
 
-impl Shown {
+impl Verbosity {
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             models: options.trace_llm,
@@ -122,7 +122,7 @@ impl Shown {
 pub(crate) fn host(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
 ) -> (Host, Arc<AgentTools>) {
     host_apart(store, workplace, shown, vec![])
 }
@@ -131,7 +131,7 @@ pub(crate) fn host(
 pub(crate) fn host_apart(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
     // From here on agents work, and what they write is nobody's word.
@@ -143,13 +143,13 @@ pub(crate) fn host_apart(
 pub(crate) fn unsealed_host(
     store: Arc<dyn Store>,
     workplace: Workplace,
-    shown: Shown,
+    shown: Verbosity,
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
     output::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone()).trusting(workplace.trust.clone());
-    let token_dir = settings::token_dir();
+    let token_dir = dirs::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))
         .confined(Confinement {
             apart,
@@ -196,7 +196,7 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
         hidden_paths: hidden_paths(store),
         kept: Arc::default(),
         apart: vec![],
-        homes: settings::homes_dir(),
+        homes: dirs::homes_dir(),
         copies: store.files().first().map(|file| {
             let copies = Workshop::beside(file).dir().to_owned();
             copies.canonicalize().unwrap_or(copies)
@@ -221,9 +221,9 @@ pub(crate) fn hide_data(dir: &Path) {
 
 /// That directory; a process that a server starts for a plan is told it.
 fn data_dir() -> Option<PathBuf> {
-    let told =
+    let from_variable =
         || std::env::var_os(DATA_VARIABLE).and_then(|dir| Path::new(&dir).canonicalize().ok());
-    DATA_DIR.get().cloned().or_else(told)
+    DATA_DIR.get().cloned().or_else(from_variable)
 }
 
 /// The store, the tokens of logins, what is trusted, the key that receipts are signed with, and the workspaces' data directory.
@@ -232,10 +232,10 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
     files
         .into_iter()
-        .chain(settings::token_dir())
-        .chain(settings::homes_dir())
-        .chain(settings::serve_token_file())
-        .chain(settings::config_dir())
+        .chain(dirs::token_dir())
+        .chain(dirs::homes_dir())
+        .chain(dirs::serve_token_file())
+        .chain(dirs::config_dir())
         .chain(keys)
         .chain(data_dir())
         .collect()
@@ -243,10 +243,10 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
 
 /// What a machine lacks is the same for every run.
 fn warn_once() -> OnShortfall {
-    let told = Mutex::new(BTreeSet::new());
+    let shown = Mutex::new(BTreeSet::new());
     Arc::new(move |lacking| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(lacking.to_owned()) {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.insert(lacking.to_owned()) {
             output::stderr(&format!("warning: {lacking}"));
         }
     })

@@ -29,15 +29,15 @@ mod trust;
 mod user;
 mod verify;
 mod verify_receipt;
-pub(crate) mod work;
+mod work;
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use self::work::Ground;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Code};
+use crate::work::Ground;
 use crate::{output, signals};
 
 /// Parses the command line and runs the command.

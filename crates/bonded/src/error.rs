@@ -1,6 +1,5 @@
 //! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
 
-use crate::workspace::store_error;
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
 use bonded_host::config::options::OptionError;
@@ -17,6 +16,7 @@ use bonded_state::StoreError;
 use bonded_work::WorkError;
 use bonded_work::lock::LockError;
 use bonded_work::tree::TreeError;
+use bonded_workspace::store::WorkspaceError;
 
 use crate::signals;
 
@@ -495,6 +495,17 @@ impl From<BadOrigin> for CliError {
 impl From<LedgerError> for CliError {
     fn from(error: LedgerError) -> Self {
         Self::new(Code::Config, error.to_string()).hint("name another file: --billing-file FILE")
+    }
+}
+
+/// A store that failed, as a person on a terminal meets it.
+pub(crate) fn store_error(error: WorkspaceError) -> CliError {
+    match error {
+        WorkspaceError::Store(error) => error.into(),
+        WorkspaceError::Refused(refused) => {
+            let message = format!("{}: {}", refused.code(), with_causes(&refused));
+            CliError::new(Code::Refused, message)
+        }
     }
 }
 

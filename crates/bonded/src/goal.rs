@@ -72,7 +72,7 @@ fn checked(text: String, name: &str) -> Result<String, CliError> {
 /// One line of a goal file.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum GoalLine {
     Text(String),
     Object(LineObject),
 }
@@ -100,11 +100,11 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<(RunId, String)>, CliError> 
         if line.trim().is_empty() {
             continue;
         }
-        let parsed: Line = serde_json::from_str(line)
+        let parsed: GoalLine = serde_json::from_str(line)
             .map_err(|_| bad("not a JSON string and not {\"goal\": ..., \"id\": ...}".into()))?;
         let (goal, id) = match parsed {
-            Line::Text(goal) => (goal, None),
-            Line::Object(object) => (object.goal, object.id),
+            GoalLine::Text(goal) => (goal, None),
+            GoalLine::Object(object) => (object.goal, object.id),
         };
         let goal = checked(goal, &place)?;
         let id = id.unwrap_or_else(|| derived_id(index, &goal));

@@ -91,13 +91,13 @@ impl Subscriber for Stderr {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut told = Fields::default();
-        event.record(&mut told);
+        let mut fields = EventFields::default();
+        event.record(&mut fields);
         let level = match Self::is_request(event.metadata()) && logging().requests {
             true => Level::INFO,
             false => *event.metadata().level(),
         };
-        write(level, &told.message, told.others);
+        write(level, &fields.message, fields.others);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -112,12 +112,12 @@ impl Subscriber for Stderr {
 
 /// The message of an event, and what stands beside it.
 #[derive(Default)]
-struct Fields {
+struct EventFields {
     message: String,
     others: Map<String, Value>,
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.others.insert(field.name().into(), value.into());
     }

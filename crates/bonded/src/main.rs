@@ -4,6 +4,7 @@
 mod agents;
 mod args;
 mod commands;
+mod dirs;
 mod error;
 mod goal;
 mod logging;

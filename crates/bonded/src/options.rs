@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_host::config::options::{Given, Kind, OptionRow, TABLE};
+use bonded_host::config::options::{Given, OptionKind, OptionRow, TABLE};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::error::{CliError, Code};
@@ -92,13 +92,15 @@ fn arg(row: &'static OptionRow) -> Arg {
     let variable = variable.map_or(String::new(), |(_, name)| {
         format!(" [where nothing else names one: {name}]")
     });
-    let usual = match row.default {
-        Some(text) if !text.is_empty() && row.kind != Kind::Flag => format!(" [agents: {text}]"),
+    let default = match row.default {
+        Some(text) if !text.is_empty() && row.kind != OptionKind::Flag => {
+            format!(" [agents: {text}]")
+        }
         _ => String::new(),
     };
     let mut arg = Arg::new(row.key)
         .long(long)
-        .help(format!("{}{usual}{variable}", row.help));
+        .help(format!("{}{default}{variable}", row.help));
     for alias in row.flag_aliases {
         arg = arg.alias(alias.trim_start_matches('-'));
     }
@@ -109,8 +111,8 @@ fn arg(row: &'static OptionRow) -> Arg {
         arg = arg.short(*short);
     }
     match row.kind {
-        Kind::Flag => arg.action(ArgAction::SetTrue),
-        Kind::List | Kind::Models | Kind::Patterns => {
+        OptionKind::Flag => arg.action(ArgAction::SetTrue),
+        OptionKind::List | OptionKind::Models | OptionKind::Patterns => {
             arg.value_name("LIST").action(ArgAction::Append)
         }
         // A negative number is a value to complain about, not another flag.
@@ -126,9 +128,9 @@ fn off_flag(row: &OptionRow) -> Option<(&'static str, &'static str)> {
 
 fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
     match row.kind {
-        Kind::Flag if matches.get_flag(row.key) => Some("true".into()),
-        Kind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
-        Kind::Flag => {
+        OptionKind::Flag if matches.get_flag(row.key) => Some("true".into()),
+        OptionKind::Flag if row.key == "stream" && is_live(matches) => Some("true".into()),
+        OptionKind::Flag => {
             let (off, _) = off_flag(row)?;
             matches.get_flag(off).then(|| "false".into())
         }
@@ -151,7 +153,9 @@ fn is_live(matches: &ArgMatches) -> bool {
 const VARIABLES: [(&str, &str); 1] = [("models", "BONDED_MODEL")];
 
 /// What variables say about options.
-pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Given> {
+pub(crate) fn given_by_variables(
+    variable: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, Given> {
     let set = VARIABLES.iter().filter_map(|(key, name)| {
         let value = variable(name)?;
         let given = Given {
@@ -164,10 +168,10 @@ pub(crate) fn usual(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<Strin
 }
 
 /// Reads every `--override KEY=VALUE`.
-pub(crate) fn overrides(said: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
+pub(crate) fn overrides(arguments: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
     let parse = |text: &String| {
         bonded_host::config::options::parse_override(text)
             .map_err(|error| CliError::new(Code::Usage, error.to_string()))
     };
-    said.iter().map(parse).collect()
+    arguments.iter().map(parse).collect()
 }

@@ -52,7 +52,7 @@ pub(crate) fn stdout(line: &str) {
         // A closed pipe means that nobody reads any more.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             // The first is the one to tell.
-            let _told = UNWRITTEN.set(error.to_string());
+            let _is_first = UNWRITTEN.set(error.to_string());
         }
         _ => {}
     }

@@ -18,10 +18,7 @@ pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use plain::{looked_at, models_named};
-pub(crate) use store::{
-    config_dir, homes_dir, host, locks_dir, open_existing_store, open_store, open_store_to_read,
-    serve_token_file, store_path, token_dir,
-};
+pub(crate) use store::{host, open_existing_store, open_store, open_store_to_read, store_path};
 pub(crate) use targets::{check_scripts, target};
 
 use crate::agents;
@@ -29,7 +26,7 @@ use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
 
 /// All that is needed to make goals and run them.
-pub(crate) struct Prepared {
+pub(crate) struct RunSetup {
     /// A goal that lacks what is asked.
     sample: Goal,
     agent: Option<Box<Agent>>,
@@ -38,7 +35,7 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
 }
 
-impl Prepared {
+impl RunSetup {
     /// Whether what is asked is what the agent takes.
     pub(crate) fn check(&self, input: &str) -> Result<(), CliError> {
         match &self.agent {
@@ -69,7 +66,7 @@ impl Prepared {
 
 /// Who is to work, where, and within what.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SetupRequest<'a> {
     pub(crate) dir: Option<&'a Path>,
     /// What counted of files that were found, where this goes on with something that was begun.
     pub(crate) held: &'a [HeldFile],
@@ -80,7 +77,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) limits: &'a LimitArgs,
 }
 
-impl<'a> From<&'a RunArgs> for Wanted<'a> {
+impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
     fn from(args: &'a RunArgs) -> Self {
         Self {
             dir: args.dir.as_deref(),
@@ -95,7 +92,7 @@ impl<'a> From<&'a RunArgs> for Wanted<'a> {
 }
 
 /// Makes out what a command line means: an agent, or goals that the built-in tools work on.
-pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
+pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     let dir = working_directory(args.dir)?;
     let workplace = agents::workplace(args.agent, Path::new(&dir))?;
     workplace.trust.remember(args.held);
@@ -105,16 +102,16 @@ pub(crate) fn prepare(args: &Wanted<'_>) -> Result<Prepared, CliError> {
     }
 }
 
-pub(crate) fn working_directory(said: Option<&Path>) -> Result<String, CliError> {
-    let said = said.unwrap_or(Path::new("."));
+pub(crate) fn working_directory(argument: Option<&Path>) -> Result<String, CliError> {
+    let argument = argument.unwrap_or(Path::new("."));
     let bad = |why: String| {
         let message = format!(
             "the working directory {} cannot be used: {why}",
-            said.display()
+            argument.display()
         );
         CliError::new(Code::Workdir, message)
     };
-    let path = said
+    let path = argument
         .canonicalize()
         .map_err(|error| bad(error.to_string()))?;
     if !path.is_dir() {

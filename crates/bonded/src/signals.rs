@@ -14,7 +14,7 @@ use crate::{output, stderr_writer};
 /// What a person is told, and how a process ends that is asked twice.
 #[derive(Clone, Copy)]
 pub(crate) struct Stopping {
-    pub(crate) told: &'static str,
+    pub(crate) message: &'static str,
     pub(crate) exit_code: i32,
 }
 
@@ -144,7 +144,7 @@ fn stop_after(stopping: Stopping, first: fn()) -> CancellationToken {
         let cancelled = token.clone();
         tokio::spawn(async move {
             stop_of(&mut signals).await;
-            output::stderr(stopping.told);
+            output::stderr(stopping.message);
             first();
             cancelled.cancel();
             stop_of(&mut signals).await;

@@ -11,15 +11,15 @@ use std::time::Duration;
 /// How many lines may wait for a reader.
 const WAITING_MAX: usize = 8192;
 
-enum Said {
+enum Queued {
     Line(String),
     /// Everything before it was written.
     Mark(SyncSender<()>),
 }
 
-static WRITER: OnceLock<SyncSender<Said>> = OnceLock::new();
-static UNSAID: AtomicU64 = AtomicU64::new(0);
-static SAID: AtomicU64 = AtomicU64::new(0);
+static WRITER: OnceLock<SyncSender<Queued>> = OnceLock::new();
+static LINES_LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+static LINES_WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// From now on nobody waits for stderr.
 pub(crate) fn begin() {
@@ -38,8 +38,8 @@ pub(crate) fn take(line: String) -> Option<String> {
     let Some(writer) = WRITER.get() else {
         return Some(line);
     };
-    if writer.try_send(Said::Line(line)).is_err() {
-        UNSAID.fetch_add(1, Ordering::Relaxed);
+    if writer.try_send(Queued::Line(line)).is_err() {
+        LINES_LEFT_OUT.fetch_add(1, Ordering::Relaxed);
     }
     None
 }
@@ -50,30 +50,32 @@ pub(crate) fn settle(patience: Duration) {
         return;
     };
     let (sender, written) = sync_channel(1);
-    let mut mark = Some(Said::Mark(sender));
+    let mut mark = Some(Queued::Mark(sender));
     loop {
-        let before = SAID.load(Ordering::Relaxed);
+        let before = LINES_WRITTEN.load(Ordering::Relaxed);
         mark = mark.and_then(|mark| match writer.try_send(mark) {
             Ok(()) => None,
             Err(TrySendError::Full(mark) | TrySendError::Disconnected(mark)) => Some(mark),
         });
         let waited = written.recv_timeout(patience);
         // A reader that takes nothing is gone, and does not come back now.
-        if waited != Err(RecvTimeoutError::Timeout) || SAID.load(Ordering::Relaxed) == before {
+        if waited != Err(RecvTimeoutError::Timeout)
+            || LINES_WRITTEN.load(Ordering::Relaxed) == before
+        {
             return;
         }
     }
 }
 
-fn write_all(lines: &Receiver<Said>) {
-    for said in lines {
-        let unsaid = UNSAID.swap(0, Ordering::Relaxed);
-        if unsaid > 0 {
-            write(&format!("{unsaid} lines were left out: nobody read them"));
+fn write_all(lines: &Receiver<Queued>) {
+    for queued in lines {
+        let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            write(&format!("{left_out} lines were left out: nobody read them"));
         }
-        match said {
-            Said::Line(line) => write(&line),
-            Said::Mark(written) => {
+        match queued {
+            Queued::Line(line) => write(&line),
+            Queued::Mark(written) => {
                 let _gone = written.try_send(());
             }
         }
@@ -82,5 +84,5 @@ fn write_all(lines: &Receiver<Said>) {
 
 fn write(line: &str) {
     let _unread = writeln!(io::stderr().lock(), "{line}");
-    SAID.fetch_add(1, Ordering::Relaxed);
+    LINES_WRITTEN.fetch_add(1, Ordering::Relaxed);
 }

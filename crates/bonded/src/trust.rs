@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use bonded_host::config::{LayerShown, Origin};
 use bonded_host::letters::written_out;
-use bonded_host::trust::{Answer, Held, Question, Stance};
+use bonded_host::trust::{Question, Stance, TrustAnswer, TrustExtent};
 use serde_json::{Value, json};
 
 use crate::args::AgentArgs;
@@ -25,24 +25,24 @@ pub(crate) fn somebody_is_here() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn ask(question: &Question) -> Answer {
-    for line in told(question) {
+fn ask(question: &Question) -> TrustAnswer {
+    for line in question_lines(question) {
         output::stderr(&line);
     }
     loop {
         output::stderr("[t] trust it   [w] go on without it: only what tightens counts   [s] stop");
         match line().as_deref().map(str::trim) {
-            Some("t" | "trust") => return Answer::Trust,
-            Some("w" | "without") => return Answer::Without,
+            Some("t" | "trust") => return TrustAnswer::Trust,
+            Some("w" | "without") => return TrustAnswer::Without,
             // Nobody answers any more, or does not want to.
-            None | Some("s" | "stop" | "") => return Answer::Stop,
+            None | Some("s" | "stop" | "") => return TrustAnswer::Stop,
             Some(_) => {}
         }
     }
 }
 
 /// What a person must know before he answers.
-pub(crate) fn told(question: &Question) -> Vec<String> {
+pub(crate) fn question_lines(question: &Question) -> Vec<String> {
     let file = written_out(&question.file.to_string_lossy());
     let mut lines = vec![match &question.changed {
         Some(changed) if !changed.is_empty() => {
@@ -69,8 +69,8 @@ pub(crate) fn layer_line(layer: &LayerShown) -> String {
     let what = match (layer.origin, layer.held) {
         (Origin::Own, _) => "your own",
         (Origin::Named, _) => "named by you",
-        (Origin::Found, Held::Whole) => "found, trusted",
-        (Origin::Found, Held::Tightening) => "found, only what tightens counts",
+        (Origin::Found, TrustExtent::Whole) => "found, trusted",
+        (Origin::Found, TrustExtent::Tightening) => "found, only what tightens counts",
     };
     match left_out(layer).as_slice() {
         [] => format!("# {file}: {what}"),
@@ -83,8 +83,8 @@ pub(crate) fn is_left_out(layer: &LayerShown) -> Option<String> {
     let place = layer.file.parent().unwrap_or(&layer.file);
     match layer.held {
         _ if layer.left_out.is_empty() => None,
-        Held::Whole => Some("your own files or what everybody knows bound it".into()),
-        Held::Tightening => Some(format!(
+        TrustExtent::Whole => Some("your own files or what everybody knows bound it".into()),
+        TrustExtent::Tightening => Some(format!(
             "if you trust it: bonded trust {}",
             written_out(&place.to_string_lossy())
         )),
@@ -95,7 +95,7 @@ pub(crate) fn layer_value(layer: &LayerShown) -> Value {
     json!({
         "file": layer.file,
         "origin": layer.origin.as_str(),
-        "trusted": layer.held == Held::Whole,
+        "trusted": layer.held == TrustExtent::Whole,
         "left_out": left_out(layer),
     })
 }

@@ -1,5 +1,6 @@
 //! Working a plan off: what the command line says, made into an order.
 
+mod ground;
 mod plan;
 mod staff;
 
@@ -18,11 +19,11 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::args::WorkArgs;
-use crate::commands::work::Ground;
 use crate::error::{CliError, Code};
 use crate::render::work as render;
-use crate::{agents, output, settings, signals};
+use crate::{agents, dirs, output, settings, signals};
 use bonded_host::shapes::text;
+pub(crate) use ground::Ground;
 use plan::{LOOK_AFTER, check};
 use staff::CommandLineStaff;
 
@@ -91,7 +92,7 @@ impl Site<'_> {
 
     /// The same whichever store is used: two plans with two stores must not meet on one tree.
     fn locks_dir(&self) -> PathBuf {
-        let own = settings::locks_dir().filter(|dir| std::fs::create_dir_all(dir).is_ok());
+        let own = dirs::locks_dir().filter(|dir| std::fs::create_dir_all(dir).is_ok());
         own.unwrap_or_else(|| self.workshop.dir().join("locks"))
     }
 

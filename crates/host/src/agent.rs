@@ -3,7 +3,6 @@
 //! Everything that a run needs is resolved here once and frozen in its log. What must not be in a log, the
 //! keys, is looked up again by [`Keyring`] whenever a request is sent.
 
-mod error;
 mod handed_down;
 mod input;
 mod inspect;
@@ -26,12 +25,13 @@ use bonded_kernel::{
 use crate::agent_file::{AgentFile, AgentFileError, IncludePolicy, OutputFormat};
 use crate::beneath::{self, SecretFiles};
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
-use crate::config::{Config, Environment, Places, Warning};
+use crate::config::policy::policy;
+use crate::config::{Config, ConfigDirs, Environment, Warning};
 use crate::host::Goal;
-use crate::policy;
-use crate::trust::{Contents, Held, Trust, Wants};
+use crate::trust::{Contents, Trust, TrustExtent, Wants};
 
-pub use error::AgentError;
+pub use crate::agent_error::AgentError;
+pub use crate::builtin::{BUILTIN, BUILTIN_WORD};
 pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;
@@ -39,7 +39,7 @@ pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{
     UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
 };
-pub use tools::{AgentTools, BUILTIN, BUILTIN_WORD};
+pub use tools::AgentTools;
 pub use variables::Moment;
 
 /// Where agents are looked for and what holds for all of them.
@@ -57,7 +57,7 @@ pub struct Workplace {
     pub overrides: BTreeMap<String, Given>,
     pub command_line: BTreeMap<String, Given>,
     /// What holds where nobody says anything: variables that are set once for everything.
-    pub usual: BTreeMap<String, Given>,
+    pub variables: BTreeMap<String, Given>,
     pub includes: IncludePolicy,
     /// What counts of files that are found.
     pub trust: Arc<Trust>,
@@ -87,15 +87,15 @@ impl Workplace {
             etc: None,
             overrides: BTreeMap::new(),
             command_line: BTreeMap::new(),
-            usual: BTreeMap::new(),
+            variables: BTreeMap::new(),
             includes: IncludePolicy::InsideTree,
             trust: Arc::default(),
         }
     }
 
     /// Where the configuration lies for an agent of this directory, or for none.
-    pub fn places(&self, agent_dir: Option<&Path>) -> Places {
-        Places {
+    pub fn places(&self, agent_dir: Option<&Path>) -> ConfigDirs {
+        ConfigDirs {
             explicit: self.config_file.clone(),
             cwd: self.dir.clone(),
             agent_dir: agent_dir.map(Path::to_owned),
@@ -163,25 +163,25 @@ impl Agent {
         let places = workplace.places(Some(&file.dir));
         let trust = &workplace.trust;
         let config = Config::load(&places, workplace.environment.clone(), trust)?;
-        let mut said = config.sources()?;
+        let mut configured = config.sources()?;
         let is_own = places.own().holds(&file.path, &workplace.dir);
         if is_own {
             // What the person wrote himself is not bounded by what he wrote elsewhere.
-            said.own.clear();
+            configured.own.clear();
         }
         let resolved = options::resolve(&Sources {
             overrides: workplace.overrides.clone(),
             command_line: workplace.command_line.clone(),
             front_matter: file.options.clone(),
             inherited,
-            usual: workplace.usual.clone(),
-            ..said
+            variables: workplace.variables.clone(),
+            ..configured
         })?;
         let wants = wants(&config, &resolved.options, &resolved.sources);
         if !is_own && !wants.is_empty() {
             let held = trust.decide(&file.contents, &wants);
             let held = held.map_err(AgentError::Untrusted)?;
-            if held == Held::Tightening {
+            if held == TrustExtent::Tightening {
                 let file = file.path;
                 return Err(AgentError::NotWithout { file });
             }
@@ -217,17 +217,17 @@ impl Agent {
     }
 
     /// The format of the report: what the agent's output demands, else the option, else the caller's.
-    pub fn format(&self, usual: ReportFormat) -> ReportFormat {
+    pub fn format(&self, default: ReportFormat) -> ReportFormat {
         let output = self.file.output.as_ref().map(|output| output.format);
-        let said = self.options.format.and_then(ReportFormat::parse);
+        let option = self.options.format.and_then(ReportFormat::parse);
         match output {
             Some(OutputFormat::Json) => ReportFormat::Json,
-            _ if said.is_some() => said.unwrap_or(usual),
+            _ if option.is_some() => option.unwrap_or(default),
             // An agent that another one calls answers that one, whatever it would show a person.
-            _ if usual == ReportFormat::SubAgent => usual,
+            _ if default == ReportFormat::SubAgent => default,
             Some(OutputFormat::Markdown) => ReportFormat::Markdown,
             Some(OutputFormat::Text) => ReportFormat::Pipe,
-            None => usual,
+            None => default,
         }
     }
 
@@ -267,10 +267,10 @@ impl Agent {
         self.goal_at(&self.workplace, assignment)
     }
 
-    /// What the report is to be like, `usual` being the caller's format.
-    fn report(&self, usual: ReportFormat) -> Result<ReportSpec, AgentError> {
+    /// What the report is to be like, `default` being the caller's format.
+    fn report(&self, default: ReportFormat) -> Result<ReportSpec, AgentError> {
         let report = ReportSpec {
-            format: self.format(usual),
+            format: self.format(default),
             schema: self.file.output.as_ref().and_then(|it| it.schema.clone()),
         };
         match report.check() {
@@ -329,7 +329,7 @@ impl Agent {
                     &self.config,
                     options,
                     &self.workplace.environment,
-                    UnknownWindow::Usual,
+                    UnknownWindow::Assumed,
                 )?,
             )
         };

@@ -9,7 +9,6 @@ mod include;
 mod read;
 mod schema;
 mod variables;
-pub mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

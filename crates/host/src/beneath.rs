@@ -34,21 +34,21 @@ impl SecretFiles {
 const SECRET_NAMES: [&str; 3] = [".env", ".ai-agent.env", "ai-agent.env"];
 
 /// A file that was opened, and where it really lies.
-pub(crate) struct Opened {
+pub(crate) struct OpenFile {
     file: File,
     pub(crate) real: PathBuf,
 }
 
 /// Opens a regular file beneath a directory. `path` is relative to it, or absolute and beneath it.
-pub(crate) fn open(root: &Path, path: &Path) -> io::Result<Opened> {
-    let held = Root::open(root).map_err(told)?;
+pub(crate) fn open(root: &Path, path: &Path) -> io::Result<OpenFile> {
+    let held = Root::open(root).map_err(io_error)?;
     let real = real_path(held.as_fd().as_raw_fd());
     let real = real.unwrap_or_else(|| root.to_owned());
     let relative = path
         .strip_prefix(root)
         .or_else(|_| path.strip_prefix(&real))
         .unwrap_or(path);
-    let file = held.file(relative, Links::Inside).map_err(told)?;
+    let file = held.file(relative, Links::Inside).map_err(io_error)?;
     looked_at(file, &real.join(relative))
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn is_link(error: &io::Error) -> bool {
 }
 
 /// What went wrong, in the words of the system where it has them.
-fn told(error: OpenError) -> io::Error {
+fn io_error(error: OpenError) -> io::Error {
     match error {
         OpenError::Missing { .. } | OpenError::Dangling { .. } => rustix::io::Errno::NOENT.into(),
         OpenError::NotADirectory { .. } => rustix::io::Errno::NOTDIR.into(),
@@ -85,27 +85,29 @@ pub(crate) fn leads_out(error: &io::Error) -> bool {
 }
 
 /// Opens a regular file anywhere: a person allowed it.
-pub(crate) fn open_anywhere(path: &Path) -> io::Result<Opened> {
+pub(crate) fn open_anywhere(path: &Path) -> io::Result<OpenFile> {
     looked_at(regular::open(path)?, path)
 }
 
 /// Opens a file that must not be a link itself.
-pub(crate) fn open_no_link(path: &Path) -> io::Result<Opened> {
+pub(crate) fn open_no_link(path: &Path) -> io::Result<OpenFile> {
     let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
     let dir = path.parent().filter(|dir| *dir != Path::new(""));
-    let held = Root::open(dir.unwrap_or(Path::new("."))).map_err(told)?;
-    let file = held.file(Path::new(name), Links::Refused).map_err(told)?;
+    let held = Root::open(dir.unwrap_or(Path::new("."))).map_err(io_error)?;
+    let file = held
+        .file(Path::new(name), Links::Refused)
+        .map_err(io_error)?;
     looked_at(file, path)
 }
 
-fn looked_at(file: File, named: &Path) -> io::Result<Opened> {
+fn looked_at(file: File, named: &Path) -> io::Result<OpenFile> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
     let real = real_path(file.as_raw_fd())
         .or_else(|| named.canonicalize().ok())
         .unwrap_or_else(|| named.to_owned());
-    Ok(Opened { file, real })
+    Ok(OpenFile { file, real })
 }
 
 /// Where an open file lies, as the system knows it.
@@ -114,7 +116,7 @@ fn real_path(descriptor: i32) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-impl Opened {
+impl OpenFile {
     /// Refuses what holds secrets: by its name, and by what it is.
     pub(crate) fn check_secret(&self, secrets: &SecretFiles) -> Result<(), String> {
         if is_secret_name(&self.real) {

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::accounting::child_id;
 use crate::agent::{Agent, AgentError, Assignment, ChildArguments, Moment, Workplace};
 use crate::config::options::Given;
+use crate::config::policy;
 use crate::error::HostError;
 use crate::host::{Children, Goal, Host};
-use crate::policy;
-use crate::review::{Waiting, called_by};
+use crate::review::{PendingReview, called_by};
 
 /// Loads agents from a place and hands down what their callers leave of their budgets.
 pub struct WorkplaceChildren {
@@ -123,7 +123,7 @@ impl Host {
     /// nobody drives them who would.
     pub async fn cancel_waiting(&self, id: &RunId, reason: &str) -> Result<Run, HostError> {
         let run = self.load(id).await?;
-        if Waiting::of(&*self.store, &run).await?.is_some() {
+        if PendingReview::of(&*self.store, &run).await?.is_some() {
             self.cancel_tree(id, reason).await?;
         }
         self.cancel(id, reason).await

@@ -1,7 +1,7 @@
 //! The configuration: layers of JSON files, merged, with values that know where they came from.
 //!
 //! Variables are put in when an entry is asked for, not before: a provider that nothing uses may name a
-//! key that is not set. Files and the environment come in through [`Places`] and [`Environment`].
+//! key that is not set. Files and the environment come in through [`ConfigDirs`] and [`Environment`].
 
 mod accepts;
 mod capabilities;
@@ -18,13 +18,13 @@ mod known;
 mod layer;
 mod layering;
 mod mcp;
-pub mod nearest;
 mod oauth;
 mod openapi_file;
 pub mod options;
 mod order;
 mod origin;
 mod places;
+pub(crate) mod policy;
 mod pricing;
 mod provider;
 mod pulled;
@@ -44,7 +44,7 @@ use serde_json::Value;
 
 pub use accepts::AcceptsConfig;
 pub use capabilities::Capabilities;
-pub use check::Checked;
+pub use check::CheckReport;
 pub use environment::{Environment, Secret};
 pub use error::{ConfigError, Problems, Warning};
 pub use explain::Explained;
@@ -54,28 +54,28 @@ pub(crate) use layer::real;
 pub use mcp::{HealthProbe, McpEndpoint, McpServer, McpTransport};
 pub use order::Order;
 pub use origin::Origin;
-pub use places::{LayerFiles, Places};
+pub use places::{ConfigDirs, LayerFiles};
 pub use pricing::{LongPricing, ModelPricing};
 pub use provider::{
     ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };
-pub use queue::Queue;
+pub use queue::QueueEntry;
 
 use expand::Expanded;
 use layer::Layer;
 use layering::Layered;
 use options::{Given, Sources, TABLE};
-use tree::Node;
+use tree::ConfigNode;
 
-use crate::trust::{Contents, Held, Trust, Wants};
+use crate::trust::{Contents, Trust, TrustExtent, Wants};
 
 /// The merged layers.
 pub struct Config {
     /// Highest first.
     layers: Vec<Layer>,
-    tree: Node,
+    tree: ConfigNode,
     /// What the person answers for, alone.
-    own: Node,
+    own: ConfigNode,
     /// Approvals of layers that nobody trusts.
     rules: Vec<Given>,
     /// What does not count of a layer, by its place.
@@ -92,7 +92,7 @@ pub struct Config {
 pub struct LayerShown {
     pub file: PathBuf,
     pub origin: Origin,
-    pub held: Held,
+    pub held: TrustExtent,
     /// What does not count of it: it would allow more than is trusted, or than the person's own files allow.
     pub left_out: Vec<KeyPath>,
 }
@@ -108,7 +108,7 @@ impl Config {
     /// Reads and merges the layers. What is wrong whatever a run uses is said here, all of it at once:
     /// files that cannot be read, values of a wrong type, tools bound to a queue that is not there.
     pub fn load(
-        places: &Places,
+        places: &ConfigDirs,
         environment: Environment,
         trust: &Trust,
     ) -> Result<Self, Problems> {
@@ -131,7 +131,7 @@ impl Config {
 
     /// What each file that is found in these places holds and wants, whoever trusts it. Nothing of it counts.
     pub fn examine(
-        places: &Places,
+        places: &ConfigDirs,
         environment: &Environment,
     ) -> Result<Vec<(Contents, Wants)>, Problems> {
         let (mut layers, _) = Self::read(&places.layers(), environment)?;
@@ -147,7 +147,7 @@ impl Config {
     /// The same for one file, which was named when it counted.
     pub fn examine_file(
         file: &Path,
-        places: &Places,
+        places: &ConfigDirs,
         environment: &Environment,
     ) -> Result<(Contents, Wants), Problems> {
         let mut files = vec![LayerFiles::found(file)];
@@ -176,7 +176,7 @@ impl Config {
     /// The same for whoever wants to know everything that is wrong: what can be made of the layers, whatever they are
     /// like, and why no run would take them.
     pub(crate) fn inspect(
-        places: &Places,
+        places: &ConfigDirs,
         environment: Environment,
         trust: &Trust,
     ) -> (Self, Vec<ConfigError>) {
@@ -295,7 +295,7 @@ impl Config {
         self.given(&self.tree)
     }
 
-    fn given(&self, tree: &Node) -> Result<BTreeMap<String, Given>, Problems> {
+    fn given(&self, tree: &ConfigNode) -> Result<BTreeMap<String, Given>, Problems> {
         let mut given = BTreeMap::new();
         let mut problems = Vec::new();
         for row in TABLE {
@@ -325,7 +325,7 @@ impl Config {
     /// The names below a top-level key, such as all providers.
     fn names(&self, section: &str) -> Vec<&str> {
         match self.tree.at(&KeyPath::root().child(section)) {
-            Some(Node::Object { children, .. }) => children
+            Some(ConfigNode::Object { children, .. }) => children
                 .iter()
                 .filter(|(_, child)| !child.is_null())
                 .map(|(name, _)| name.as_str())
@@ -335,21 +335,21 @@ impl Config {
     }
 
     /// The file that a node came from; for an object, the highest file that has it.
-    fn file(&self, node: &Node) -> &Path {
+    fn file(&self, node: &ConfigNode) -> &Path {
         &self.layers[node.layer()].file
     }
 
     /// The value of a node with its variables put in. What is missing is added to the problems.
-    fn value(&self, node: &Node, path: &KeyPath, problems: &mut Vec<ConfigError>) -> Value {
+    fn value(&self, node: &ConfigNode, path: &KeyPath, problems: &mut Vec<ConfigError>) -> Value {
         match node {
-            Node::Object { children, .. } => children
+            ConfigNode::Object { children, .. } => children
                 .iter()
                 .map(|(key, child)| {
                     let value = self.value(child, &path.child(key), problems);
                     (key.clone(), value)
                 })
                 .collect(),
-            Node::Leaf { value, layer } => {
+            ConfigNode::Leaf { value, layer } => {
                 let expanded = self.expand(value, path, *layer);
                 problems.extend(expanded.missing.into_iter().map(|variable| {
                     ConfigError::MissingVariable {

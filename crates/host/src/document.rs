@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::agent_file::yaml::{self, Kind, Yaml};
+use crate::yaml::{self, Yaml, YamlKind};
 
 /// Far more than anybody writes, and little enough to be kept in memory several times.
 pub const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -28,12 +28,12 @@ pub fn parse_document(text: &str) -> Result<Value, BadDocument> {
 
 fn parse_json(text: &str) -> Result<Value, BadDocument> {
     serde_json::from_str(text).map_err(|error| {
-        let said = error.to_string();
+        let message = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
         BadDocument {
             line: error.line(),
             column: error.column(),
-            why: said.strip_suffix(&place).unwrap_or(&said).to_owned(),
+            why: message.strip_suffix(&place).unwrap_or(&message).to_owned(),
         }
     })
 }
@@ -65,12 +65,12 @@ pub fn line_of(text: &str, pointer: &str) -> Option<usize> {
 
 fn child<'y>(node: &'y Yaml, name: &str) -> Option<(&'y Yaml, usize)> {
     match &node.kind {
-        Kind::Scalar(_) => None,
-        Kind::List(items) => {
+        YamlKind::Scalar(_) => None,
+        YamlKind::List(items) => {
             let item = items.get(name.parse::<usize>().ok()?)?;
             Some((item, item.line))
         }
-        Kind::Map(pairs) => {
+        YamlKind::Map(pairs) => {
             let pair = pairs.iter().find(|pair| pair.key == name)?;
             Some((&pair.value, pair.line))
         }

@@ -1,6 +1,6 @@
 //! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
 
-mod asked;
+mod goal_texts;
 mod memory;
 mod wave;
 mod withheld;
@@ -18,11 +18,11 @@ use crate::accounting::child_id;
 use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
-use crate::live::{LiveWait, Telling};
+use crate::live::{LiveReply, LiveWait};
 use crate::long_work::off_the_runtime;
-pub(crate) use asked::Asked;
+pub(crate) use goal_texts::GoalTexts;
 pub(crate) use memory::MemoryLink;
-use wave::{Caller, Wave};
+use wave::{CallExecutor, Wave};
 
 /// How long what is under way may take when the process is about to end.
 const LAST_MOMENT_MS: u64 = 2_000;
@@ -45,7 +45,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) counter: Counter,
     pub(crate) memory: MemoryLink,
     /// What was asked, where the log does not keep it as it was.
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<GoalTexts>,
     /// By how much the log's time is ahead of this process's clock: see [`Driver::now`].
     pub(crate) ahead_ms: u64,
 }
@@ -268,7 +268,7 @@ impl<'a> Driver<'a> {
             None => transport.send(&request),
             Some(sink) => {
                 let mask = self.mask();
-                let live = Telling::new(sink.clone(), mask, &self.run, turn, attempt);
+                let live = LiveReply::new(sink.clone(), mask, &self.run, turn, attempt);
                 transport.send_live(&request, live)
             }
         };
@@ -303,8 +303,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn caller<'c>(&'c self, run: &'c Run) -> Caller<'c> {
-        Caller {
+    fn caller<'c>(&'c self, run: &'c Run) -> CallExecutor<'c> {
+        CallExecutor {
             host: self.host,
             run,
             registry: &self.registry,

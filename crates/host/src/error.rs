@@ -4,6 +4,8 @@ use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
 use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
 
+use crate::agent_error::AgentError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error(transparent)]
@@ -33,7 +35,7 @@ pub enum HostError {
     #[error(transparent)]
     Sandbox { source: SandboxError },
     #[error(transparent)]
-    Agent(Box<crate::agent::AgentError>),
+    Agent(Box<AgentError>),
     #[error("an effect was about to be performed before its step was durable: {source}")]
     NotDurable { source: NotDurable },
     #[error("run {run} could not be recorded as ended after a panic: {message}")]
@@ -45,10 +47,10 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
-        let said = source.to_string();
-        if !text.contains(&said) {
+        let message = source.to_string();
+        if !text.contains(&message) {
             text.push_str(": ");
-            text.push_str(&said);
+            text.push_str(&message);
         }
         cause = source.source();
     }

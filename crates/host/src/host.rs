@@ -16,11 +16,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::join;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::AgentError;
+use crate::agent_error::AgentError;
 use crate::clock::Clock;
 use crate::confinement::Confinement;
 use crate::counter::Counter;
-use crate::driver::{Asked, Driver, MemoryLink, panic_message};
+use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
@@ -40,11 +40,11 @@ pub(crate) const PROGRAM: &str = concat!("bonded ", env!("CARGO_PKG_VERSION"));
 #[derive(Default)]
 pub struct WorkdirTools {
     confinement: Confinement,
-    opened: Mutex<BTreeMap<Opened, Arc<Registry>>>,
+    opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
 }
 
 /// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, and which tools.
-type Opened = (
+type ToolTerms = (
     String,
     OwnTools,
     Option<Box<SandboxConfig>>,
@@ -175,7 +175,7 @@ impl Host {
             return self.run(id, goal, cancel).await;
         }
         let mask = self.secrets.mask_of(&goal.config);
-        let (text, _) = Asked::new(goal.text, goal.system, &mask).kept();
+        let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
         self.go_on(&id, Some(&text), cancel).await
     }
 
@@ -187,10 +187,10 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         let asked = windows::ask(&*self.transport, &goal.config);
-        let (registry, said) = join(self.tools.open(&goal.config), asked).await;
+        let (registry, windows) = join(self.tools.open(&goal.config), asked).await;
         let registry = registry?;
-        for (target, said) in goal.config.targets.iter_mut().zip(said) {
-            windows::take(target, said);
+        for (target, window) in goal.config.targets.iter_mut().zip(windows) {
+            windows::take(target, window);
         }
         let driving = self.begin(&id, goal, registry, cancel);
         self.guard(&id, driving).await
@@ -207,7 +207,7 @@ impl Host {
         let counter = Counter::of(&goal.config);
         let catalog = registry.catalog().clone();
         let mask = self.secrets.mask_of(&goal.config);
-        let asked = Asked::new(goal.text, goal.system, &mask);
+        let asked = GoalTexts::new(goal.text, goal.system, &mask);
         let (text, system) = asked.kept();
         let mut started = RunStarted::new(text, system, goal.config, catalog);
         started.program = Some(PROGRAM.into());

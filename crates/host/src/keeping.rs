@@ -139,10 +139,10 @@ pub async fn kept(store: &dyn Store, run: &RunId) -> Result<Option<(Kept, String
 
 /// Where options say that runs which work in `dir` are kept outside the store.
 pub fn kept_by(options: &Options, dir: &str) -> Option<Box<Kept>> {
-    let said = |path: &Option<String>| path.as_ref().map(PathBuf::from);
+    let path_of = |path: &Option<String>| path.as_ref().map(PathBuf::from);
     let kept = kept_at(
-        &said(&options.billing_file),
-        &said(&options.sessions_dir),
+        &path_of(&options.billing_file),
+        &path_of(&options.sessions_dir),
         dir,
     );
     (kept != Kept::default()).then(|| Box::new(kept))
@@ -150,13 +150,13 @@ pub fn kept_by(options: &Options, dir: &str) -> Option<Box<Kept>> {
 
 /// Where these paths lead now, before an agent works in `dir`.
 pub fn kept_at(ledger: &Option<PathBuf>, snapshots: &Option<PathBuf>, dir: &str) -> Kept {
-    let said = |path: &Option<PathBuf>, real: fn(&Path, &Path) -> PathBuf| {
+    let real_path = |path: &Option<PathBuf>, real: fn(&Path, &Path) -> PathBuf| {
         let path = real(path.as_deref()?, Path::new(dir));
         Some(path.to_string_lossy().into_owned())
     };
     Kept {
-        ledger: said(ledger, crate::private::real_file),
-        snapshots: said(snapshots, crate::private::real_dir),
+        ledger: real_path(ledger, crate::private::real_file),
+        snapshots: real_path(snapshots, crate::private::real_dir),
     }
 }
 

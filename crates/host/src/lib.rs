@@ -5,8 +5,10 @@
 
 pub mod accounting;
 pub mod agent;
+mod agent_error;
 pub mod agent_file;
 mod beneath;
+mod builtin;
 mod children;
 mod clock;
 pub mod config;
@@ -23,7 +25,6 @@ mod load;
 mod long_work;
 mod many;
 pub mod memory_file;
-mod policy;
 mod private;
 pub mod provider;
 mod refuse;
@@ -35,12 +36,14 @@ pub mod shapes;
 pub mod trust;
 pub mod windows;
 pub mod witness;
+pub mod yaml;
 
 pub use beneath::SecretFiles;
 pub use bonded_tools::QueueMeasure;
 pub use bonded_tools::sandbox;
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
+pub use config::policy::policy;
 pub use confinement::Confinement;
 pub use driver::panic_message;
 pub use error::{HostError, with_causes};
@@ -49,13 +52,12 @@ pub use live::{LivePiece, LiveSink, LiveWait};
 pub use load::load_run;
 pub use long_work::off_the_runtime;
 pub use many::{Many, many};
-pub use policy::policy;
 pub use provider::{
     KNOWN_PROVIDERS, KeyVariable, KnownProvider, ProviderError, SCRIPT, TargetRequest,
     resolve_target, shadowed_key, take_key_from,
 };
 pub use refuse::refuse;
 pub use result::{RunResult, Status};
-pub use review::{Reviewed, Waiting};
+pub use review::{PendingReview, Reviewed};
 pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;

@@ -37,7 +37,7 @@ pub struct LivePiece<'a> {
 
 /// Tells a sink one reply, as far as it is for others: where a report is written as a tag, its text alone, and
 /// nowhere a secret.
-pub(crate) struct Telling {
+pub(crate) struct LiveReply {
     sink: Arc<dyn LiveSink>,
     run: RunId,
     turn: u32,
@@ -48,7 +48,7 @@ pub(crate) struct Telling {
     held: String,
 }
 
-impl Telling {
+impl LiveReply {
     pub(crate) fn new(
         sink: Arc<dyn LiveSink>,
         mask: Arc<Mask>,
@@ -89,7 +89,7 @@ impl Telling {
     }
 }
 
-impl Live for Telling {
+impl Live for LiveReply {
     fn hear(&mut self, piece: &str) {
         match &mut self.filter {
             Some(filter) => {

@@ -121,13 +121,13 @@ impl MemoryFile {
         let free = (1..BROKEN_MAX).map(name).find(|path| !path.exists());
         let aside = free.unwrap_or_else(|| name(BROKEN_MAX));
         fs::rename(&self.path, &aside).map_err(|error| self.error("put aside", error))?;
-        let told = format!(
+        let explanation = format!(
             "{why}\nThe agent goes on with what it had. Mend this file and copy it to {:?} to have your change taken in.\n",
             self.path
         );
         let mut explained = aside.clone().into_os_string();
         explained.push(".txt");
-        self.replace(Path::new(&explained), told.as_bytes(), "explained")?;
+        self.replace(Path::new(&explained), explanation.as_bytes(), "explained")?;
         Ok(aside)
     }
 

@@ -1,11 +1,10 @@
 //! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
 
-use bonded_kernel::{Dialect, Price, Target};
+use bonded_kernel::{Dialect, Price, Target, did_you_mean, nearest};
 use bonded_transport::dialect;
 use bonded_transport::models::Service;
 
 use crate::config::OpenaiMode;
-use crate::config::nearest::{did_you_mean, nearest};
 
 /// A variable that holds a key.
 #[derive(Clone, Copy, Debug)]
@@ -263,8 +262,8 @@ pub fn resolve_target(
     }
     let endpoint = checked_url(&provider.endpoint_by(&env))?;
     let key = provider.key(&env);
-    let usual = key.map(|key| key.name.to_owned());
-    let key_env = asked.key_env.clone().or(usual);
+    let default = key.map(|key| key.name.to_owned());
+    let key_env = asked.key_env.clone().or(default);
     let key_header = key.and_then(|key| key.header);
     let dialect = dialect_at(provider.dialect, &endpoint, None);
     Ok(Target {
@@ -279,8 +278,8 @@ pub fn resolve_target(
 impl KnownProvider {
     /// The variable that its key is in: the first that is set, as its own client has it, else the usual one.
     pub fn key(&self, env: impl Fn(&str) -> Option<String>) -> Option<KeyVariable> {
-        let usual = self.key_env.map(|name| KeyVariable { name, header: None });
-        first_set(self.keys, env).or(usual)
+        let default = self.key_env.map(|name| KeyVariable { name, header: None });
+        first_set(self.keys, env).or(default)
     }
 
     /// Where it is: where a variable says, in the form that its own client takes, else where everybody knows.
@@ -594,8 +593,12 @@ mod tests {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            let told = shadowed_key(&target, env);
-            assert_eq!(told.is_some(), warns, "{model} {variables:?}: {told:?}");
+            let warning = shadowed_key(&target, env);
+            assert_eq!(
+                warning.is_some(),
+                warns,
+                "{model} {variables:?}: {warning:?}"
+            );
         }
     }
 

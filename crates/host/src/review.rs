@@ -10,7 +10,7 @@ use crate::load::load_run;
 
 /// A call that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingReview {
     /// The run whose call it is: the one that was asked for, or one below it.
     pub run: RunId,
     pub call: WaitingCall,
@@ -37,7 +37,7 @@ pub(crate) fn called_by(run: &Run) -> Vec<RunId> {
     agents.map(|it| child_id(&it.key())).collect()
 }
 
-impl Waiting {
+impl PendingReview {
     /// Finds the call that a run waits for: its own, or that of an agent that it called.
     pub async fn of(store: &dyn bonded_state::Store, run: &Run) -> Result<Option<Self>, HostError> {
         if let Some(call) = run.waiting_call() {
@@ -62,7 +62,7 @@ impl Host {
     /// [`resume`](Self::resume).
     pub async fn review(
         &self,
-        waiting: &Waiting,
+        waiting: &PendingReview,
         verdict: Verdict,
         by: &str,
     ) -> Result<Reviewed, HostError> {

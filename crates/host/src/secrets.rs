@@ -22,7 +22,7 @@ const ANYWHERE_BITS_MIN: f64 = 60.0;
 const HEADER_BYTES_MAX: usize = 4_096;
 
 /// A server that gives texts which are to be hidden: the configuration files that name it, and its name there.
-type Server = (Vec<String>, String);
+type SecretServer = (Vec<String>, String);
 
 /// What must not be kept or shown.
 ///
@@ -30,19 +30,19 @@ type Server = (Vec<String>, String);
 /// written or asked.
 #[derive(Default)]
 pub struct Secrets {
-    known: Mutex<Known>,
+    known: Mutex<KnownSecrets>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     /// Names by value, and where the value is looked for.
     own: Values,
     /// What servers gave. Whoever runs a server chooses what that is, so it counts for the runs that use it.
-    given: BTreeMap<Server, Values>,
+    given: BTreeMap<SecretServer, Values>,
     /// The names of what is called a secret and is too easy to guess.
     weak: BTreeSet<String>,
     /// Made when they are needed first, by the servers of a run; forgotten when something is learnt.
-    masks: BTreeMap<Vec<Server>, Arc<Mask>>,
+    masks: BTreeMap<Vec<SecretServer>, Arc<Mask>>,
 }
 
 type Values = BTreeMap<String, (String, Found)>;
@@ -105,7 +105,7 @@ impl Secrets {
     /// What hides everything that is known now, whoever gave it: for what this process itself shows.
     pub fn mask(&self) -> Arc<Mask> {
         let mut known = self.lock();
-        let all: Vec<Server> = known.given.keys().cloned().collect();
+        let all: Vec<SecretServer> = known.given.keys().cloned().collect();
         known.mask(all)
     }
 
@@ -119,13 +119,13 @@ impl Secrets {
         known.mask(used)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownSecrets> {
         // A panic elsewhere cannot leave a map of finished values half written.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownSecrets {
     fn learn_declared(&mut self, name: &str, value: &str) {
         if can_be_secret(value) {
             self.insert(name, value);
@@ -145,13 +145,13 @@ impl Known {
         }
     }
 
-    fn used(&self, files: &[String], tools: &[String]) -> Vec<Server> {
+    fn used(&self, files: &[String], tools: &[String]) -> Vec<SecretServer> {
         let servers = self.given.keys();
-        let is_used = |(of, name): &&Server| of == files && tools.contains(name);
+        let is_used = |(of, name): &&SecretServer| of == files && tools.contains(name);
         servers.filter(is_used).cloned().collect()
     }
 
-    fn mask(&mut self, servers: Vec<Server>) -> Arc<Mask> {
+    fn mask(&mut self, servers: Vec<SecretServer>) -> Arc<Mask> {
         if let Some(mask) = self.masks.get(&servers) {
             return mask.clone();
         }
@@ -275,20 +275,20 @@ mod tests {
         let token = "8Kq2Wn5Zt9Lm4Xv7Rb1";
         secrets.learn_given(&files, "docs", "access_token", token);
         secrets.learn_given(&files, "docs", "access_token", "--interactive=always");
-        let said = format!("rm --interactive=always {token}");
+        let text = format!("rm --interactive=always {token}");
         let masked_with = |files: &[String], tools: &[String]| {
             let mut known = secrets.lock();
             let used = known.used(files, tools);
-            known.mask(used).text(&said).into_owned()
+            known.mask(used).text(&text).into_owned()
         };
         let tools = ["builtin".to_owned(), "docs".to_owned()];
         let masked = "rm --interactive=always [secret access_token]";
         assert_eq!(masked_with(&files, &tools), masked);
-        assert_eq!(masked_with(&files, &tools[..1]), said);
-        assert_eq!(masked_with(&[], &tools), said);
+        assert_eq!(masked_with(&files, &tools[..1]), text);
+        assert_eq!(masked_with(&[], &tools), text);
         assert_eq!(
-            secrets.mask_of(&RunConfig::new("/", vec![])).text(&said),
-            said
+            secrets.mask_of(&RunConfig::new("/", vec![])).text(&text),
+            text
         );
     }
 }

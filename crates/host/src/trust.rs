@@ -20,7 +20,7 @@ pub use record::{TrustError, TrustRecord, Trusted};
 
 /// How much of a file counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum TrustExtent {
     /// All of it, within what flags and the person's own files allow.
     Whole,
     /// What tightens.
@@ -29,7 +29,7 @@ pub enum Held {
 
 /// What a person says to the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum TrustAnswer {
     /// Trust this content, from now on.
     Trust,
     /// Go on with what tightens of it.
@@ -38,7 +38,7 @@ pub enum Answer {
 }
 
 /// Somebody who can be asked.
-pub type Ask = Box<dyn Fn(&Question) -> Answer + Send + Sync>;
+pub type TrustAsker = Box<dyn Fn(&Question) -> TrustAnswer + Send + Sync>;
 
 /// What happens with what the record does not trust.
 pub enum Stance {
@@ -50,7 +50,7 @@ pub enum Stance {
     Never,
     /// It is only looked at: only what tightens counts, and nothing is started.
     Look,
-    Ask(Ask),
+    Ask(TrustAsker),
 }
 
 impl fmt::Debug for Stance {
@@ -79,11 +79,11 @@ pub struct Trust {
     pub own: OwnPlaces,
     record: Option<TrustRecord>,
     stance: Stance,
-    state: Mutex<State>,
+    state: Mutex<TrustState>,
 }
 
 #[derive(Default)]
-struct State {
+struct TrustState {
     /// Whether everything was read that a person may have been shown.
     sealed: bool,
     held: BTreeMap<PathBuf, HeldFile>,
@@ -173,29 +173,29 @@ impl Trust {
         &self,
         contents: &Contents,
         wants: &Wants,
-    ) -> Result<Held, Box<Untrusted>> {
+    ) -> Result<TrustExtent, Box<Untrusted>> {
         let identity = contents.identity();
         let (earlier, sealed) = {
             let state = self.state();
             if state.whole.contains(&identity) {
-                return Ok(Held::Whole);
+                return Ok(TrustExtent::Whole);
             }
             (state.held.get(contents.main()).cloned(), state.sealed)
         };
         if matches!(self.stance, Stance::Never) {
-            return Ok(self.note(contents, Held::Tightening));
+            return Ok(self.note(contents, TrustExtent::Tightening));
         }
         let (is_trusted, trouble) = match self.trusts(contents) {
             Ok(is_trusted) => (is_trusted, None),
             Err(trouble) => (false, Some(trouble)),
         };
         if is_trusted {
-            return Ok(self.note(contents, Held::Whole));
+            return Ok(self.note(contents, TrustExtent::Whole));
         }
         if matches!(&earlier, Some(held) if held.hash.is_none())
             || matches!(self.stance, Stance::Look)
         {
-            return Ok(self.note(contents, Held::Tightening));
+            return Ok(self.note(contents, TrustExtent::Tightening));
         }
         let question = self.question(contents, wants, earlier.is_some());
         let refused = |trouble| {
@@ -203,20 +203,20 @@ impl Trust {
             Box::new(Untrusted { question, trouble })
         };
         match &self.stance {
-            Stance::Once if !sealed => Ok(self.note(contents, Held::Whole)),
+            Stance::Once if !sealed => Ok(self.note(contents, TrustExtent::Whole)),
             Stance::Ask(ask) if !sealed && trouble.is_none() => match ask(&question) {
-                Answer::Trust => self.keep(contents).map_err(|it| refused(Some(it))),
-                Answer::Without => Ok(self.note(contents, Held::Tightening)),
-                Answer::Stop => Err(refused(None)),
+                TrustAnswer::Trust => self.keep(contents).map_err(|it| refused(Some(it))),
+                TrustAnswer::Without => Ok(self.note(contents, TrustExtent::Tightening)),
+                TrustAnswer::Stop => Err(refused(None)),
             },
             _ => Err(refused(trouble)),
         }
     }
 
-    fn keep(&self, contents: &Contents) -> Result<Held, TrustError> {
+    fn keep(&self, contents: &Contents) -> Result<TrustExtent, TrustError> {
         let record = self.record.as_ref().ok_or(TrustError::NoHome)?;
         record.add(std::slice::from_ref(contents))?;
-        Ok(self.note(contents, Held::Whole))
+        Ok(self.note(contents, TrustExtent::Whole))
     }
 
     fn trusts(&self, contents: &Contents) -> Result<bool, TrustError> {
@@ -237,8 +237,8 @@ impl Trust {
         }
     }
 
-    fn note(&self, contents: &Contents, as_what: Held) -> Held {
-        let hash = (as_what == Held::Whole).then(|| contents.identity());
+    fn note(&self, contents: &Contents, as_what: TrustExtent) -> TrustExtent {
+        let hash = (as_what == TrustExtent::Whole).then(|| contents.identity());
         let mut state = self.state();
         state.whole.extend(hash.clone());
         let held = HeldFile {
@@ -250,7 +250,7 @@ impl Trust {
         as_what
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TrustState> {
         // A panic elsewhere cannot leave a map of finished values half written.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -31,8 +31,8 @@ pub(crate) async fn ask(transport: &dyn Transport, config: &RunConfig) -> Vec<Op
 }
 
 /// Takes a server's word for a window.
-pub fn take(target: &mut Target, said: Option<u64>) {
-    if let Some(tokens) = said {
+pub fn take(target: &mut Target, tokens: Option<u64>) {
+    if let Some(tokens) = tokens {
         target.window = Some(target.window_of(tokens));
         target.window_source = Some(WindowSource::Asked);
     }

@@ -8,20 +8,20 @@ use serde_json::Value;
 pub use fields::{Fields, ReadFault};
 pub use mistake::{Mistake, did_you_mean};
 
-/// The known word that is nearest to what was written, if one is near at all.
-pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+/// The known word that is nearest to what was written, whatever the case of its letters, if one is near at all.
+pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     // A hostile word may be long; nothing that long is a slip of the fingers.
     if written.len() > 64 {
         return None;
     }
-    let most = (written.len() / 3).max(2);
-    let distances = known
+    let written = written.to_lowercase();
+    let most = (written.chars().count() / 3).max(2);
+    known
         .into_iter()
-        .map(|word| (strsim::osa_distance(written, word), word));
-    distances
+        .map(|word| (strsim::osa_distance(&written, &word.to_lowercase()), word))
         .filter(|(distance, word)| *distance <= most && *distance < word.len())
         .min()
-        .map(|(_, word)| word.to_owned())
+        .map(|(_, word)| word)
 }
 
 /// What kind of value stands there, in words.
@@ -53,4 +53,26 @@ pub fn short(text: &str) -> String {
 /// How a title is compared where the case of its letters does not matter.
 pub fn folded(title: &str) -> String {
     title.trim().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_of_the_fingers_finds_its_word_and_a_foreign_word_finds_none() {
+        let known = ["maxTurns", "maxRetries", "models", "tools"];
+        let rows = [
+            ("maxTurn", Some("maxTurns")),
+            ("max_turns", Some("maxTurns")),
+            ("MAXTURNS", Some("maxTurns")),
+            ("model", Some("models")),
+            ("tolos", Some("tools")),
+            ("colour", None),
+            ("x", None),
+        ];
+        for (word, expected) in rows {
+            assert_eq!(nearest(word, known), expected, "{word}");
+        }
+    }
 }

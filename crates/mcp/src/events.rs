@@ -62,7 +62,7 @@ impl Hearing {
             biased;
             () = self.ends[0].cancelled() => None,
             () = self.ends[1].cancelled() => None,
-            told = news.recv() => told.map(|told| frame(None, &told)),
+            message = news.recv() => message.map(|message| frame(None, &message)),
             () = tokio::time::sleep(SILENCE_MAX) => Some(KEEP_ALIVE),
         }
     }

@@ -13,13 +13,13 @@ pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// An error as a client meets it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct McpFault {
     pub(super) code: i64,
     pub(super) message: String,
     pub(super) data: Option<Value>,
 }
 
-impl Fault {
+impl McpFault {
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -12,20 +12,22 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::about::About;
 use super::events;
-use super::fault::{Fault, HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
+use super::fault::{HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
+use super::http_refusal::{HttpRefusal, refused};
 use super::lifecycle::{DISCOVER, Lifecycle};
-use super::message::{self, Message};
+use super::message::{self, McpMessage};
 use super::origin;
 use super::request_headers::{Accepts, JSON, SESSION, check_version, last_event_id, session_id};
-use super::served::{About, Served};
-use super::session::{Received, Session, UnderWay};
+use super::served::Served;
+use super::session::{McpSession, Received, RequestUnderWay};
 use super::sessions::{Listening, Sessions, stranger};
 use super::standard_headers;
 use super::stream::{self, Terms};
 
 /// How many messages may wait for a client that reads slowly.
-const TOLD_MAX: usize = 16;
+const MESSAGES_MAX: usize = 16;
 
 /// What is served, with the sessions of its clients.
 #[derive(Debug)]
@@ -36,14 +38,6 @@ pub struct Endpoint<S> {
     has_tokens: bool,
     connection_max: Option<Duration>,
     stop: CancellationToken,
-}
-
-/// An answer of HTTP's own.
-#[derive(Debug)]
-pub(super) struct Refused {
-    status: StatusCode,
-    id: Value,
-    fault: Fault,
 }
 
 impl<S: Served> Endpoint<S> {
@@ -87,32 +81,32 @@ impl<S: Served> Endpoint<S> {
         caller: Hash,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, HttpRefusal> {
         let accepts = Accepts::of(headers);
         if !accepts.json && !accepts.events {
             let message = "the client must accept application/json and text/event-stream";
             return Err(refused(StatusCode::NOT_ACCEPTABLE, message));
         }
-        let message = message::read(body).map_err(|misread| Refused {
+        let message = message::read(body).map_err(|misread| HttpRefusal {
             status: StatusCode::BAD_REQUEST,
             id: misread.id,
             fault: misread.fault,
         })?;
         check_version(headers)?;
         match message {
-            Message::Request(request) if request.method == "initialize" => {
-                self.greet(caller, Message::Request(request))
+            McpMessage::Request(request) if request.method == "initialize" => {
+                self.greet(caller, McpMessage::Request(request))
             }
-            Message::Request(request) if stands_alone(headers, &request) => {
+            McpMessage::Request(request) if stands_alone(headers, &request) => {
                 if Lifecycle::of(&request) == Ok(Lifecycle::Inline) {
-                    standard_headers::check(headers, &request).map_err(|fault| Refused {
+                    standard_headers::check(headers, &request).map_err(|fault| HttpRefusal {
                         status: StatusCode::BAD_REQUEST,
                         id: request.id.value().clone(),
                         fault,
                     })?;
                 }
                 let (session, _no_news) = stranger(caller);
-                let received = session.take(&self.about, Message::Request(request));
+                let received = session.take(&self.about, McpMessage::Request(request));
                 Ok(self.answer(received, accepts, status_of).await)
             }
             message => {
@@ -123,7 +117,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    fn greet(&self, caller: Hash, message: Message) -> Result<Response, Refused> {
+    fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, HttpRefusal> {
         let (session, news) = stranger(caller);
         let Received::Reply(reply) = session.take(&self.about, message) else {
             return Ok(empty(StatusCode::ACCEPTED));
@@ -152,7 +146,7 @@ impl<S: Served> Endpoint<S> {
             Received::Reply(reply) => return json(status_of(&reply), &reply),
             Received::Request(under_way) => under_way,
         };
-        let (out, told) = mpsc::channel(TOLD_MAX);
+        let (out, messages) = mpsc::channel(MESSAGES_MAX);
         let served = self.served.clone();
         if accepts.events && (!accepts.json || takes_long(&under_way)) {
             let terms = Terms {
@@ -161,10 +155,10 @@ impl<S: Served> Endpoint<S> {
                 stop: self.stop.clone(),
             };
             let answering = async move { under_way.answer(&served, out).await };
-            return events::answer(stream::begin(Box::pin(answering), told, terms));
+            return events::answer(stream::begin(Box::pin(answering), messages, terms));
         }
         // Who wants a single answer hears nothing before it.
-        drop(told);
+        drop(messages);
         match under_way.answer(&served, out).await {
             Some(reply) => json(status_of(&reply), &reply),
             None => empty(StatusCode::ACCEPTED),
@@ -179,7 +173,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
-    fn got(&self, caller: Hash, headers: &HeaderMap) -> Result<Response, Refused> {
+    fn got(&self, caller: Hash, headers: &HeaderMap) -> Result<Response, HttpRefusal> {
         if !Accepts::of(headers).events {
             let message = "the client must accept text/event-stream";
             return Err(refused(StatusCode::NOT_ACCEPTABLE, message));
@@ -215,13 +209,13 @@ impl<S: Served> Endpoint<S> {
         &self,
         caller: Hash,
         headers: &HeaderMap,
-    ) -> Result<(Arc<Session>, Arc<Listening>), Refused> {
+    ) -> Result<(Arc<McpSession>, Arc<Listening>), HttpRefusal> {
         let found = self.sessions.find(session_id(headers)?, caller);
         found.ok_or_else(unknown_session)
     }
 }
 
-impl Refused {
+impl HttpRefusal {
     fn response(&self) -> Response {
         json(self.status, &self.fault.reply(&self.id))
     }
@@ -235,21 +229,13 @@ fn stands_alone(headers: &HeaderMap, request: &message::Request) -> bool {
 }
 
 /// Whether a client should hear that the request is alive.
-fn takes_long(under_way: &UnderWay) -> bool {
+fn takes_long(under_way: &RequestUnderWay) -> bool {
     under_way.method() == "tools/call"
 }
 
-fn unknown_session() -> Refused {
+fn unknown_session() -> HttpRefusal {
     let message = "there is no such session; send initialize again";
     refused(StatusCode::NOT_FOUND, message)
-}
-
-pub(super) fn refused(status: StatusCode, message: &str) -> Refused {
-    Refused {
-        status,
-        id: Value::Null,
-        fault: Fault::invalid_request(message),
-    }
 }
 
 /// Errors of requests without a session are told by the status too.

@@ -1,10 +1,13 @@
 //! The Model Context Protocol as a server speaks it: messages, the greeting, requests under way, sessions, and two
 //! transports. It knows neither agents nor runs: what it serves is behind [`Served`].
 
+mod about;
+mod answering;
 mod events;
 mod fault;
 mod frames;
 pub mod http;
+mod http_refusal;
 mod lifecycle;
 mod message;
 mod origin;
@@ -19,5 +22,6 @@ mod stream;
 mod streams;
 mod watching;
 
-pub use fault::Fault;
-pub use served::{About, Asked, Peer, Served};
+pub use about::About;
+pub use fault::McpFault;
+pub use served::{ClientRequest, RequestClient, Served};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::fault::{Fault, INVALID_PARAMS, UNKNOWN_RESOURCE, UNSUPPORTED_VERSION};
+use super::about::About;
+use super::fault::{INVALID_PARAMS, McpFault, UNKNOWN_RESOURCE, UNSUPPORTED_VERSION};
 use super::message::Request;
-use super::served::About;
 
 /// Those that begin with a greeting, the newest last.
 const GREETED: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -44,9 +44,9 @@ pub(super) enum Lifecycle {
 }
 
 impl Lifecycle {
-    pub(super) fn of(request: &Request) -> Result<Self, Fault> {
-        let said = request.meta(META_VERSION);
-        let is_inline = match said.map(Value::as_str) {
+    pub(super) fn of(request: &Request) -> Result<Self, McpFault> {
+        let version = request.meta(META_VERSION);
+        let is_inline = match version.map(Value::as_str) {
             _ if request.method == "initialize" => false,
             None => request.method == DISCOVER,
             Some(Some(INLINE)) => true,
@@ -59,13 +59,13 @@ impl Lifecycle {
         let has_capabilities = request
             .meta(META_CAPABILITIES)
             .is_some_and(Value::is_object);
-        if said.is_none() || !has_capabilities {
+        if version.is_none() || !has_capabilities {
             let message =
                 format!("_meta of the request must say {META_VERSION} and {META_CAPABILITIES}");
-            return Err(Fault::invalid_params(message));
+            return Err(McpFault::invalid_params(message));
         }
         if ONLY_GREETED.contains(&request.method.as_str()) {
-            return Err(Fault::unknown_method(&request.method));
+            return Err(McpFault::unknown_method(&request.method));
         }
         Ok(Self::Inline)
     }
@@ -74,8 +74,8 @@ impl Lifecycle {
     pub(super) fn finished(
         self,
         method: &str,
-        answered: Result<Value, Fault>,
-    ) -> Result<Value, Fault> {
+        answered: Result<Value, McpFault>,
+    ) -> Result<Value, McpFault> {
         if self == Self::Greeted {
             return answered;
         }
@@ -90,7 +90,7 @@ impl Lifecycle {
                 }
                 Ok(result)
             }
-            Err(fault) if fault.code == UNKNOWN_RESOURCE => Err(Fault {
+            Err(fault) if fault.code == UNKNOWN_RESOURCE => Err(McpFault {
                 code: INVALID_PARAMS,
                 ..fault
             }),
@@ -141,26 +141,26 @@ pub(super) fn discovered(about: &About) -> Value {
     })
 }
 
-fn unsupported(requested: &str) -> Fault {
+fn unsupported(requested: &str) -> McpFault {
     let requested: String = requested.chars().take(64).collect();
     let supported: Vec<&str> = GREETED.into_iter().chain([INLINE]).collect();
     let message = format!("version {requested:?} of the protocol is not spoken here");
-    Fault {
+    McpFault {
         data: Some(json!({ "supported": supported, "requested": requested })),
-        ..Fault::new(UNSUPPORTED_VERSION, message)
+        ..McpFault::new(UNSUPPORTED_VERSION, message)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::{self, Message};
+    use super::super::message::{self, McpMessage};
     use super::*;
 
     fn request(method: &str, meta: &Value) -> Request {
         let text =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         match message::read(text.to_string().as_bytes()) {
-            Ok(Message::Request(request)) => request,
+            Ok(McpMessage::Request(request)) => request,
             other => panic!("{other:?}"),
         }
     }

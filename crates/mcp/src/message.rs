@@ -2,14 +2,18 @@
 //! by name.
 
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
-use super::fault::{Fault, INTERNAL, PARSE};
+use super::fault::{INTERNAL, McpFault, PARSE};
 use bonded_web::bounded_json;
 
 pub(super) type Params = Map<String, Value>;
 
 /// How much of what a client says about its refusal is kept.
 const REFUSAL_CHARS_MAX: usize = 500;
+
+/// Where messages for a client go.
+pub(super) type Outbox = mpsc::Sender<Value>;
 
 /// The id of a request: a whole number or a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +27,7 @@ pub(super) struct Request {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Message {
+pub(super) enum McpMessage {
     Request(Request),
     Notification {
         method: String,
@@ -32,7 +36,7 @@ pub(super) enum Message {
     /// An answer to something that was asked here.
     Reply {
         id: Value,
-        answered: Result<Value, Fault>,
+        answered: Result<Value, McpFault>,
     },
 }
 
@@ -40,7 +44,7 @@ pub(super) enum Message {
 #[derive(Debug, PartialEq)]
 pub(super) struct Misread {
     pub(super) id: Value,
-    pub(super) fault: Fault,
+    pub(super) fault: McpFault,
 }
 
 impl Id {
@@ -65,7 +69,7 @@ impl Request {
         self.params.get("_meta")?.get(name)
     }
 
-    pub(super) fn reply(&self, answered: Result<Value, Fault>) -> Value {
+    pub(super) fn reply(&self, answered: Result<Value, McpFault>) -> Value {
         match answered {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": self.id.value(), "result": result }),
             Err(fault) => fault.reply(self.id.value()),
@@ -78,23 +82,23 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<McpMessage, Misread> {
     let misread = |id: &Value, fault| Misread {
         id: id.clone(),
         fault,
     };
     let value = bounded_json::parse(bytes).map_err(|unread| {
         let message = format!("the message {unread}");
-        misread(&Value::Null, Fault::new(PARSE, message))
+        misread(&Value::Null, McpFault::new(PARSE, message))
     })?;
     let Value::Object(mut fields) = value else {
         let message = "a message is a JSON object; send one at a time, not a list";
-        return Err(misread(&Value::Null, Fault::invalid_request(message)));
+        return Err(misread(&Value::Null, McpFault::invalid_request(message)));
     };
     let id = fields.remove("id");
     let known = id.as_ref().and_then(Id::of);
     let shown = known.as_ref().map_or(Value::Null, |id| id.value().clone());
-    let invalid = |message: &str| misread(&shown, Fault::invalid_request(message));
+    let invalid = |message: &str| misread(&shown, McpFault::invalid_request(message));
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid("a message says \"jsonrpc\": \"2.0\""));
     }
@@ -102,7 +106,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
         Some(Value::String(method)) => method,
         None if fields.contains_key("result") || fields.contains_key("error") => {
             let answered = answered(&mut fields);
-            return Ok(Message::Reply {
+            return Ok(McpMessage::Reply {
                 id: shown,
                 answered,
             });
@@ -113,19 +117,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<Message, Misread> {
         None => Params::new(),
         Some(Value::Object(params)) => params,
         Some(_) => {
-            let fault = Fault::invalid_params("params is an object");
+            let fault = McpFault::invalid_params("params is an object");
             return Err(misread(&shown, fault));
         }
     };
     match (id, known) {
-        (None, _) => Ok(Message::Notification { method, params }),
-        (Some(_), Some(id)) => Ok(Message::Request(Request { id, method, params })),
+        (None, _) => Ok(McpMessage::Notification { method, params }),
+        (Some(_), Some(id)) => Ok(McpMessage::Request(Request { id, method, params })),
         (Some(_), None) => Err(invalid("an id is a whole number or a text")),
     }
 }
 
 /// What a client has answered: a result, or why there is none.
-fn answered(fields: &mut Params) -> Result<Value, Fault> {
+fn answered(fields: &mut Params) -> Result<Value, McpFault> {
     let Some(error) = fields.remove("error") else {
         return Ok(fields.remove("result").unwrap_or_default());
     };
@@ -133,7 +137,7 @@ fn answered(fields: &mut Params) -> Result<Value, Fault> {
     let message = error.get("message").and_then(Value::as_str);
     let message = message.unwrap_or("the client refused, and did not say why");
     let message: String = message.chars().take(REFUSAL_CHARS_MAX).collect();
-    Err(Fault::new(code.unwrap_or(INTERNAL), message))
+    Err(McpFault::new(code.unwrap_or(INTERNAL), message))
 }
 
 #[cfg(test)]
@@ -203,14 +207,14 @@ mod tests {
     fn requests_notifications_and_replies_are_told_apart() {
         let read = |text: &str| read(text.as_bytes()).expect("it is a message");
         let request = read(r#"{"jsonrpc":"2.0","id":"1","method":"m","params":{"a":1}}"#);
-        let Message::Request(request) = request else {
+        let McpMessage::Request(request) = request else {
             panic!("{request:?}");
         };
         assert_eq!(request.id.key(), "\"1\"");
         assert_eq!(request.params["a"], json!(1));
         let notification = read(r#"{"jsonrpc":"2.0","method":"m"}"#);
-        assert!(matches!(notification, Message::Notification { .. }));
-        let refused = |code, message: &str| Err(Fault::new(code, message));
+        assert!(matches!(notification, McpMessage::Notification { .. }));
+        let refused = |code, message: &str| Err(McpFault::new(code, message));
         let silent = "the client refused, and did not say why";
         let rows = [
             (
@@ -235,7 +239,7 @@ mod tests {
             ),
         ];
         for (text, id, answered) in rows {
-            assert_eq!(read(text), Message::Reply { id, answered }, "{text}");
+            assert_eq!(read(text), McpMessage::Reply { id, answered }, "{text}");
         }
     }
 

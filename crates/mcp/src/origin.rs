@@ -8,8 +8,8 @@ use bonded_web::loopback::is_loopback_name;
 
 /// What a browser says of the page that asks; programs say nothing.
 pub(super) fn is_welcome(headers: &HeaderMap, has_tokens: bool) -> bool {
-    let mut said = headers.get_all(ORIGIN).iter();
-    said.all(|origin| {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    origins.all(|origin| {
         let text = origin.to_str().unwrap_or_default();
         let Some((_scheme, authority)) = text.split_once("://") else {
             return false;

@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::fault::Fault;
-use super::message;
-use super::served::Outbox;
+use super::fault::McpFault;
+use super::message::{self, Outbox};
 
 /// How many questions may wait for one client.
 const QUESTIONS_MAX: usize = 64;
@@ -26,7 +25,7 @@ pub(super) struct Abilities {
 
 /// The questions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, Fault>>>>);
+pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>>);
 
 /// A question that waits for its answer. Dropping it takes it back.
 struct Question<'a> {
@@ -37,11 +36,11 @@ struct Question<'a> {
 
 impl Abilities {
     pub(super) fn of(capabilities: Option<&Value>) -> Self {
-        let said = |name: &str| capabilities.and_then(|all| all.get(name)?.as_object());
+        let ability = |name: &str| capabilities.and_then(|all| all.get(name)?.as_object());
         Self {
-            sampling: said("sampling").is_some(),
+            sampling: ability("sampling").is_some(),
             // Without a word about how, it is by form; addresses to visit are something else.
-            elicitation: said("elicitation")
+            elicitation: ability("elicitation")
                 .is_some_and(|modes| modes.is_empty() || modes.contains_key("form")),
         }
     }
@@ -63,18 +62,18 @@ impl Questions {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, McpFault> {
         let (question, answered) = self.begin(out)?;
         let asked =
             json!({ "jsonrpc": "2.0", "id": question.id, "method": method, "params": params });
-        let gone = || Fault::internal("the client is gone");
+        let gone = || McpFault::internal("the client is gone");
         let asking = async {
             out.send(asked).await.map_err(|_| gone())?;
             answered.await.map_err(|_| gone())?
         };
         let late = |_| {
             let patience_s = patience.as_secs();
-            Fault::internal(format!(
+            McpFault::internal(format!(
                 "the client has not answered within {patience_s} seconds"
             ))
         };
@@ -82,12 +81,12 @@ impl Questions {
     }
 
     /// An id that nobody can guess, so that no answer comes before its question.
-    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(Question<'a>, Answered), Fault> {
+    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(Question<'a>, Answered), McpFault> {
         let (sender, answered) = oneshot::channel();
         let mut waiting = self.lock();
         if waiting.len() >= QUESTIONS_MAX {
             let message = format!("{QUESTIONS_MAX} questions wait for this client already");
-            return Err(Fault::internal(message));
+            return Err(McpFault::internal(message));
         }
         let id = uuid::Uuid::new_v4().simple().to_string();
         waiting.insert(id.clone(), sender);
@@ -100,7 +99,7 @@ impl Questions {
     }
 
     /// Takes an answer in; what nobody waits for is nothing.
-    pub(super) fn answer(&self, id: &Value, answered: Result<Value, Fault>) {
+    pub(super) fn answer(&self, id: &Value, answered: Result<Value, McpFault>) {
         let sender = id.as_str().and_then(|id| self.lock().remove(id));
         if let Some(sender) = sender {
             // Whoever asked may have stopped waiting just now.
@@ -108,20 +107,20 @@ impl Questions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, Fault>>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Answered = oneshot::Receiver<Result<Value, Fault>>;
+type Answered = oneshot::Receiver<Result<Value, McpFault>>;
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
         if self.questions.lock().remove(&self.id).is_some() {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
-            let told = message::notification("notifications/cancelled", &params);
+            let notification = message::notification("notifications/cancelled", &params);
             // A client that does not read is not told.
-            let _full = self.out.try_send(told);
+            let _full = self.out.try_send(notification);
         }
     }
 }
@@ -176,7 +175,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_counts_once_where_and_while_its_question_waits() {
         let (own, other) = (Arc::<Questions>::default(), Arc::<Questions>::default());
-        let (out, mut told) = mpsc::channel(8);
+        let (out, mut sent) = mpsc::channel(8);
         let asking = tokio::spawn({
             let own = own.clone();
             async move {
@@ -184,7 +183,7 @@ mod tests {
                     .await
             }
         });
-        let id = id_of(&told.recv().await.expect("it is asked"));
+        let id = id_of(&sent.recv().await.expect("it is asked"));
         for wrong in [json!(1), json!(null), json!("1"), json!({})] {
             own.answer(&wrong, Ok(json!("forged")));
         }
@@ -193,7 +192,7 @@ mod tests {
         own.answer(&id, Ok(json!("second")));
         assert_eq!(asking.await.expect("it ends"), Ok(json!("first")));
         assert!(
-            told.recv().await.is_none(),
+            sent.recv().await.is_none(),
             "what is answered is not taken back"
         );
     }
@@ -201,13 +200,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_question_that_nobody_answers_is_taken_back_in_time() {
         let questions = Arc::<Questions>::default();
-        let (out, mut told) = mpsc::channel(8);
+        let (out, mut sent) = mpsc::channel(8);
         let params = json!({});
         let asked = questions.ask(&out, "elicitation/create", &params, PATIENCE);
         let fault = asked.await.expect_err("nobody answers");
         assert!(fault.message.contains("60 seconds"), "{fault:?}");
-        let id = id_of(&told.recv().await.expect("it was asked"));
-        let taken_back = told.recv().await.expect("it is taken back");
+        let id = id_of(&sent.recv().await.expect("it was asked"));
+        let taken_back = sent.recv().await.expect("it is taken back");
         assert_eq!(taken_back["method"], "notifications/cancelled");
         assert_eq!(taken_back["params"]["requestId"], id);
         assert!(questions.lock().is_empty());

@@ -3,7 +3,7 @@
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::http::{Refused, refused};
+use super::http_refusal::{HttpRefusal, refused};
 use super::{lifecycle, standard_headers};
 
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -23,26 +23,26 @@ impl Accepts {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let values = headers.get_all(ACCEPT).iter();
         let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-        let said = texts.join(",").to_ascii_lowercase();
-        let takes = |kind: &str| said.contains(kind);
+        let accepted = texts.join(",").to_ascii_lowercase();
+        let takes = |kind: &str| accepted.contains(kind);
         Self {
-            json: said.is_empty() || takes(JSON) || takes("*/*") || takes("application/*"),
+            json: accepted.is_empty() || takes(JSON) || takes("*/*") || takes("application/*"),
             events: takes(EVENTS),
         }
     }
 }
 
-pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
-    let said = headers.get(standard_headers::VERSION);
+pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
+    let version = headers.get(standard_headers::VERSION);
     let is_known = |value: &HeaderValue| value.to_str().is_ok_and(lifecycle::is_known);
-    if said.is_none_or(is_known) {
+    if version.is_none_or(is_known) {
         return Ok(());
     }
     let message = "this version of the protocol (mcp-protocol-version) is not spoken here";
     Err(refused(StatusCode::BAD_REQUEST, message))
 }
 
-pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, Refused> {
+pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, HttpRefusal> {
     let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
     id.ok_or_else(|| {
         let message = "the header mcp-session-id is missing: send initialize, which gives one";

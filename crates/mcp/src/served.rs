@@ -6,58 +6,50 @@ use std::time::Duration;
 use bonded_kernel::Hash;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
-use super::fault::Fault;
-use super::message::{self, Params};
-use super::session::Session;
+use super::about::About;
+use super::fault::McpFault;
+use super::message::{self, Outbox, Params};
+use super::session::McpSession;
 
 /// What a server offers beyond the protocol itself: its tools, resources and prompts, by the protocol's methods.
 pub trait Served: Send + Sync + 'static {
     fn about(&self) -> About;
 
     /// Answers a request. A request that is cancelled, or whose client is gone, is dropped.
-    fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>>;
+    fn answer<'a>(
+        &'a self,
+        asked: &'a ClientRequest,
+        peer: RequestClient,
+    ) -> BoxFuture<'a, Result<Value, McpFault>>;
 
     /// Where a resource stands now, for whoever wants to be told of its changes.
-    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>>;
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, McpFault>>;
 
     /// Waits until a resource has gone beyond a mark, and gives the next one; `None` if it changes no more.
-    fn changed<'a>(&'a self, uri: &'a str, mark: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>>;
-}
-
-/// What a client is told when it says hello.
-#[derive(Clone, Debug)]
-pub struct About {
-    pub name: &'static str,
-    pub version: &'static str,
-    pub instructions: String,
-    /// By kind: tools, resources, prompts.
-    pub capabilities: Value,
-}
-
-impl About {
-    pub(super) fn server_info(&self) -> Value {
-        json!({ "name": self.name, "version": self.version })
-    }
+    fn changed<'a>(
+        &'a self,
+        uri: &'a str,
+        mark: u64,
+    ) -> BoxFuture<'a, Result<Option<u64>, McpFault>>;
 }
 
 /// A request that is understood.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ClientRequest {
     pub method: String,
     pub params: Params,
     /// Who asks: the hash of a token, or nobody in particular.
     pub caller: Hash,
 }
 
-impl Asked {
+impl ClientRequest {
     /// A parameter that is a text.
-    pub fn text(&self, name: &str) -> Result<&str, Fault> {
+    pub fn text(&self, name: &str) -> Result<&str, McpFault> {
         let value = self.params.get(name).and_then(Value::as_str);
         let fault = || {
             let message = format!("{} needs {name:?}, which is a text", self.method);
-            Fault::invalid_params(message)
+            McpFault::invalid_params(message)
         };
         value.ok_or_else(fault)
     }
@@ -68,19 +60,17 @@ impl Asked {
     }
 }
 
-pub(super) type Outbox = mpsc::Sender<Value>;
-
 /// The client of a request, who can be told things before the answer.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub struct RequestClient {
     pub(super) out: Outbox,
     /// The name under which the client wants to hear of progress.
     pub(super) progress_token: Option<Value>,
     /// The client, where it can be asked: one that was greeted and hears what it is told.
-    pub(super) session: Option<Arc<Session>>,
+    pub(super) session: Option<Arc<McpSession>>,
 }
 
-impl Peer {
+impl RequestClient {
     pub fn wants_progress(&self) -> bool {
         self.progress_token.is_some()
     }
@@ -118,7 +108,7 @@ impl Peer {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, McpFault> {
         match &self.session {
             Some(session) if self.can_be_asked(method) => {
                 let questions = session.questions();
@@ -126,7 +116,7 @@ impl Peer {
             }
             _ => {
                 let message = format!("the client has not said that it can be asked {method}");
-                Err(Fault::internal(message))
+                Err(McpFault::internal(message))
             }
         }
     }

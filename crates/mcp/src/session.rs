@@ -7,32 +7,29 @@ use bonded_kernel::Hash;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::fault::Fault;
+use super::about::About;
+use super::fault::McpFault;
 use super::lifecycle::{self, Lifecycle};
-use super::message::{Id, Message, Params, Request};
+use super::message::{Id, McpMessage, Outbox, Params, Request};
 use super::questions::{Abilities, Questions};
-use super::served::{About, Asked, Outbox, Peer, Served};
 use super::streams::Streams;
-use super::watching::watch;
 
-/// How many resources one client may watch.
-const WATCHED_MAX: usize = 64;
 /// How many requests of one client may be under way.
 const UNDER_WAY_MAX: usize = 1024;
 /// How much of a client's name is kept.
 const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct McpSession {
     pub(super) caller: Hash,
     greeted: OnceLock<Greeted>,
     under_way: Mutex<BTreeMap<String, CancellationToken>>,
-    watched: Mutex<BTreeMap<String, CancellationToken>>,
+    pub(super) watched: Mutex<BTreeMap<String, CancellationToken>>,
     questions: Questions,
     streams: Arc<Streams>,
-    over: CancellationToken,
+    pub(super) over: CancellationToken,
     /// Takes what belongs to no request.
-    news: Outbox,
+    pub(super) news: Outbox,
 }
 
 /// What a client and we have said to each other.
@@ -48,19 +45,19 @@ struct Greeted {
 pub(super) enum Received {
     Nothing,
     Reply(Value),
-    Request(UnderWay),
+    Request(RequestUnderWay),
 }
 
 /// A request until it is answered. Dropping it forgets it.
 #[derive(Debug)]
-pub(super) struct UnderWay {
-    session: Arc<Session>,
-    request: Request,
-    lifecycle: Lifecycle,
-    cancel: CancellationToken,
+pub(super) struct RequestUnderWay {
+    pub(super) session: Arc<McpSession>,
+    pub(super) request: Request,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) cancel: CancellationToken,
 }
 
-impl Session {
+impl McpSession {
     /// A client, and where the news for it go.
     pub(super) fn new(caller: Hash, news: Outbox) -> Arc<Self> {
         Arc::new(Self {
@@ -110,11 +107,11 @@ impl Session {
     }
 
     /// Takes a message in. It does not wait, so that messages take effect in the order in which they came.
-    pub(super) fn take(self: &Arc<Self>, about: &About, message: Message) -> Received {
+    pub(super) fn take(self: &Arc<Self>, about: &About, message: McpMessage) -> Received {
         match message {
-            Message::Request(request) => match self.begin(about, &request) {
+            McpMessage::Request(request) => match self.begin(about, &request) {
                 Ok(Begun::Answer(result)) => Received::Reply(request.reply(Ok(result))),
-                Ok(Begun::UnderWay(lifecycle, cancel)) => Received::Request(UnderWay {
+                Ok(Begun::UnderWay(lifecycle, cancel)) => Received::Request(RequestUnderWay {
                     session: self.clone(),
                     request,
                     lifecycle,
@@ -122,20 +119,20 @@ impl Session {
                 }),
                 Err(fault) => Received::Reply(request.reply(Err(fault))),
             },
-            Message::Notification { method, params } => {
+            McpMessage::Notification { method, params } => {
                 if method == "notifications/cancelled" {
                     self.cancel(&params);
                 }
                 Received::Nothing
             }
-            Message::Reply { id, answered } => {
+            McpMessage::Reply { id, answered } => {
                 self.questions.answer(&id, answered);
                 Received::Nothing
             }
         }
     }
 
-    fn begin(&self, about: &About, request: &Request) -> Result<Begun, Fault> {
+    fn begin(&self, about: &About, request: &Request) -> Result<Begun, McpFault> {
         let lifecycle = Lifecycle::of(request)?;
         match (request.method.as_str(), lifecycle) {
             (lifecycle::DISCOVER, _) => return Ok(Begun::Answer(lifecycle::discovered(about))),
@@ -143,7 +140,7 @@ impl Session {
             ("initialize", _) => return self.greet(about, &request.params).map(Begun::Answer),
             (_, Lifecycle::Greeted) if !self.is_greeted() => {
                 let message = "the client must send initialize first";
-                return Err(Fault::invalid_request(message));
+                return Err(McpFault::invalid_request(message));
             }
             _ => {}
         }
@@ -151,21 +148,21 @@ impl Session {
         let mut under_way = lock(&self.under_way);
         if under_way.len() >= UNDER_WAY_MAX {
             let message = format!("{UNDER_WAY_MAX} requests are under way already; wait for one");
-            return Err(Fault::invalid_request(message));
+            return Err(McpFault::invalid_request(message));
         }
         let key = request.id.key();
         if under_way.contains_key(&key) {
             let message = format!("a request with the id {key} is under way already");
-            return Err(Fault::invalid_request(message));
+            return Err(McpFault::invalid_request(message));
         }
         under_way.insert(key, cancel.clone());
         Ok(Begun::UnderWay(lifecycle, cancel))
     }
 
-    fn greet(&self, about: &About, params: &Params) -> Result<Value, Fault> {
+    fn greet(&self, about: &About, params: &Params) -> Result<Value, McpFault> {
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
         let wanted = wanted.ok_or_else(|| {
-            Fault::invalid_params("initialize needs \"protocolVersion\", which is a text")
+            McpFault::invalid_params("initialize needs \"protocolVersion\", which is a text")
         })?;
         let version = lifecycle::agreed(wanted);
         let greeted = Greeted {
@@ -175,7 +172,7 @@ impl Session {
         };
         if self.greeted.set(greeted).is_err() {
             let message = "this client has sent initialize already";
-            return Err(Fault::invalid_request(message));
+            return Err(McpFault::invalid_request(message));
         }
         Ok(lifecycle::greeting(about, version))
     }
@@ -194,7 +191,7 @@ enum Begun {
     UnderWay(Lifecycle, CancellationToken),
 }
 
-impl UnderWay {
+impl RequestUnderWay {
     pub(super) fn method(&self) -> &str {
         &self.request.method
     }
@@ -205,66 +202,9 @@ impl UnderWay {
         let may = self.lifecycle == Lifecycle::Greeted && version == Some(lifecycle::RESUMABLE);
         may.then(|| self.session.streams.clone())
     }
-
-    /// Answers the request; `None` if it was cancelled, which is not answered.
-    pub(super) async fn answer<S: Served>(mut self, served: &Arc<S>, out: Outbox) -> Option<Value> {
-        let token = self.request.meta("progressToken");
-        let peer = Peer {
-            out,
-            progress_token: token.filter(|token| Id::of(token).is_some()).cloned(),
-            // Who stands alone has no session in which an answer could come.
-            session: (self.lifecycle == Lifecycle::Greeted).then(|| self.session.clone()),
-        };
-        let asked = Asked {
-            method: self.request.method.clone(),
-            params: std::mem::take(&mut self.request.params),
-            caller: self.session.caller,
-        };
-        let answered = tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => return None,
-            answered = self.ask(served, &asked, peer) => answered,
-        };
-        let finished = self.lifecycle.finished(&asked.method, answered);
-        Some(self.request.reply(finished))
-    }
-
-    async fn ask<S: Served>(
-        &self,
-        served: &Arc<S>,
-        asked: &Asked,
-        peer: Peer,
-    ) -> Result<Value, Fault> {
-        match asked.method.as_str() {
-            "resources/subscribe" => self.subscribe(served, asked.text("uri")?).await,
-            "resources/unsubscribe" => {
-                if let Some(watching) = lock(&self.session.watched).remove(asked.text("uri")?) {
-                    watching.cancel();
-                }
-                Ok(json!({}))
-            }
-            _ => served.answer(asked, peer).await,
-        }
-    }
-
-    async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, Fault> {
-        let mark = served.mark(self.session.caller, uri).await?;
-        let stop = self.session.over.child_token();
-        let mut watched = lock(&self.session.watched);
-        if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {
-            let message = format!("{WATCHED_MAX} resources are watched already; unsubscribe one");
-            return Err(Fault::invalid_request(message));
-        }
-        if let Some(before) = watched.insert(uri.to_owned(), stop.clone()) {
-            before.cancel();
-        }
-        let news = self.session.news.clone();
-        tokio::spawn(watch(served.clone(), uri.to_owned(), mark, news, stop));
-        Ok(json!({}))
-    }
 }
 
-impl Drop for UnderWay {
+impl Drop for RequestUnderWay {
     fn drop(&mut self) {
         lock(&self.session.under_way).remove(&self.request.id.key());
     }
@@ -272,13 +212,13 @@ impl Drop for UnderWay {
 
 /// What a client calls itself, as it may be shown.
 fn name_of(info: Option<&Value>) -> String {
-    let said = |name: &str| info.and_then(|info| info.get(name)?.as_str());
-    let words = [said("name"), said("version")];
+    let field = |name: &str| info.and_then(|info| info.get(name)?.as_str());
+    let words = [field("name"), field("version")];
     let name = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let shown = name.chars().filter(|c| !c.is_control());
     shown.take(NAME_CHARS_MAX).collect()
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

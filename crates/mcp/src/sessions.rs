@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::served::Outbox;
-use super::session::Session;
+use super::message::Outbox;
+use super::session::McpSession;
 
 /// How many sessions each caller may have.
 const SESSIONS_MAX: usize = 1024;
@@ -23,11 +23,11 @@ const IDLE_MAX: Duration = Duration::from_secs(3600);
 const NEWS_MAX: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<BTreeMap<String, Kept>>);
+pub(super) struct Sessions(Mutex<BTreeMap<String, SessionEntry>>);
 
 #[derive(Debug)]
-struct Kept {
-    session: Arc<Session>,
+struct SessionEntry {
+    session: Arc<McpSession>,
     listening: Arc<Listening>,
     used: Instant,
 }
@@ -51,16 +51,16 @@ impl Listening {
 }
 
 /// A client that is not known yet, and the news for it.
-pub(super) fn stranger(caller: Hash) -> (Arc<Session>, mpsc::Receiver<Value>) {
+pub(super) fn stranger(caller: Hash) -> (Arc<McpSession>, mpsc::Receiver<Value>) {
     let (news, receiver): (Outbox, _) = mpsc::channel(NEWS_MAX);
-    (Session::new(caller, news), receiver)
+    (McpSession::new(caller, news), receiver)
 }
 
 impl Sessions {
     /// Keeps a session under a new id; `None` if there are too many that are used.
     pub(super) fn keep(
         &self,
-        session: Arc<Session>,
+        session: Arc<McpSession>,
         news: mpsc::Receiver<Value>,
     ) -> Option<String> {
         let mut kept = lock(&self.0);
@@ -75,7 +75,7 @@ impl Sessions {
         let used = Instant::now();
         kept.insert(
             id.clone(),
-            Kept {
+            SessionEntry {
                 session,
                 listening,
                 used,
@@ -85,7 +85,7 @@ impl Sessions {
     }
 
     /// Finds a session of this caller's.
-    pub(super) fn find(&self, id: &str, caller: Hash) -> Option<(Arc<Session>, Arc<Listening>)> {
+    pub(super) fn find(&self, id: &str, caller: Hash) -> Option<(Arc<McpSession>, Arc<Listening>)> {
         let mut kept = lock(&self.0);
         forget_idle(&mut kept, IDLE_MAX);
         let found = kept.get_mut(id);
@@ -105,13 +105,13 @@ impl Sessions {
     }
 }
 
-impl Kept {
+impl SessionEntry {
     fn is_unused(&self) -> bool {
         self.session.is_idle() && self.listening.is_free()
     }
 }
 
-fn forget_idle(kept: &mut BTreeMap<String, Kept>, idle_max: Duration) {
+fn forget_idle(kept: &mut BTreeMap<String, SessionEntry>, idle_max: Duration) {
     kept.retain(|_, kept| {
         let stays = !kept.is_unused() || kept.used.elapsed() < idle_max;
         if !stays {
@@ -121,13 +121,13 @@ fn forget_idle(kept: &mut BTreeMap<String, Kept>, idle_max: Duration) {
     });
 }
 
-fn count(kept: &BTreeMap<String, Kept>, caller: Hash) -> usize {
+fn count(kept: &BTreeMap<String, SessionEntry>, caller: Hash) -> usize {
     let of_caller = kept.values().filter(|kept| kept.session.caller == caller);
     of_caller.count()
 }
 
 /// A caller makes room among its own sessions, of which the oldest go: those of others are none of its business.
-fn make_room(kept: &mut BTreeMap<String, Kept>, caller: Hash) {
+fn make_room(kept: &mut BTreeMap<String, SessionEntry>, caller: Hash) {
     let unused = kept
         .iter()
         .filter(|(_, kept)| kept.session.caller == caller && kept.is_unused());

@@ -4,7 +4,7 @@
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-use super::fault::{Fault, HEADER_MISMATCH};
+use super::fault::{HEADER_MISMATCH, McpFault};
 use super::lifecycle::INLINE;
 use super::message::Request;
 
@@ -13,7 +13,7 @@ const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
 /// Compares the headers of a request that stands for itself with its body.
-pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Fault> {
+pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), McpFault> {
     same(headers, VERSION, INLINE)?;
     same(headers, METHOD, &request.method)?;
     let named = match request.method.as_str() {
@@ -30,12 +30,12 @@ pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), Fault>
     }
 }
 
-fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), Fault> {
+fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), McpFault> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.as_bytes());
     if value == Some(expected.as_bytes()) && values.next().is_none() {
         return Ok(());
     }
     let message = format!("the header {name} must be {expected:?}, as the request says");
-    Err(Fault::new(HEADER_MISMATCH, message))
+    Err(McpFault::new(HEADER_MISMATCH, message))
 }

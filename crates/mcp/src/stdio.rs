@@ -12,10 +12,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::fault::{Fault, INVALID_REQUEST};
+use super::about::About;
+use super::fault::{INVALID_REQUEST, McpFault};
 use super::message;
-use super::served::{About, Outbox, Served};
-use super::session::{Received, Session};
+use super::message::Outbox;
+use super::served::Served;
+use super::session::{McpSession, Received};
 
 const LINE_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// How many messages may wait to be written, or to be taken in.
@@ -29,7 +31,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A line as it was read.
 #[derive(Debug, PartialEq)]
-enum Line {
+enum InputLine {
     Whole(Vec<u8>),
     TooLong,
 }
@@ -46,7 +48,7 @@ pub async fn talk<S: Served>(
     let (sender, mut lines) = mpsc::channel(WAITING_MAX);
     thread::spawn(move || read_lines(input, &sender));
     let (out, written) = writer(output);
-    let session = Session::new(Hash::ZERO, out.clone());
+    let session = McpSession::new(Hash::ZERO, out.clone());
     let mut answers = JoinSet::new();
     loop {
         let line = tokio::select! {
@@ -72,15 +74,15 @@ pub async fn talk<S: Served>(
     let _unread = timeout(LAST_WORDS, written).await;
 }
 
-fn receive(session: &Arc<Session>, about: &About, line: &Line) -> Received {
+fn receive(session: &Arc<McpSession>, about: &About, line: &InputLine) -> Received {
     let bytes = match line {
-        Line::TooLong => {
+        InputLine::TooLong => {
             let message = format!("a message has at most {LINE_BYTES_MAX} bytes");
-            let fault = Fault::new(INVALID_REQUEST, message);
+            let fault = McpFault::new(INVALID_REQUEST, message);
             return Received::Reply(fault.reply(&Value::Null));
         }
-        Line::Whole(bytes) if bytes.trim_ascii().is_empty() => return Received::Nothing,
-        Line::Whole(bytes) => bytes,
+        InputLine::Whole(bytes) if bytes.trim_ascii().is_empty() => return Received::Nothing,
+        InputLine::Whole(bytes) => bytes,
     };
     match message::read(bytes) {
         Ok(message) => session.take(about, message),
@@ -100,7 +102,7 @@ async fn answer<S: Served>(served: Arc<S>, received: Received, out: Outbox) {
     }
 }
 
-fn read_lines(input: impl Read, lines: &mpsc::Sender<Line>) {
+fn read_lines(input: impl Read, lines: &mpsc::Sender<InputLine>) {
     let mut input = BufReader::new(input);
     // A stream that cannot be read any more has ended.
     while let Ok(Some(line)) = next_line(&mut input, LINE_BYTES_MAX) {
@@ -111,7 +113,7 @@ fn read_lines(input: impl Read, lines: &mpsc::Sender<Line>) {
 }
 
 /// The next line. Of one that is too long nothing is kept.
-fn next_line(input: &mut impl BufRead, bytes_max: usize) -> io::Result<Option<Line>> {
+fn next_line(input: &mut impl BufRead, bytes_max: usize) -> io::Result<Option<InputLine>> {
     let mut line = vec![];
     let mut is_too_long = false;
     loop {
@@ -134,8 +136,8 @@ fn next_line(input: &mut impl BufRead, bytes_max: usize) -> io::Result<Option<Li
         match (end, is_over) {
             (None, false) => {}
             (None, true) if line.is_empty() && !is_too_long => return Ok(None),
-            _ if is_too_long => return Ok(Some(Line::TooLong)),
-            _ => return Ok(Some(Line::Whole(line))),
+            _ if is_too_long => return Ok(Some(InputLine::TooLong)),
+            _ => return Ok(Some(InputLine::Whole(line))),
         }
     }
 }
@@ -164,14 +166,14 @@ mod tests {
 
     #[test]
     fn lines_are_read_whole_and_those_that_are_too_long_are_skipped() {
-        let whole = |text: &str| Line::Whole(text.into());
-        let rows: [(&str, Vec<Line>); 6] = [
+        let whole = |text: &str| InputLine::Whole(text.into());
+        let rows: [(&str, Vec<InputLine>); 6] = [
             ("", vec![]),
             ("a\nb", vec![whole("a"), whole("b")]),
             ("a\r\n\nb\n", vec![whole("a\r"), whole(""), whole("b")]),
             ("12345678\n", vec![whole("12345678")]),
-            ("123456789\nb\n", vec![Line::TooLong, whole("b")]),
-            ("123456789", vec![Line::TooLong]),
+            ("123456789\nb\n", vec![InputLine::TooLong, whole("b")]),
+            ("123456789", vec![InputLine::TooLong]),
         ];
         for (text, expected) in rows {
             for buffer in [1, 3, 64] {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::events;
 use super::frames::Frames;
-use super::streams::{Reader, Streams, event_id};
+use super::streams::{StreamReader, Streams, event_id};
 
 /// How long a client may be away.
 const AWAY_MAX: Duration = Duration::from_secs(30);
@@ -35,13 +35,13 @@ pub(super) struct Terms {
     pub(super) stop: CancellationToken,
 }
 
-struct Stream {
+struct AnswerStream {
     name: Option<Name>,
     /// `None` once it is answered.
     answer: Option<Answering>,
-    told: mpsc::Receiver<Value>,
+    messages: mpsc::Receiver<Value>,
     frames: Frames,
-    arrivals: mpsc::Receiver<Reader>,
+    arrivals: mpsc::Receiver<StreamReader>,
     reader: Option<mpsc::Sender<Bytes>>,
     /// The first piece for the reader.
     opening: Option<Bytes>,
@@ -68,7 +68,7 @@ impl Drop for Name {
 /// Begins to answer, and gives the pieces for the first connection.
 pub(super) fn begin(
     answer: Answering,
-    told: mpsc::Receiver<Value>,
+    messages: mpsc::Receiver<Value>,
     terms: Terms,
 ) -> mpsc::Receiver<Bytes> {
     let (name, arrivals) = match terms.streams {
@@ -79,11 +79,11 @@ pub(super) fn begin(
         None => (None, mpsc::channel(1).1),
     };
     let kept_bytes_max = if name.is_some() { KEPT_BYTES_MAX } else { 0 };
-    let mut stream = Stream {
+    let mut stream = AnswerStream {
         connection_max: terms.connection_max.filter(|_| name.is_some()),
         name,
         answer: Some(answer),
-        told,
+        messages,
         frames: Frames::keeping(kept_bytes_max),
         arrivals,
         reader: None,
@@ -92,13 +92,13 @@ pub(super) fn begin(
         is_cancelled: false,
         is_forgotten: false,
     };
-    let (reader, pieces) = Reader::after(0);
+    let (reader, pieces) = StreamReader::after(0);
     stream.welcome(reader);
     tokio::spawn(stream.flow(terms.stop));
     pieces
 }
 
-impl Stream {
+impl AnswerStream {
     async fn flow(mut self, stop: CancellationToken) {
         while self.goes_on() {
             let is_waiting = self.opening.is_some() || self.frames.is_waiting();
@@ -111,7 +111,7 @@ impl Stream {
                 },
                 () = gone(self.reader.as_ref()) => self.let_go(),
                 () = room(self.reader.as_ref()), if is_waiting => self.send(),
-                Some(told) = self.told.recv(), if takes_in => self.take_in(&told),
+                Some(message) = self.messages.recv(), if takes_in => self.take_in(&message),
                 answered = answered(&mut self.answer) => self.end(answered),
                 () = until(self.deadline) => match self.reader {
                     Some(_) => self.let_go(),
@@ -132,7 +132,7 @@ impl Stream {
     }
 
     /// Whoever came last reads; a connection before that is dead or should be.
-    fn welcome(&mut self, reader: Reader) {
+    fn welcome(&mut self, reader: StreamReader) {
         self.frames.take_up(reader.last);
         self.reader = Some(reader.out);
         // Without an event that has a name, a client that loses the connection has nothing to come back with.
@@ -165,8 +165,8 @@ impl Stream {
 
     fn end(&mut self, answered: Option<Value>) {
         self.answer = None;
-        while let Ok(told) = self.told.try_recv() {
-            self.take_in(&told);
+        while let Ok(message) = self.messages.try_recv() {
+            self.take_in(&message);
         }
         match answered {
             Some(answer) => self.take_in(&answer),

@@ -12,19 +12,19 @@ pub(super) const ENDED_MAX: usize = 32;
 const ARRIVALS_MAX: usize = 4;
 
 #[derive(Debug, Default)]
-pub(super) struct Streams(Mutex<Known>);
+pub(super) struct Streams(Mutex<OpenStreams>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct OpenStreams {
     begun: u64,
-    open: BTreeMap<u64, mpsc::Sender<Reader>>,
+    open: BTreeMap<u64, mpsc::Sender<StreamReader>>,
     /// Those whose answer is there, the oldest first.
     ended: VecDeque<u64>,
 }
 
 /// A connection that reads a stream, from the event after the number `last` on.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     pub(super) last: u64,
     pub(super) out: mpsc::Sender<Bytes>,
 }
@@ -34,7 +34,7 @@ pub(super) fn event_id(stream: u64, number: u64) -> String {
     format!("{stream}-{number}")
 }
 
-impl Reader {
+impl StreamReader {
     pub(super) fn after(last: u64) -> (Self, mpsc::Receiver<Bytes>) {
         let (out, pieces) = mpsc::channel(1);
         (Self { last, out }, pieces)
@@ -43,7 +43,7 @@ impl Reader {
 
 impl Streams {
     /// Names a new stream; those who come back to it arrive here.
-    pub(super) fn begin(&self) -> (u64, mpsc::Receiver<Reader>) {
+    pub(super) fn begin(&self) -> (u64, mpsc::Receiver<StreamReader>) {
         let mut known = self.lock();
         known.begun += 1;
         let name = known.begun;
@@ -58,7 +58,7 @@ impl Streams {
         let (stream, last): (u64, u64) = (stream.parse().ok()?, last.parse().ok()?);
         let known = self.lock();
         let sender = known.open.get(&stream)?;
-        let (reader, pieces) = Reader::after(last);
+        let (reader, pieces) = StreamReader::after(last);
         sender.try_send(reader).ok().map(|()| pieces)
     }
 
@@ -79,7 +79,7 @@ impl Streams {
         known.ended.retain(|ended| *ended != stream);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, OpenStreams> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::message;
-use super::served::{Outbox, Served};
+use super::message::{self, Outbox};
+use super::served::Served;
 
 /// Tells of each change of a resource until it changes no more or nobody wants to know.
 pub(super) async fn watch<S: Served>(
@@ -20,8 +20,8 @@ pub(super) async fn watch<S: Served>(
     let watching = async {
         while let Ok(Some(next)) = served.changed(&uri, mark).await {
             mark = next;
-            let told = message::notification("notifications/resources/updated", &params);
-            if news.send(told).await.is_err() {
+            let notification = message::notification("notifications/resources/updated", &params);
+            if news.send(notification).await.is_err() {
                 return;
             }
         }

@@ -38,17 +38,17 @@ use tokio::net::TcpListener;
 
 pub(crate) use access::Caller;
 pub use access::{Tokens, needs_tokens};
-pub(crate) use answer::{AWAITING_REVIEW, Answer, Ended, STORE_FAILED};
+pub(crate) use answer::{AWAITING_REVIEW, Ended, RunAnswer, STORE_FAILED};
 pub(crate) use client::Client;
-pub(crate) use conversation::{Role, Said};
-pub(crate) use key::Key;
+pub(crate) use conversation::{Role, Utterance};
+pub(crate) use key::RunKey;
 pub(crate) use models::{Model, Models};
 pub use own::Apart;
 pub(crate) use own::Own;
 use places::Places;
 pub(crate) use progress::Follower;
 pub(crate) use refusal::Refusal;
-pub(crate) use request::{Asked, Streaming, named_wish};
+pub(crate) use request::{AgentRequest, Streaming, named_wish};
 pub(crate) use runs::Runs;
 
 /// How long clients may take to read the last of their answers.
@@ -56,7 +56,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What a server is made of.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     pub agents: Vec<Agent>,
     pub tokens: Tokens,
     /// Whether callers have directories and runs of their own.
@@ -81,7 +81,7 @@ pub struct Settings {
 
 /// What all requests share.
 #[derive(Debug)]
-pub struct Server {
+pub struct AgentServer {
     pub(crate) models: Models,
     tokens: Tokens,
     pub(crate) apart: Apart,
@@ -91,7 +91,7 @@ pub struct Server {
     tools: Arc<AgentTools>,
 }
 
-impl Server {
+impl AgentServer {
     /// Who asks; where there are several tokens, the connection is known by it from now on.
     fn caller(&self, head: &Parts) -> Result<Caller, Refusal> {
         let caller = self.tokens.caller(&head.headers)?;
@@ -110,7 +110,7 @@ impl Server {
 
     /// A server whose runs end when `end_runs` is cancelled.
     pub fn new(
-        settings: Settings,
+        settings: ServerSettings,
         host: Arc<Host>,
         tools: Arc<AgentTools>,
         end_runs: CancellationToken,
@@ -132,7 +132,7 @@ impl Server {
 /// go of.
 pub async fn serve(
     listener: TcpListener,
-    settings: Settings,
+    settings: ServerSettings,
     host: Arc<Host>,
     tools: Arc<AgentTools>,
     beside: Router,
@@ -142,7 +142,7 @@ pub async fn serve(
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
     let interrupt = host.interrupt.clone();
-    let server = Server::new(settings, host, tools, end_runs.clone());
+    let server = AgentServer::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
     let router = routes::router(server, mcp).merge(beside);

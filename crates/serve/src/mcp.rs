@@ -5,9 +5,9 @@
 
 mod call;
 mod offer;
+mod progress_sender;
 mod resources;
 mod review;
-mod telling;
 mod tools;
 
 pub use offer::Offer;

@@ -109,7 +109,7 @@ mod tests {
             let refused = parse(&bytes).err().map(|unread| unread.to_string());
             let fits = match (&refused, expected) {
                 (None, None) => true,
-                (Some(said), Some(part)) => said.contains(part),
+                (Some(message), Some(part)) => message.contains(part),
                 _ => false,
             };
             assert!(fits, "{refused:?}, not {expected:?}");

@@ -1,6 +1,5 @@
 //! Connections: accepted, bounded in number and in time, ended gracefully.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::guests::{Guest, Guests};
-use super::peer::Peer;
+use super::peer::{Peer, client_of};
 use super::stall::Stalling;
 use super::unread;
 
@@ -48,7 +47,7 @@ pub async fn accept(listener: TcpListener, router: Router, stop: CancellationTok
     let max = connections_max();
     let mut complaints = Complaints {
         last: None,
-        untold: 0,
+        unreported: 0,
     };
     loop {
         let has_room = guests.count() < max || guests.can_make_room();
@@ -80,18 +79,18 @@ pub async fn accept(listener: TcpListener, router: Router, stop: CancellationTok
 /// What goes wrong with accepting, told now and then.
 struct Complaints {
     last: Option<Instant>,
-    untold: u64,
+    unreported: u64,
 }
 
 impl Complaints {
     fn tell(&mut self, error: &std::io::Error) {
         if self.last.is_some_and(|at| at.elapsed() < COMPLAINT_PAUSE) {
-            self.untold += 1;
+            self.unreported += 1;
             return;
         }
-        let before = match std::mem::take(&mut self.untold) {
+        let before = match std::mem::take(&mut self.unreported) {
             0 => String::new(),
-            untold => format!("; {untold} times more since the last time"),
+            unreported => format!("; {unreported} times more since the last time"),
         };
         tracing::warn!("cannot accept a connection: {error}{before}");
         self.last = Some(Instant::now());
@@ -163,16 +162,5 @@ async fn silence(guest: &Guest) {
     tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
     if guest.has_asked() {
         std::future::pending::<()>().await;
-    }
-}
-
-/// Addresses of one network of the newer kind are one client's.
-pub fn client_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) if !address.is_loopback() => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(network.into())
-        }
-        address => address,
     }
 }

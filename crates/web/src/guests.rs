@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bonded_kernel::Hash;
 use tokio_util::sync::CancellationToken;
 
-use super::connection::client_of;
+use super::peer::client_of;
 
 /// The open connections, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Guests(Arc<Mutex<Known>>);
+pub struct Guests(Arc<Mutex<GuestList>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct GuestList {
     entered: u64,
     present: BTreeMap<u64, Arc<Presence>>,
 }
@@ -97,12 +97,12 @@ impl Guests {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, GuestList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl GuestList {
     /// An idle one: of the client that has most of them, one that has never asked, the oldest.
     fn idle(&self) -> Option<u64> {
         let idle = || self.present.iter().filter(|(_, it)| it.is_idle());

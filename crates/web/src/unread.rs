@@ -34,7 +34,7 @@ pub(crate) async fn answer(
 ) -> Result<Response, Infallible> {
     let waits_for_leave = request.headers().contains_key(EXPECT);
     let (head, body) = request.into_parts();
-    let left = Arc::new(Mutex::new(Left {
+    let left = Arc::new(Mutex::new(UnreadBody {
         body,
         is_begun: false,
     }));
@@ -51,13 +51,13 @@ pub(crate) async fn answer(
 
 /// A body that somebody else may go on with.
 #[derive(Debug)]
-struct Left {
+struct UnreadBody {
     body: Body,
     is_begun: bool,
 }
 
 /// The body as those have it who answer.
-struct Lent(Arc<Mutex<Left>>);
+struct Lent(Arc<Mutex<UnreadBody>>);
 
 /// The body of an answer, with what is let go when it was sent.
 struct Sent {
@@ -66,7 +66,7 @@ struct Sent {
 }
 
 /// Whether nothing of the request is left on the connection.
-async fn is_taken_in(left: &Mutex<Left>, waits_for_leave: bool) -> bool {
+async fn is_taken_in(left: &Mutex<UnreadBody>, waits_for_leave: bool) -> bool {
     let body = {
         let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
         if left.body.is_end_stream() {

@@ -240,7 +240,7 @@ fn by_id<'a>(
 
 fn unknown(dependency: &ItemId, by_id: &BTreeMap<&str, usize>) -> PlanFaultKind {
     let nearest = match by_id.len() <= IDS_COMPARED_MAX {
-        true => nearest(dependency.as_str(), by_id.keys().copied()),
+        true => nearest(dependency.as_str(), by_id.keys().copied()).map(str::to_owned),
         false => None,
     };
     PlanFaultKind::UnknownDependency {

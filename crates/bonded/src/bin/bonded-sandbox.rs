@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     bonded_host::sandbox::enter(std::env::args_os()).unwrap_or_else(|| {
-        let told = "bonded-sandbox starts the commands of bonded; it is not for people";
+        let message = "bonded-sandbox starts the commands of bonded; it is not for people";
         // There is nobody else to tell.
-        let _ = writeln!(std::io::stderr(), "{told}");
+        let _ = writeln!(std::io::stderr(), "{message}");
         ExitCode::FAILURE
     })
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::trust::Stance;
-use bonded_host::{CancellationToken, Host, Reviewed, Waiting};
+use bonded_host::{CancellationToken, Host, PendingReview, Reviewed};
 use bonded_kernel::{Run, RunId, Verdict};
 use bonded_state::Store;
 
@@ -38,7 +38,7 @@ pub(super) async fn judge(
     let id = settings::find_run(&*store, &args.run).await?;
     let (mut host, tools) = settings::host(store.clone(), Stance::Refuse);
     let run = host.load(&id).await?;
-    let waits = match Waiting::of(&*store, &run).await? {
+    let waits = match PendingReview::of(&*store, &run).await? {
         Some(waits) if args.call.is_none_or(|call| call == waits.call.call) => waits,
         other => return Err(nothing_waits(&run, other.as_ref())),
     };
@@ -82,7 +82,7 @@ pub(super) async fn judge(
 
 /// Whether the person at the terminal, who has just seen the call, lets it be executed. Where nobody is there, or not
 /// all of it was shown, nothing is approved.
-fn agrees(args: &VerdictArgs, run: &Run, waits: &Waiting) -> Result<bool, CliError> {
+fn agrees(args: &VerdictArgs, run: &Run, waits: &PendingReview) -> Result<bool, CliError> {
     let id = text::short_id(run.id());
     if !args.full && !waiting::is_whole(waits) {
         let message = "nothing was approved: only the beginning of the arguments is shown";
@@ -99,7 +99,7 @@ fn agrees(args: &VerdictArgs, run: &Run, waits: &Waiting) -> Result<bool, CliErr
 
 /// The call was judged, or the run has gone on, while a person looked at it.
 async fn too_late(store: &Arc<dyn Store>, run: &Run) -> CliError {
-    match Waiting::of(&**store, run).await {
+    match PendingReview::of(&**store, run).await {
         Ok(Some(waits)) => {
             output::stderr(&waiting::described(&waits, Extent::Cut));
             other_call(run, &waits)
@@ -109,7 +109,7 @@ async fn too_late(store: &Arc<dyn Store>, run: &Run) -> CliError {
 }
 
 /// What waits now was just shown.
-fn other_call(run: &Run, waits: &Waiting) -> CliError {
+fn other_call(run: &Run, waits: &PendingReview) -> CliError {
     let message = format!(
         "the call that waits is not the one that was looked at: now it is call {} of turn {}, as shown",
         waits.call.call, waits.call.turn
@@ -149,7 +149,7 @@ async fn go_on(
     }
 }
 
-fn nothing_waits(run: &Run, other: Option<&Waiting>) -> CliError {
+fn nothing_waits(run: &Run, other: Option<&PendingReview>) -> CliError {
     let id = text::short_id(run.id());
     let message = match (other, run.termination()) {
         (Some(other), _) => format!(

@@ -15,11 +15,11 @@ pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<Ex
     let id = settings::find_run(&*store, &args.run).await?;
     let (host, _) = settings::host(store, Stance::Refuse);
     let run = host.cancel_waiting(&id, &args.reason).await?;
-    let said = match run.termination().map(|termination| termination.kind) {
+    let message = match run.termination().map(|termination| termination.kind) {
         Some(TerminationKind::Cancelled) => format!("run {id} is cancelled"),
         Some(kind) => format!("run {id} had ended before: {}", kind.as_str()),
         None => format!("run {id} goes on"),
     };
-    output::stderr(&said);
+    output::stderr(&message);
     Ok(ExitCode::SUCCESS)
 }

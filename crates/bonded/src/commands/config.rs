@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::agent::{Agent, Finding, Inspection, Workplace};
-use bonded_host::config::{Config, Places};
+use bonded_host::config::{Config, ConfigDirs};
 use bonded_host::trust::Trust;
 use bonded_host::with_causes;
 use serde_json::json;
@@ -22,7 +22,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
+pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, ConfigDirs), CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
     let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
     let places = workplace.places(agent_dir(args));
@@ -30,7 +30,7 @@ pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliEr
 }
 
 /// The same for whoever only looks.
-fn looked_at(args: &ConfigPlaceArgs) -> Result<(Workplace, Places), CliError> {
+fn looked_at(args: &ConfigPlaceArgs) -> Result<(Workplace, ConfigDirs), CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
     let workplace = agents::looking(&args.agent, Path::new(&dir))?;
     let places = workplace.places(agent_dir(args));
@@ -89,7 +89,7 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     let (mut workplace, places) = looked_at(args)?;
     // What is wrong with a file is wrong whoever trusts it; nothing of it is started here.
     workplace.trust = Arc::new(Trust::once());
-    let Found { problems, warnings } = match &args.agent_file {
+    let Findings { problems, warnings } = match &args.agent_file {
         Some(file) => in_agent(file, &workplace),
         None => in_configuration(&places, &workplace),
     };
@@ -113,36 +113,36 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-struct Found {
+struct Findings {
     problems: Vec<String>,
     warnings: Vec<String>,
 }
 
 /// Every mistake in the configuration, whether anybody uses that part of it or not.
-fn in_configuration(places: &Places, workplace: &Workplace) -> Found {
+fn in_configuration(places: &ConfigDirs, workplace: &Workplace) -> Findings {
     let environment = workplace.environment.clone();
     let found = Config::check(places, environment, &workplace.trust);
     let problems = found.problems.iter();
-    Found {
+    Findings {
         problems: problems.map(|problem| with_causes(problem)).collect(),
         warnings: found.warnings.iter().map(ToString::to_string).collect(),
     }
 }
 
 /// Every mistake that a run of the agent, or of one that it may call, would meet.
-fn in_agent(file: &Path, workplace: &Workplace) -> Found {
+fn in_agent(file: &Path, workplace: &Workplace) -> Findings {
     let Inspection { problems, warnings } = Agent::inspect(file, workplace);
-    let mut problems: Vec<String> = problems.iter().map(told).collect();
+    let mut problems: Vec<String> = problems.iter().map(finding_text).collect();
     if problems.is_empty()
         && let Err(error) = check_goal(file, workplace)
     {
         problems.push(error.message().to_owned());
     }
-    Found { problems, warnings }
+    Findings { problems, warnings }
 }
 
 /// A mistake with the agent that would meet it, where that is not the one that was named.
-fn told(finding: &Finding) -> String {
+fn finding_text(finding: &Finding) -> String {
     let text = with_causes(&finding.error);
     match finding
         .called

@@ -65,8 +65,8 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     Ok(worst)
 }
 
-async fn check_store(said: Option<&Path>) -> Finding {
-    let path = match settings::store_path(said) {
+async fn check_store(argument: Option<&Path>) -> Finding {
+    let path = match settings::store_path(argument) {
         Ok(path) => path,
         Err(error) => return Finding::Bad(error),
     };
@@ -140,8 +140,8 @@ async fn check_windows() -> Vec<Finding> {
     let looked = named.into_iter().map(async |named| match named {
         Ok(mut target) => {
             if windows::may_be_asked(&target) {
-                let said = providers.window(&target).await;
-                windows::take(&mut target, said);
+                let tokens = providers.window(&target).await;
+                windows::take(&mut target, tokens);
             }
             window_line(&target)
         }
@@ -226,8 +226,8 @@ async fn check_sandbox() -> Vec<Finding> {
     for level in SandboxLevel::ALL {
         findings.push(try_level(level, &launcher).await);
     }
-    if let Ok((_, usual)) = settings::looked_at() {
-        findings.push(Finding::Good(limits_text(&usual.limits)));
+    if let Ok((_, defaults)) = settings::looked_at() {
+        findings.push(Finding::Good(limits_text(&defaults.limits)));
     }
     let lacking = shortfalls(SandboxLevel::default(), &launcher);
     findings.extend(lacking.into_iter().map(|shortfall| {
@@ -239,19 +239,19 @@ async fn check_sandbox() -> Vec<Finding> {
 }
 
 async fn try_level(level: SandboxLevel, launcher: &Launcher) -> Finding {
-    let usual = match level == SandboxLevel::default() {
+    let note = match level == SandboxLevel::default() {
         true => " (the default)",
         false => "",
     };
     match attempt(level, launcher).await {
         Ok(trial) if trial.possible.is_empty() => Finding::Good(format!(
-            "commands, {}{usual}; tried and refused: {}",
+            "commands, {}{note}; tried and refused: {}",
             trial.in_force,
             trial.refused.join(", ")
         )),
         Ok(trial) => Finding::Missing(
             format!(
-                "commands, {}{usual}: {} was possible",
+                "commands, {}{note}: {} was possible",
                 trial.in_force,
                 trial.possible.join(", ")
             ),
@@ -289,7 +289,7 @@ fn half_published(left: Unfinished) -> Finding {
     Finding::Bad(CliError::new(Code::TreeFailed, message).hint(hint))
 }
 
-fn check_work(said: Option<&Path>) -> Vec<Finding> {
+fn check_work(argument: Option<&Path>) -> Vec<Finding> {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => {
@@ -297,7 +297,7 @@ fn check_work(said: Option<&Path>) -> Vec<Finding> {
             return vec![Finding::Bad(CliError::new(Code::Internal, message))];
         }
     };
-    let beside = settings::store_path(said).map(|store| Workshop::beside(&store));
+    let beside = settings::store_path(argument).map(|store| Workshop::beside(&store));
     let left = beside
         .iter()
         .flat_map(|workshop| unfinished(workshop).unwrap_or_default());

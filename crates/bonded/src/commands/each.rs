@@ -7,18 +7,18 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::{HostError, Many, RunResult, Waiting, many};
+use bonded_host::{HostError, Many, PendingReview, RunResult, many};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
 use futures_util::StreamExt as _;
 
-use crate::agents::Shown;
+use crate::agents::Verbosity;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::refused::{self, Name};
 use bonded_host::shapes::{json, waiting};
 
-use crate::settings::Prepared;
+use crate::settings::RunSetup;
 use crate::{agents, goal, output, settings, signals};
 use bonded_host::keeping::{Following, Keeper};
 
@@ -27,10 +27,10 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     let goals = goal::read_lines(file)?;
     let prepared = settings::prepare(&args.into())?;
     let store = settings::open_store(store)?;
-    let shown = Shown::of(&prepared.options);
+    let shown = Verbosity::of(&prepared.options);
     let (host, tools) = agents::host(store.clone(), prepared.workplace.clone(), shown);
     let cancel = signals::cancel_on_signal();
-    let batch = Batch::new(&prepared, &store, goals)?;
+    let batch = GoalBatch::new(&prepared, &store, goals)?;
     let mut succeeded = 0;
     let fitting = batch.report_unfit().await;
     // Once cancelled, no goal that has not begun is begun.
@@ -63,8 +63,8 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
 }
 
 /// The goals of a file, and the runs of them that are kept.
-struct Batch<'a> {
-    prepared: &'a Prepared,
+struct GoalBatch<'a> {
+    prepared: &'a RunSetup,
     store: &'a dyn Store,
     keeper: Keeper,
     goals: BTreeMap<RunId, String>,
@@ -73,9 +73,9 @@ struct Batch<'a> {
     followed: RefCell<BTreeMap<RunId, Following>>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> GoalBatch<'a> {
     fn new(
-        prepared: &'a Prepared,
+        prepared: &'a RunSetup,
         store: &'a Arc<dyn Store>,
         goals: Vec<(RunId, String)>,
     ) -> Result<Self, CliError> {
@@ -125,11 +125,11 @@ impl<'a> Batch<'a> {
         if let Some(following) = following {
             following.settle().await;
         }
-        let told = match result {
-            Ok(run) => self.told(&run).await,
+        let line = match result {
+            Ok(run) => self.line(&run).await,
             Err(error) => Err(error.into()),
         };
-        match told {
+        match line {
             Ok((line, succeeded)) => {
                 output::stdout(&line);
                 succeeded
@@ -142,11 +142,11 @@ impl<'a> Batch<'a> {
     }
 
     /// The line of a run that ended, or that waits for a person; and whether it succeeded.
-    async fn told(&self, run: &Run) -> Result<(String, bool), CliError> {
+    async fn line(&self, run: &Run) -> Result<(String, bool), CliError> {
         if let Some(result) = RunResult::of(run) {
             return Ok((json::result(&result), result.is_success()));
         }
-        match Waiting::of(self.store, run).await? {
+        match PendingReview::of(self.store, run).await? {
             Some(waits) => Ok((waiting::result_value(run, &waits).to_string(), false)),
             None => Err(CliError::new(Code::Internal, "the run did not end")),
         }

@@ -9,10 +9,9 @@ use std::process::ExitCode;
 use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 
 use crate::args::ExportArgs;
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::workspace::notebook::Notebook;
-use crate::workspace::store_error;
 use bonded_workspace::front_matter;
 
 /// How many notes are listed at a time; their texts are read one by one.
@@ -59,10 +58,10 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     // As any new file has them: less the umask.
-    let usual = fs::Permissions::from_mode(0o666);
+    let default = fs::Permissions::from_mode(0o666);
     let mut file = tempfile::Builder::new()
         .prefix(".bonded-")
-        .permissions(usual)
+        .permissions(default)
         .tempfile_in(dir)?;
     file.write_all(text.as_bytes())?;
     file.persist_noclobber(path)?;

@@ -50,17 +50,17 @@ fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError
     if let Some(model) = &args.model {
         let first = config.targets.first();
         // What was said of tokens' price holds on; what was listed is of the other model.
-        let is_said = |target: &&Target| target.price_listed.is_none();
-        let said = first.filter(is_said).and_then(|target| target.price);
+        let is_given = |target: &&Target| target.price_listed.is_none();
+        let price = first.filter(is_given).and_then(|target| target.price);
         let mut target = settings::target(&TargetRequest {
             model: model.clone(),
             base_url: args.base_url.clone(),
             key_env: None,
             stream: first.is_some_and(|target| target.stream),
             timeout_ms: first.map_or(600_000, |target| target.timeout_ms),
-            price: said,
+            price,
         })?;
-        if said.is_none() {
+        if price.is_none() {
             agent::list_price(&mut target);
         }
         config.targets = vec![target];

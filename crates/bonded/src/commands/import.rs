@@ -16,7 +16,7 @@ use crate::output;
 use crate::workspace::notebook::Notebook;
 use bonded_serve::workspace::clock::now;
 use bonded_workspace::front_matter::NoteFile;
-use reading::{Ahead, Reading, Vault};
+use reading::{Ahead, Vault, VaultReader};
 use summary::Summary;
 use taking::Taking;
 
@@ -30,7 +30,7 @@ pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
         check_all(&vault, &found.files)?;
     }
     let now = now();
-    let mut ahead = Ahead::begin(Reading::new(vault, found.files));
+    let mut ahead = Ahead::begin(VaultReader::new(vault, found.files));
     while let Some((batch, next)) = ahead.next().await? {
         ahead = next;
         for (path, why) in &batch.broken {

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use crate::args::InitArgs;
 use crate::error::CliError;
 use crate::output;
-use crate::workspace::opened::Opened;
+use crate::workspace::open_workspace::OpenWorkspace;
 
 pub(crate) async fn init(args: &InitArgs) -> Result<ExitCode, CliError> {
-    let opened = Opened::open(&args.dir).await?;
+    let opened = OpenWorkspace::open(&args.dir).await?;
     let shown = opened.dir.path().display();
     output::stderr(&format!("ready: bonded serve --data {shown}"));
     Ok(ExitCode::SUCCESS)

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::config::place;
 use crate::args::{ConfigPlaceArgs, LoginArgs};
 use crate::error::{CliError, Code};
-use crate::{output, settings};
+use crate::{dirs, output};
 
 pub(crate) async fn login(args: &LoginArgs) -> Result<ExitCode, CliError> {
     let scopes: Vec<String> = args
@@ -58,7 +58,7 @@ pub(super) fn find(
     let (workplace, places) = place(args)?;
     let environment = workplace.environment.clone();
     let config = Config::load(&places, environment, &workplace.trust)?;
-    let token_dir = settings::token_dir().ok_or_else(|| {
+    let token_dir = dirs::token_dir().ok_or_else(|| {
         let message = "the home directory is not known, so there is no place for logins";
         CliError::new(Code::Config, message).hint("set HOME")
     })?;

@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use bonded_host::CancellationToken;
 
-use super::serve::Prepared;
+use super::serve::ServedAgents;
 use crate::args::McpArgs;
 use crate::error::CliError;
 use crate::signals::{Stopping, let_go_on_signal};
 use crate::stderr_writer;
 use bonded_mcp::stdio;
-use bonded_serve::agents::{Server, Settings};
+use bonded_serve::agents::{AgentServer, ServerSettings};
 use bonded_serve::mcp::Offer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
-    told: "letting go of the runs under way; press Ctrl-C again to stop at once",
+    message: "letting go of the runs under way; press Ctrl-C again to stop at once",
     exit_code: 1,
 };
 
 pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
-    let prepared = Prepared::new(&args.served, store, |_| Ok(((), vec![])))?;
+    let prepared = ServedAgents::new(&args.served, store, |_| Ok(((), vec![])))?;
     let end_runs = CancellationToken::new();
     let (host, tools) = (prepared.host, prepared.tools);
-    let settings = Settings {
+    let settings = ServerSettings {
         asks_clients: args.ask_client,
         ..prepared.settings
     };
-    let server = Server::new(settings, host, tools.clone(), end_runs.clone());
+    let server = AgentServer::new(settings, host, tools.clone(), end_runs.clone());
     let offer = Arc::new(Offer::new(server.clone()));
     let stop = let_go_on_signal(STOPPING);
     stdio::talk(offer, std::io::stdin(), std::io::stdout(), &stop).await;

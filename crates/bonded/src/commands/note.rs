@@ -10,11 +10,10 @@ use crate::args::{
     NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs, NoteHistoryArgs, NoteListArgs,
     NoteSearchArgs, NoteShowArgs,
 };
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
 use crate::workspace::notebook::Notebook;
-use crate::workspace::store_error;
 use bonded_host::shapes::text;
 use bonded_serve::workspace::{ids, shown};
 
@@ -141,13 +140,13 @@ async fn add(notes: &Notebook, args: &NoteAddArgs) -> Result<(), CliError> {
     };
     let written = notes.write(Change::CreateNote(new)).await?;
     if let Outcome::Note(note) = &written.outcome {
-        told("wrote", note);
+        report("wrote", note);
         output::stdout(&note.note_id.to_string());
     }
     Ok(())
 }
 
-fn told(what: &str, note: &Note) {
+fn report(what: &str, note: &Note) {
     output::stderr(&format!(
         "{what} {:?}, version {}",
         note.title, note.version
@@ -155,12 +154,12 @@ fn told(what: &str, note: &Note) {
 }
 
 /// A text as the argument says it: itself, stdin, or a file.
-fn read_text(said: &str) -> Result<String, CliError> {
-    let path = match said {
+fn read_text(argument: &str) -> Result<String, CliError> {
+    let path = match argument {
         "-" => "/dev/stdin",
-        _ => match said.strip_prefix('@') {
+        _ => match argument.strip_prefix('@') {
             Some(path) => path,
-            None => return Ok(said.to_owned()),
+            None => return Ok(argument.to_owned()),
         },
     };
     let read = std::fs::File::open(path).and_then(|file| regular::text_of(file, TEXT_BYTES_MAX));
@@ -186,7 +185,7 @@ async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
     });
     let written = notes.write(change).await?;
     if let Outcome::Note(note) = &written.outcome {
-        told("changed", note);
+        report("changed", note);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::error::{CliError, Code};
 use crate::{output, settings, signals};
 
 /// More paths than this are counted, not named.
-const PATHS_TOLD_MAX: usize = 10;
+const PATHS_SHOWN_MAX: usize = 10;
 
 pub(crate) async fn replay(
     args: &ReplayArgs,
@@ -66,7 +66,7 @@ fn different(receipt: &Receipt, replayed: &Replayed) -> CliError {
         "item {item}: the replay ended in another state ({})",
         replayed.ended
     );
-    let paths = replayed.differs.iter().take(PATHS_TOLD_MAX);
+    let paths = replayed.differs.iter().take(PATHS_SHOWN_MAX);
     let paths: Vec<String> = paths.map(ToString::to_string).collect();
     CliError::new(Code::ReplayDiffers, message)
         .hint(format!("expected: {}", replayed.expected))

@@ -12,7 +12,7 @@ use bonded_state::{ListFilter, Listed, Store};
 use crate::args::ResumeArgs;
 use crate::commands::run;
 use crate::error::{CliError, Code};
-use crate::render::progress::{Sink, Watcher};
+use crate::render::progress::{RunWatcher, Sink};
 use crate::{output, settings, signals};
 use bonded_host::keeping::{self, Keeper};
 
@@ -90,7 +90,7 @@ pub(crate) async fn one(
         output::stderr(&format!("run {id}"));
     }
     let sink = Sink::for_stderr(args.show.quiet, &id);
-    let watcher = Watcher::new(store.clone(), id.clone(), after, sink);
+    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink);
     host.live = watcher.live_sink();
     let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel))).await;
     following.settle().await;
@@ -100,10 +100,10 @@ pub(crate) async fn one(
 /// Where a run is kept: what is said now, else what was said when it began.
 async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
     let (recorded, dir) = keeping::kept(store, id).await?.unwrap_or_default();
-    let said = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
+    let arguments = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
     Ok(Kept {
-        ledger: said.ledger.or(recorded.ledger),
-        snapshots: said.snapshots.or(recorded.snapshots),
+        ledger: arguments.ledger.or(recorded.ledger),
+        snapshots: arguments.snapshots.or(recorded.snapshots),
     })
 }
 

@@ -9,11 +9,10 @@ use bonded_workspace_rules::{Change, Fault, Fire, RuleDraft, run_of_firing};
 use serde_json::{Value, json};
 
 use crate::args::{RuleArgs, RuleCommand};
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
 use crate::workspace::notebook::Notebook;
-use crate::workspace::store_error;
 use bonded_host::shapes::text;
 use bonded_serve::workspace::{ids, shown};
 

@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::{Goal, Host, HostError, RunResult, Waiting};
+use bonded_host::{Goal, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 use bonded_work::publish::notice_at;
 
-use crate::agents::Shown;
+use crate::agents::Verbosity;
 use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::refused::Name;
-use crate::render::progress::{Sink, Watcher};
+use crate::render::progress::{RunWatcher, Sink};
 use crate::render::trace::Trace;
 use bonded_host::shapes::{result, text, waiting};
 
-use crate::settings::Prepared;
+use crate::settings::RunSetup;
 use crate::{agents, goal, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
 
@@ -27,9 +27,9 @@ const NOT_FINAL: &str =
     "what stands on stdout is not a final answer: it is what the model said last";
 
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let said = args.goal.as_deref().unwrap_or_default();
+    let argument = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let input = goal::read(said)?;
+    let input = goal::read(argument)?;
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
     let prepared = match settings::prepare(&args.into()) {
@@ -80,7 +80,7 @@ async fn refuse(
 async fn drive(
     args: &RunArgs,
     store: &Arc<dyn Store>,
-    prepared: Prepared,
+    prepared: RunSetup,
     goal: Goal,
     name: Name<'_>,
 ) -> Result<Run, CliError> {
@@ -88,13 +88,13 @@ async fn drive(
     let keeper = Keeper::new(store.clone());
     keeper.refuse_cut(&id, prepared.kept()).await?;
     let following = keeper.follow(&id, prepared.kept())?;
-    let Prepared {
+    let RunSetup {
         options,
         warnings,
         workplace,
         ..
     } = prepared;
-    let (mut host, tools) = agents::host(store.clone(), workplace, Shown::of(&options));
+    let (mut host, tools) = agents::host(store.clone(), workplace, Verbosity::of(&options));
     let cancel = signals::cancel_on_signal();
     let after = match name {
         Name::Chosen(id) => store.head(id).await?.map_or(0, |head| head.seq),
@@ -110,7 +110,7 @@ async fn drive(
         true => Sink::json(args.live),
         false => Sink::for_stderr(options.quiet, &id),
     };
-    let watcher = Watcher::new(store.clone(), id.clone(), after, sink)
+    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink)
         .tracing(Trace::new(options.verbose, options.trace_mcp));
     host.live = watcher.live_sink();
     let driven = match name {
@@ -124,7 +124,7 @@ async fn drive(
 
 /// Drives a run and shows its log meanwhile.
 pub(crate) async fn watched(
-    mut watcher: Watcher,
+    mut watcher: RunWatcher,
     driving: impl Future<Output = Result<Run, HostError>>,
 ) -> Result<Run, CliError> {
     if watcher.is_quiet() {
@@ -160,8 +160,8 @@ pub(crate) async fn conclude(
     if result.is_success() {
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(said) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
-        output::stdout(said);
+    if let Some(text) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
+        output::stdout(text);
         output::stderr(NOT_FINAL);
     }
     output::stderr(&ending(&result));
@@ -174,8 +174,8 @@ fn ending(result: &RunResult) -> String {
     let (kind, reason) = (result.termination.as_str(), &result.reason);
     let mut line = format!("run {id} ended without success: {kind}: {reason}");
     if let Some(failure) = &result.last_failure {
-        let (_, said) = failure.split_once(": ").unwrap_or_default();
-        if !reason.contains(said) {
+        let (_, message) = failure.split_once(": ").unwrap_or_default();
+        if !reason.contains(message) {
             line.push_str(&format!(
                 "; the last failure was {}",
                 text::brief(failure, 300)
@@ -187,7 +187,7 @@ fn ending(result: &RunResult) -> String {
 
 /// Says what a run waits for.
 async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode, CliError> {
-    let Some(waits) = Waiting::of(store, run).await? else {
+    let Some(waits) = PendingReview::of(store, run).await? else {
         return Ok(ExitCode::from(Code::Internal.exit_code()));
     };
     if as_json {

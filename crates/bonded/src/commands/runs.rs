@@ -19,10 +19,10 @@ use bonded_host::shapes::listing::DAMAGED;
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
 
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let said = store;
-    let store = match settings::open_store_to_read(said) {
+    let argument = store;
+    let store = match settings::open_store_to_read(argument) {
         // Nobody has run anything yet, which is an answer and not a mistake.
-        Err(error) if error.code == Code::StoreMissing && said.is_none() => {
+        Err(error) if error.code == Code::StoreMissing && argument.is_none() => {
             output::stderr(NO_RUNS);
             return Ok(ExitCode::SUCCESS);
         }

@@ -15,40 +15,40 @@ use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
-use crate::agents::Shown;
+use crate::agents::Verbosity;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::logging;
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace::config_file::LISTEN;
-use crate::workspace::opened::Opened;
+use crate::workspace::open_workspace::OpenWorkspace;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
 use bonded_host::keeping::Keeper;
-use bonded_serve::agents::{Apart, Settings, Tokens, serve_router};
+use bonded_serve::agents::{Apart, ServerSettings, Tokens, serve_router};
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
-    told: "stopping after the runs under way; press Ctrl-C again to stop at once",
+    message: "stopping after the runs under way; press Ctrl-C again to stop at once",
     exit_code: 1,
 };
 
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let Some(data) = &args.data else {
-        let said = args.listen.as_deref().unwrap_or(LISTEN);
-        return serve_agents(args, store, said, |_| Ok(Router::default())).await;
+        let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
+        return serve_agents(args, store, listen_on, |_| Ok(Router::default())).await;
     };
-    let opened = Opened::open(data).await?;
-    let said = args
+    let opened = OpenWorkspace::open(data).await?;
+    let listen_on = args
         .listen
         .clone()
         .unwrap_or_else(|| opened.configured.config.server.bind_addr.clone());
     if args.served.agent_files.is_empty() {
-        return serve_workspace(args, store, &said, opened).await;
+        return serve_workspace(args, store, &listen_on, opened).await;
     }
     let runs = opened.dir.runs_file();
     let mut serving = None;
-    let served = serve_agents(args, Some(store.unwrap_or(&runs)), &said, |stop| {
+    let served = serve_agents(args, Some(store.unwrap_or(&runs)), &listen_on, |stop| {
         let begun = Serving::begin(opened, &args.served, store, stop)?;
         let router = bonded_serve::workspace::router(begun.site.clone());
         serving = Some(begun);
@@ -65,15 +65,15 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
 async fn serve_workspace(
     args: &ServeArgs,
     store: Option<&Path>,
-    said: &str,
-    opened: Opened,
+    listen_on: &str,
+    opened: OpenWorkspace,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
-    let addresses = addresses(said)?;
+    let addresses = addresses(listen_on)?;
     let stop = stop_on_signal(STOPPING);
-    let listener = bind(&addresses, said).await?;
+    let listener = bind(&addresses, listen_on).await?;
     let serving = Serving::begin(opened, &args.served, store, stop.clone())?;
-    told_address(&listener, said)?;
+    report_address(&listener, listen_on)?;
     let router = bonded_serve::workspace::lone_router(serving.site.clone());
     let stop_after = Duration::from_secs(args.stop_after);
     serve_router(listener, router, stop_after, stop).await;
@@ -85,21 +85,21 @@ async fn serve_workspace(
 async fn serve_agents(
     args: &ServeArgs,
     store: Option<&Path>,
-    said: &str,
+    listen_on: &str,
     beside: impl FnOnce(CancellationToken) -> Result<Router, CliError>,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
-    let prepared = Prepared::new(&args.served, store, |dir| {
-        let addresses = addresses(said)?;
-        let tokens = door::tokens(args, said, &addresses)?;
+    let prepared = ServedAgents::new(&args.served, store, |dir| {
+        let addresses = addresses(listen_on)?;
+        let tokens = door::tokens(args, listen_on, &addresses)?;
         let apart = Apart::of(&tokens, dir, args.shared_dir);
         let dirs = door::directories(&tokens, &apart)?;
         Ok(((tokens, apart, addresses), dirs))
     })?;
     let (tokens, apart, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
-    let listener = listen(&addresses, said).await?;
-    let settings = Settings {
+    let listener = listen(&addresses, listen_on).await?;
+    let settings = ServerSettings {
         tokens,
         apart,
         stop_after: Duration::from_secs(args.stop_after),
@@ -116,15 +116,15 @@ async fn serve_agents(
 }
 
 /// Agents that are ready to be served, by whatever protocol.
-pub(super) struct Prepared<D> {
-    pub(super) settings: Settings,
+pub(super) struct ServedAgents<D> {
+    pub(super) settings: ServerSettings,
     pub(super) host: Arc<Host>,
     pub(super) tools: Arc<AgentTools>,
     /// What lets clients in.
     door: D,
 }
 
-impl<D> Prepared<D> {
+impl<D> ServedAgents<D> {
     /// Loads the agents, makes sure of the door, and opens the store last. The door knows the directory that agents work
     /// in, and which directories in it are kept apart.
     pub(super) fn new(
@@ -145,8 +145,8 @@ impl<D> Prepared<D> {
         let agents = load(args, &workplace, &limits)?;
         let (door, apart) = door(Path::new(&dir))?;
         let store = settings::open_store(store)?;
-        let shown = agents.iter().map(|agent| Shown::of(&agent.options));
-        let shown = shown.fold(Shown::default(), Shown::and);
+        let shown = agents.iter().map(|agent| Verbosity::of(&agent.options));
+        let shown = shown.fold(Verbosity::default(), Verbosity::and);
         let keeper = Keeper::new(store.clone());
         for agent in &agents {
             keeper.check(bonded_host::keeping::kept_by(&agent.options, &dir).as_deref())?;
@@ -159,7 +159,7 @@ impl<D> Prepared<D> {
             }
         }
         let quiet = agents.iter().any(|agent| agent.options.quiet);
-        let settings = Settings {
+        let settings = ServerSettings {
             moment: agents::moment,
             agents,
             tokens: Tokens::default(),
@@ -192,7 +192,7 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
             &agent.config,
             &agent.options,
             &workplace.environment,
-            UnknownWindow::Usual,
+            UnknownWindow::Assumed,
         )?;
         if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
             let hint =
@@ -218,27 +218,30 @@ fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
     Ok(addresses)
 }
 
-async fn listen(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {
-    let listener = bind(addresses, said).await?;
-    told_address(&listener, said)?;
+async fn listen(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
+    let listener = bind(addresses, listen_on).await?;
+    report_address(&listener, listen_on)?;
     Ok(listener)
 }
 
-async fn bind(addresses: &[SocketAddr], said: &str) -> Result<TcpListener, CliError> {
+async fn bind(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(addresses).await;
-    bound.map_err(|error| no_listener(said, &error))
+    bound.map_err(|error| no_listener(listen_on, &error))
 }
 
 /// Says where the server is to be found.
-fn told_address(listener: &TcpListener, said: &str) -> Result<(), CliError> {
+fn report_address(listener: &TcpListener, listen_on: &str) -> Result<(), CliError> {
     let address = listener
         .local_addr()
-        .map_err(|error| no_listener(said, &error))?;
+        .map_err(|error| no_listener(listen_on, &error))?;
     logging::say_always(&format!("listening on http://{address}"));
     Ok(())
 }
 
-fn no_listener(said: &str, error: &std::io::Error) -> CliError {
-    CliError::new(Code::Listen, format!("cannot listen on {said}: {error}"))
-        .hint("choose another port: --listen 127.0.0.1:0 takes any that is free")
+fn no_listener(listen_on: &str, error: &std::io::Error) -> CliError {
+    CliError::new(
+        Code::Listen,
+        format!("cannot listen on {listen_on}: {error}"),
+    )
+    .hint("choose another port: --listen 127.0.0.1:0 takes any that is free")
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::args::{AgentArgs, TrustArgs};
 use crate::error::{CliError, Code};
-use crate::trust::{line, somebody_is_here, told};
+use crate::trust::{line, question_lines, somebody_is_here};
 use crate::{agents, output};
 use bonded_host::shapes::text::counted;
 
@@ -87,7 +87,9 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
             changed: record.changed(contents)?,
             since_start: false,
         };
-        told(&question).iter().for_each(|line| output::stderr(line));
+        question_lines(&question)
+            .iter()
+            .for_each(|line| output::stderr(line));
     }
     if wanting.is_empty() {
         output::stderr("there is nothing to trust: what is there needs none");

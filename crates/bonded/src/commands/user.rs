@@ -8,10 +8,9 @@ use bonded_workspace::store::{By, User, UserState, WorkspaceStore, proof_id};
 use serde_json::json;
 
 use crate::args::{UserArgs, UserCommand};
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
-use crate::workspace::store_error;
 use bonded_host::shapes::text;
 use bonded_serve::workspace::api::auth::{check_name, check_password};
 use bonded_serve::workspace::api::users::INVITATION_HOURS;

@@ -31,7 +31,7 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
         runs = all(&*store).await?;
         witnesses.read_all(&runs).await?;
     }
-    let mut seen = Seen::default();
+    let mut seen = Tally::default();
     for id in &runs {
         let found = witnesses.look(id).await?;
         tell(args, id, &found);
@@ -54,7 +54,7 @@ async fn all(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
 }
 
 /// What came of looking at a run.
-enum Found {
+enum RunFinding {
     /// It agrees with everything that is known of it.
     Whole(Box<Log>, Vec<Claim>),
     /// It does not.
@@ -65,7 +65,7 @@ enum Found {
     Gone(String),
 }
 
-impl Found {
+impl RunFinding {
     fn outcome(&self) -> &'static str {
         match self {
             Self::Whole(_, claims) if claims.iter().any(Claim::counts) => "whole",
@@ -163,13 +163,13 @@ impl<'a> Witnesses<'a> {
     }
 
     /// Holds a run against all that is said of it.
-    async fn look(&mut self, id: &RunId) -> Result<Found, CliError> {
+    async fn look(&mut self, id: &RunId) -> Result<RunFinding, CliError> {
         let log = match Log::load(self.store, id).await {
             Ok(log) => log,
             Err(error) => {
                 let error = CliError::from(error);
                 return match error.code {
-                    Code::BrokenLog => Ok(Found::Damaged(error.message().to_owned())),
+                    Code::BrokenLog => Ok(RunFinding::Damaged(error.message().to_owned())),
                     _ => Err(error),
                 };
             }
@@ -177,8 +177,8 @@ impl<'a> Witnesses<'a> {
         let (claims, mut faults) = self.claims(id, &log).await?;
         faults.extend(claims.iter().filter_map(|claim| log.contradiction(claim)));
         Ok(match faults.is_empty() {
-            true => Found::Whole(Box::new(log), claims),
-            false => Found::Tampered(Box::new(log), faults),
+            true => RunFinding::Whole(Box::new(log), claims),
+            false => RunFinding::Tampered(Box::new(log), faults),
         })
     }
 
@@ -193,8 +193,8 @@ impl<'a> Witnesses<'a> {
         match (&self.archive, &config.item) {
             (Some(archive), _) => claims.extend(archive.get(id).cloned().unwrap_or_default()),
             (None, Some(item)) => {
-                let said = claim_of_item(&self.workshop, &item.plan, &item.item, &self.known);
-                match said.map_err(WorkError::from)? {
+                let claim = claim_of_item(&self.workshop, &item.plan, &item.item, &self.known);
+                match claim.map_err(WorkError::from)? {
                     Some(Ok((run, claim))) if run == *id => claims.push(claim),
                     Some(Err(fault)) => faults.push(fault),
                     _ => {}
@@ -229,8 +229,8 @@ impl<'a> Witnesses<'a> {
     }
 
     /// The runs that something names and that are not there.
-    fn gone(&self, runs: &[RunId]) -> Vec<(RunId, Found)> {
-        let mut gone: BTreeMap<RunId, Found> = BTreeMap::new();
+    fn gone(&self, runs: &[RunId]) -> Vec<(RunId, RunFinding)> {
+        let mut gone: BTreeMap<RunId, RunFinding> = BTreeMap::new();
         let runs: BTreeSet<&RunId> = runs.iter().collect();
         let of_archive = self.archive.iter().flatten();
         let of_archive =
@@ -242,7 +242,7 @@ impl<'a> Witnesses<'a> {
         let named = of_archive.chain(of_heads).chain(of_ledgers);
         for (run, claim) in named.filter(|_| self.archive.is_some()) {
             if !runs.contains(run) {
-                let found = Found::Gone(claim.source.clone());
+                let found = RunFinding::Gone(claim.source.clone());
                 gone.entry(run.clone()).or_insert(found);
             }
         }
@@ -256,7 +256,7 @@ fn bad_heads(file: &Path, why: &str) -> CliError {
 
 /// How many runs came to what.
 #[derive(Default)]
-struct Seen {
+struct Tally {
     runs: usize,
     damaged: usize,
     tampered: usize,
@@ -266,20 +266,20 @@ struct Seen {
     first: Option<String>,
 }
 
-impl Seen {
-    fn count(&mut self, found: &Found) {
+impl Tally {
+    fn count(&mut self, found: &RunFinding) {
         self.runs += 1;
         let (count, why) = match found {
-            Found::Damaged(why) => (&mut self.damaged, Some(why.clone())),
-            Found::Tampered(_, faults) => (&mut self.tampered, faults.first().cloned()),
-            Found::Gone(source) => {
+            RunFinding::Damaged(why) => (&mut self.damaged, Some(why.clone())),
+            RunFinding::Tampered(_, faults) => (&mut self.tampered, faults.first().cloned()),
+            RunFinding::Gone(source) => {
                 let why = format!("{source} names it, and the store has no such run");
                 (&mut self.gone, Some(why))
             }
-            Found::Whole(_, claims) if !claims.iter().any(Claim::counts) => {
+            RunFinding::Whole(_, claims) if !claims.iter().any(Claim::counts) => {
                 (&mut self.not_compared, None)
             }
-            Found::Whole(..) => return,
+            RunFinding::Whole(..) => return,
         };
         *count += 1;
         self.first = self.first.take().or(why);
@@ -323,7 +323,7 @@ pub(super) fn not_compared(why: &str) -> CliError {
         .hint("and compare: bonded verify --all --heads FILE, or bonded verify RUN --head HASH")
 }
 
-fn tell(args: &VerifyArgs, id: &RunId, found: &Found) {
+fn tell(args: &VerifyArgs, id: &RunId, found: &RunFinding) {
     output::stdout(&match args.json {
         true => as_json(id, found).to_string(),
         false => as_text(id, found),
@@ -337,7 +337,7 @@ fn tell_fault(args: &VerifyArgs, fault: &str) {
     });
 }
 
-fn as_json(id: &RunId, found: &Found) -> Value {
+fn as_json(id: &RunId, found: &RunFinding) -> Value {
     let outcome = found.outcome();
     let mut value = json!({
         "runId": id.as_str(),
@@ -345,19 +345,21 @@ fn as_json(id: &RunId, found: &Found) -> Value {
         "outcome": outcome,
     });
     match found {
-        Found::Whole(log, _) | Found::Tampered(log, _) => {
+        RunFinding::Whole(log, _) | RunFinding::Tampered(log, _) => {
             let head = log.run.head();
             value["entries"] = head.seq.into();
             value["head"] = head.hash.to_string().into();
             let end = log.run.termination().map(|it| it.kind.as_str());
             value["termination"] = end.into();
         }
-        Found::Damaged(why) => value["error"] = why.as_str().into(),
-        Found::Gone(source) => value["error"] = format!("gone: {source} names it").into(),
+        RunFinding::Damaged(why) => value["error"] = why.as_str().into(),
+        RunFinding::Gone(source) => value["error"] = format!("gone: {source} names it").into(),
     }
     match found {
-        Found::Whole(_, claims) => value["comparedWith"] = claims.iter().map(claim_value).collect(),
-        Found::Tampered(_, faults) => value["error"] = faults.join("; ").into(),
+        RunFinding::Whole(_, claims) => {
+            value["comparedWith"] = claims.iter().map(claim_value).collect();
+        }
+        RunFinding::Tampered(_, faults) => value["error"] = faults.join("; ").into(),
         _ => {}
     }
     value
@@ -372,9 +374,9 @@ fn claim_value(claim: &Claim) -> Value {
     value
 }
 
-fn as_text(id: &RunId, found: &Found) -> String {
+fn as_text(id: &RunId, found: &RunFinding) -> String {
     match found {
-        Found::Whole(log, claims) => {
+        RunFinding::Whole(log, claims) => {
             let compared: Vec<String> = claims.iter().map(claim_text).collect();
             let compared = match compared.is_empty() {
                 true => "compared with NOTHING".into(),
@@ -382,15 +384,15 @@ fn as_text(id: &RunId, found: &Found) -> String {
             };
             format!("run {id}: {}, {compared}", log_text(log))
         }
-        Found::Tampered(log, faults) => {
+        RunFinding::Tampered(log, faults) => {
             format!(
                 "run {id}: TAMPERED: {}; {}",
                 faults.join("; "),
                 log_text(log)
             )
         }
-        Found::Damaged(why) => format!("run {id}: DAMAGED: {why}"),
-        Found::Gone(source) => format!("run {id}: GONE: {source} names it"),
+        RunFinding::Damaged(why) => format!("run {id}: DAMAGED: {why}"),
+        RunFinding::Gone(source) => format!("run {id}: GONE: {source} names it"),
     }
 }
 

@@ -175,10 +175,10 @@ fn check_together(
         [] if receipts.len() > 1 => {
             let chain = verify_chain(texts.iter().map(String::as_str));
             chain.map(drop).map_err(|faults| {
-                let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
                 CliError::new(
                     Code::BadReceipt,
-                    format!("the chain is broken: {}", told.join("; ")),
+                    format!("the chain is broken: {}", messages.join("; ")),
                 )
             })
         }

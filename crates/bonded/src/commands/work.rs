@@ -6,36 +6,12 @@ use std::process::ExitCode;
 
 use bonded_host::document::DOCUMENT_BYTES_MAX;
 use bonded_host::{Clock as _, SystemClock};
-use bonded_work::tree::enter_namespace;
-use bonded_work::{PlanId, PlanRecord, Watcher, Workshop};
+use bonded_work::{PlanId, PlanRecord, Workshop};
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
 use crate::settings;
-use crate::work::Site;
-
-/// A process whose file systems are its own: copies of trees are mounted there, and seen by nobody else. It must be
-/// made while the process has one thread.
-pub(crate) struct Ground {
-    pub(crate) entered: Result<(), String>,
-    /// Nobody where the process sees the person's others itself.
-    pub(crate) watcher: Option<Watcher>,
-}
-
-impl Ground {
-    pub(crate) fn enter(args: &WorkArgs) -> Self {
-        if args.dry_run {
-            let entered = Err("nothing runs".to_owned());
-            let watcher = None;
-            return Self { entered, watcher };
-        }
-        let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
-        Self {
-            entered: enter_namespace(),
-            watcher: watcher.ok(),
-        }
-    }
-}
+use crate::work::{Ground, Site};
 
 pub(crate) async fn work(
     args: &WorkArgs,
@@ -107,8 +83,8 @@ fn unknown(message: String) -> CliError {
     CliError::new(Code::UnknownPlan, message)
 }
 
-fn plan_id(said: &str) -> Result<PlanId, CliError> {
-    PlanId::new(said).map_err(|error| unknown(error.to_string()))
+fn plan_id(argument: &str) -> Result<PlanId, CliError> {
+    PlanId::new(argument).map_err(|error| unknown(error.to_string()))
 }
 
 /// The plan that has this id, if it has begun.
@@ -140,7 +116,7 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
 
 /// What the plan was started with. Names of files are meant from where it was started. A word of trust was for that
 /// once: what counted then is in the record, and what has changed since needs another word.
-fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliError> {
+fn arguments_of(record: &PlanRecord, resumed_with: &WorkArgs) -> Result<WorkArgs, CliError> {
     let gone = |why: String| {
         let message = format!("plan {} cannot be resumed: {why}", record.id);
         CliError::new(Code::UnknownPlan, message)
@@ -150,8 +126,8 @@ fn arguments_of(record: &PlanRecord, said: &WorkArgs) -> Result<WorkArgs, CliErr
     let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
     match Cli::read(words).map(|cli| cli.command) {
         Ok(Command::Work(mut args)) => {
-            args.agent.trust = said.agent.trust;
-            args.agent.no_trust |= said.agent.no_trust;
+            args.agent.trust = resumed_with.agent.trust;
+            args.agent.no_trust |= resumed_with.agent.no_trust;
             Ok(*args)
         }
         _ => Err(gone("its arguments are not understood any more".into())),

@@ -10,7 +10,7 @@ const DETAIL_CHARS: usize = 100;
 
 /// When a failure is told that may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum FailureTiming {
     /// At once, and with its count when something else happens.
     AtOnce,
     /// With its count when something else happens. A live line shows it meanwhile.
@@ -20,7 +20,7 @@ pub(crate) enum Telling {
 /// The lines of a run's entries, with its failures told together.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    telling: Telling,
+    telling: FailureTiming,
     /// The targets by name.
     targets: Vec<String>,
     target: u32,
@@ -35,11 +35,11 @@ pub(crate) struct Failures {
 #[derive(Debug)]
 struct Failure {
     target: u32,
-    said: String,
+    text: String,
     turn: u32,
     count: u32,
     /// How many of these were told.
-    told: u32,
+    shown: u32,
 }
 
 impl Failure {
@@ -48,17 +48,17 @@ impl Failure {
             1 => String::new(),
             count => format!(" x {count}"),
         };
-        format!("{}{times}", self.said)
+        format!("{}{times}", self.text)
     }
 
     fn line(&mut self) -> String {
-        self.told = self.count;
+        self.shown = self.count;
         format!("{:>3}  failed   {}", self.turn, self.text())
     }
 }
 
 impl Failures {
-    pub(crate) fn new(telling: Telling) -> Self {
+    pub(crate) fn new(telling: FailureTiming) -> Self {
         Self {
             telling,
             targets: vec![],
@@ -110,8 +110,8 @@ impl Failures {
 
     fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<String> {
         self.asking = None;
-        let (target, said) = (self.target, self.said(failed));
-        let is_same = |it: &Failure| it.target == target && it.said == said;
+        let (target, text) = (self.target, self.text(failed));
+        let is_same = |it: &Failure| it.target == target && it.text == text;
         if let Some(at) = self.row.iter().position(is_same) {
             self.last = at;
             let failure = &mut self.row[at];
@@ -120,37 +120,37 @@ impl Failures {
         }
         let mut failure = Failure {
             target,
-            said,
+            text,
             turn,
             count: 1,
-            told: 0,
+            shown: 0,
         };
         let lines = match self.telling {
-            Telling::AtOnce => vec![failure.line()],
-            Telling::Once => vec![],
+            FailureTiming::AtOnce => vec![failure.line()],
+            FailureTiming::Once => vec![],
         };
         self.last = self.row.len();
         self.row.push(failure);
         lines
     }
 
-    fn said(&self, failed: &AttemptFailed) -> String {
-        let said = format!(
+    fn text(&self, failed: &AttemptFailed) -> String {
+        let text = format!(
             "{}: {}",
             failed.class.as_str(),
             brief(&failed.message, DETAIL_CHARS)
         );
         match self.targets.get(self.target as usize) {
-            Some(name) if self.targets.len() > 1 => format!("{name}: {said}"),
-            _ => said,
+            Some(name) if self.targets.len() > 1 => format!("{name}: {text}"),
+            _ => text,
         }
     }
 
     /// Ends the row: tells what was not told yet, and what was asked then.
     fn settle(&mut self) -> Vec<String> {
         let mut row = std::mem::take(&mut self.row);
-        let untold = row.iter_mut().filter(|it| it.told < it.count);
-        let lines = untold.map(Failure::line);
+        let unshown = row.iter_mut().filter(|it| it.shown < it.count);
+        let lines = unshown.map(Failure::line);
         lines.chain(self.asking.take()).collect()
     }
 }

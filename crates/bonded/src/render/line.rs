@@ -143,7 +143,7 @@ fn guarded_line(guarded: &ContextGuarded) -> String {
 }
 
 fn decision_line(decision: &DecisionMade) -> String {
-    let said = match decision.calls.as_slice() {
+    let what = match decision.calls.as_slice() {
         [] => format!("said     {}", brief(&decision.answer.text, DETAIL_CHARS)),
         calls => {
             let calls: Vec<String> = calls.iter().map(call_text).collect();
@@ -155,7 +155,7 @@ fn decision_line(decision: &DecisionMade) -> String {
         .usage
         .map(|usage| format!("  ({})", tokens(&usage)));
     let usage = usage.unwrap_or_default();
-    format!("{said}{usage}{}", unclosed_warning(decision))
+    format!("{what}{usage}{}", unclosed_warning(decision))
 }
 
 /// A report without its end is whole if the model stopped by itself. Where nobody knows, a person should.
@@ -214,13 +214,13 @@ fn finished_line(finished: &ToolFinished) -> String {
 
 /// How a command ended that said so.
 fn exit_of(finished: &ToolFinished) -> Option<String> {
-    let said: Value = serde_json::from_str(&finished.output).ok()?;
-    let how = match (said["exit"].as_i64(), said["signal"].as_i64()) {
+    let output: Value = serde_json::from_str(&finished.output).ok()?;
+    let how = match (output["exit"].as_i64(), output["signal"].as_i64()) {
         (Some(exit), _) => format!("exit {exit}"),
         (None, Some(signal)) => format!("killed by signal {signal}"),
         (None, None) => return None,
     };
-    let why = said["stderr"]
+    let why = output["stderr"]
         .as_str()
         .and_then(|it| it.trim_end().lines().last());
     let why = why.map(|line| format!(": {}", brief(line, DETAIL_CHARS)));

@@ -10,7 +10,7 @@ use bonded_kernel::{Entry, Money, RunId, Usage};
 use bonded_state::{Store, StoreError};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use super::failures::{Failures, Telling};
+use super::failures::{FailureTiming, Failures};
 use super::spoken::JsonLines;
 use super::tail::Tail;
 use super::trace::Trace;
@@ -22,7 +22,7 @@ use bonded_host::shapes::text::{brief, cost, tokens};
 pub(crate) enum Sink {
     Quiet,
     /// One live line on a terminal, and one of what is being said.
-    Live(Box<Live>),
+    Live(Box<LiveLine>),
     /// Plain lines on stderr.
     Lines(Failures),
     /// One JSON object a line on stdout.
@@ -34,13 +34,13 @@ impl Sink {
     pub(crate) fn for_stderr(quiet: bool, run: &RunId) -> Self {
         match (quiet, output::stderr_is_terminal()) {
             (true, _) => Self::Quiet,
-            (false, true) => Self::Live(Box::new(Live::new(run))),
+            (false, true) => Self::Live(Box::new(LiveLine::new(run))),
             (false, false) => Self::lines(),
         }
     }
 
     fn lines() -> Self {
-        Self::Lines(Failures::new(Telling::AtOnce))
+        Self::Lines(Failures::new(FailureTiming::AtOnce))
     }
 
     /// Entries as JSON, and with `live` also what is being said.
@@ -73,7 +73,7 @@ impl Sink {
 }
 
 /// The live line: turn, tool, tokens, cost, elapsed.
-pub(crate) struct Live {
+pub(crate) struct LiveLine {
     bar: ProgressBar,
     tail: Arc<Tail>,
     failures: Failures,
@@ -83,25 +83,25 @@ pub(crate) struct Live {
     target: usize,
 }
 
-impl Live {
+impl LiveLine {
     fn new(run: &RunId) -> Self {
         let bar = ProgressBar::new_spinner();
         let tail = Arc::new(Tail::new(run.clone()));
-        let said = tail.clone();
+        let shown_tail = tail.clone();
         // A last line without anything on it is not drawn at all.
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{said}");
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{tail}");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let style = style.with_key("said", move |_: &ProgressState, line: &mut dyn Write| {
+        let style = style.with_key("tail", move |_: &ProgressState, line: &mut dyn Write| {
             let (_, columns) = console::Term::stderr().size();
             // The line is written to memory.
-            let _written = line.write_str(&said.line(columns.into()));
+            let _written = line.write_str(&shown_tail.line(columns.into()));
         });
         bar.set_style(style);
         bar.enable_steady_tick(Duration::from_millis(120));
         Self {
             bar,
             tail,
-            failures: Failures::new(Telling::Once),
+            failures: Failures::new(FailureTiming::Once),
             usage: Usage::default(),
             cost: Money::default(),
             prices: vec![],
@@ -171,14 +171,14 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
 /// Follows the log of one run.
-pub(crate) struct Watcher {
+pub(crate) struct RunWatcher {
     store: Arc<dyn Store>,
     run: RunId,
     after: u64,
@@ -186,7 +186,7 @@ pub(crate) struct Watcher {
     trace: Trace,
 }
 
-impl Watcher {
+impl RunWatcher {
     /// Shows the entries after sequence number `after`.
     pub(crate) fn new(store: Arc<dyn Store>, run: RunId, after: u64, sink: Sink) -> Self {
         Self {

@@ -22,12 +22,12 @@ pub(crate) struct Spoken {
 
 #[derive(Default)]
 struct Pending {
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<AttemptText>,
     bytes: usize,
 }
 
 /// Pieces of one attempt that came one after the other.
-struct Piece {
+struct AttemptText {
     run: RunId,
     turn: u32,
     attempt: u32,
@@ -43,7 +43,7 @@ impl LiveSink for Spoken {
         pending.bytes += piece.text.len();
         match pending.pieces.back_mut() {
             Some(last) if last.is_of(piece) => last.text.push_str(piece.text),
-            _ => pending.pieces.push_back(Piece {
+            _ => pending.pieces.push_back(AttemptText {
                 run: piece.run.clone(),
                 turn: piece.turn,
                 attempt: piece.attempt,
@@ -54,14 +54,14 @@ impl LiveSink for Spoken {
     }
 }
 
-impl Piece {
+impl AttemptText {
     fn is_of(&self, piece: &LivePiece<'_>) -> bool {
         (self.turn, self.attempt) == (piece.turn, piece.attempt) && self.run == *piece.run
     }
 }
 
 impl Spoken {
-    fn take(&self, is_due: impl Fn(&Piece) -> bool) -> Vec<Piece> {
+    fn take(&self, is_due: impl Fn(&AttemptText) -> bool) -> Vec<AttemptText> {
         let mut pending = self.lock();
         let (due, kept): (Vec<_>, Vec<_>) = pending.pieces.drain(..).partition(|it| is_due(it));
         pending.bytes = kept.iter().map(|piece| piece.text.len()).sum();
@@ -115,7 +115,8 @@ impl JsonLines {
     /// the run calls have no entries here.
     pub(crate) fn speak(&self, run: &RunId) {
         let Some(spoken) = &self.spoken else { return };
-        let is_due = |piece: &Piece| piece.run != *run || (piece.turn, piece.attempt) <= self.asked;
+        let is_due =
+            |piece: &AttemptText| piece.run != *run || (piece.turn, piece.attempt) <= self.asked;
         for piece in spoken.take(is_due) {
             let live = LivePiece {
                 run: &piece.run,
@@ -142,7 +143,7 @@ mod tests {
         });
     }
 
-    fn taken(spoken: &Spoken, is_due: impl Fn(&Piece) -> bool) -> Vec<String> {
+    fn taken(spoken: &Spoken, is_due: impl Fn(&AttemptText) -> bool) -> Vec<String> {
         let pieces = spoken.take(is_due).into_iter();
         pieces.map(|piece| piece.text).collect()
     }

@@ -14,11 +14,11 @@ const KEPT_BYTES: usize = 4096;
 /// Keeps the end of what the model of one run is saying. The run only appends; who draws the line looks.
 pub(crate) struct Tail {
     run: RunId,
-    said: Mutex<Said>,
+    live: Mutex<LiveText>,
 }
 
 #[derive(Default)]
-struct Said {
+struct LiveText {
     turn: u32,
     attempt: u32,
     text: String,
@@ -33,15 +33,15 @@ impl LiveSink for Tail {
         if *piece.run != self.run {
             return;
         }
-        let mut said = self.lock();
-        if (said.turn, said.attempt) != (piece.turn, piece.attempt) {
-            said.text.clear();
-            (said.turn, said.attempt) = (piece.turn, piece.attempt);
+        let mut live = self.lock();
+        if (live.turn, live.attempt) != (piece.turn, piece.attempt) {
+            live.text.clear();
+            (live.turn, live.attempt) = (piece.turn, piece.attempt);
         }
-        said.text.push_str(end_of(piece.text));
-        if said.text.len() > 2 * KEPT_BYTES {
-            let dropped = said.text.len() - end_of(&said.text).len();
-            said.text.drain(..dropped);
+        live.text.push_str(end_of(piece.text));
+        if live.text.len() > 2 * KEPT_BYTES {
+            let dropped = live.text.len() - end_of(&live.text).len();
+            live.text.drain(..dropped);
         }
     }
 
@@ -57,15 +57,15 @@ impl Tail {
     pub(crate) fn new(run: RunId) -> Self {
         Self {
             run,
-            said: Mutex::default(),
+            live: Mutex::default(),
         }
     }
 
     /// Forgets what was said up to this turn: its entries tell it from now on.
     pub(crate) fn end_turn(&self, turn: u32) {
-        let mut said = self.lock();
-        if said.turn <= turn {
-            said.text.clear();
+        let mut live = self.lock();
+        if live.turn <= turn {
+            live.text.clear();
         }
     }
 
@@ -81,19 +81,19 @@ impl Tail {
 
     /// As much of the end as fits into a line of so many columns, or what is waited for; empty if nothing is said.
     pub(crate) fn line(&self, columns: usize) -> String {
-        let said = self.lock();
-        let left = said
+        let live = self.lock();
+        let left = live
             .waits_until
             .map(|until| until.saturating_duration_since(Instant::now()));
         match left {
-            Some(left) => begun(&output::masked(&waiting(left, &said.failed)), columns),
-            None => fitted(&output::masked(&said.text), columns),
+            Some(left) => begun(&output::masked(&waiting(left, &live.failed)), columns),
+            None => fitted(&output::masked(&live.text), columns),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, LiveText> {
         // A panic elsewhere leaves a text that is whole enough to be shown.
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -163,7 +163,7 @@ fn columns_of(letter: char) -> usize {
 mod tests {
     use super::*;
 
-    fn told(pieces: &[(&str, u32, u32, &str)]) -> Tail {
+    fn tail_of(pieces: &[(&str, u32, u32, &str)]) -> Tail {
         let tail = Tail::new(RunId::new("own").expect("a good id"));
         for (run, turn, attempt, text) in pieces {
             let run = RunId::new(run).expect("a good id");
@@ -210,14 +210,14 @@ mod tests {
             (&[first, ("called", 1, 1, "other")], "    first"),
         ];
         for (pieces, wanted) in cases {
-            assert_eq!(told(pieces).line(80), wanted);
+            assert_eq!(tail_of(pieces).line(80), wanted);
         }
     }
 
     #[test]
     fn the_end_of_a_turn_takes_its_text_away_and_not_that_of_the_next() {
         for (ended, wanted) in [(1, "    now"), (2, ""), (3, "")] {
-            let tail = told(&[("own", 2, 1, "now")]);
+            let tail = tail_of(&[("own", 2, 1, "now")]);
             tail.end_turn(ended);
             assert_eq!(tail.line(80), wanted, "{ended}");
         }
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_shown_with_its_failure_until_somebody_is_asked() {
-        let tail = told(&[]);
+        let tail = tail_of(&[]);
         let run = RunId::new("own").expect("a good id");
         tail.fail("network: refused x 3");
         assert_eq!(tail.line(80), "");
@@ -245,10 +245,10 @@ mod tests {
     #[test]
     fn however_much_is_said_little_is_kept() {
         let long = "é".repeat(100_000);
-        let tail = told(&[("own", 1, 1, &long)]);
+        let tail = tail_of(&[("own", 1, 1, &long)]);
         assert!(tail.lock().text.len() <= KEPT_BYTES);
         let short = [("own", 1, 1, "日本語"); 10_000];
-        let tail = told(&short);
+        let tail = tail_of(&short);
         assert!(tail.lock().text.len() <= 2 * KEPT_BYTES);
         assert!(tail.line(20).ends_with("日本語"));
     }

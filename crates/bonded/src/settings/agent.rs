@@ -9,22 +9,22 @@ use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
 use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{listed_prices, no_price, own_limits};
-use super::targets::{check_scripts, told_before};
-use super::{Prepared, Wanted};
+use super::targets::{check_scripts, warnings_before};
+use super::{RunSetup, SetupRequest};
 use crate::agents;
 use crate::error::CliError;
 use bonded_host::keeping;
 
 pub(super) fn prepare_agent(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     file: &Path,
     workplace: Workplace,
-) -> Result<Prepared, CliError> {
+) -> Result<RunSetup, CliError> {
     let agent = Agent::load(file, &workplace, BTreeMap::new())?;
     check_scripts(&agent.options)?;
     let mut sample = agent.unchecked_goal(Assignment {
         input: String::new(),
-        format: usual_format(),
+        format: default_format(),
         nonce: Host::draw_nonce(),
         now: agents::moment(),
         limits: own_limits(args.limits, 0)?,
@@ -39,9 +39,9 @@ pub(super) fn prepare_agent(
         ));
     }
     let mut warnings = agent.warnings();
-    warnings.extend(sample.config.targets.iter().flat_map(told_before));
+    warnings.extend(sample.config.targets.iter().flat_map(warnings_before));
     warnings.extend(listed_prices(&sample.config));
-    Ok(Prepared {
+    Ok(RunSetup {
         sample,
         warnings,
         options: agent.options.clone(),
@@ -68,7 +68,7 @@ pub(crate) fn assignment_for_check(agent: &Agent) -> Result<(), CliError> {
 }
 
 /// What a report is written for when nobody says it: a person at a terminal, or a program.
-fn usual_format() -> ReportFormat {
+fn default_format() -> ReportFormat {
     if std::io::stdout().is_terminal() {
         ReportFormat::Tty
     } else {

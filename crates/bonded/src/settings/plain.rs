@@ -14,28 +14,28 @@ use bonded_kernel::{
 
 use super::limits::{listed_prices, no_price, own_limits, parse_price};
 use super::targets::{
-    Server, check_scripts, custom_targets, names_provider, no_model, told_before,
+    UrlServer, check_scripts, custom_targets, names_provider, no_model, warnings_before,
 };
-use super::{Prepared, Wanted, working_directory};
+use super::{RunSetup, SetupRequest, working_directory};
 use crate::agents;
 use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::{CliError, Code};
 use bonded_host::keeping;
 
 pub(super) fn prepare_plain(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     dir: String,
     workplace: Workplace,
-) -> Result<Prepared, CliError> {
+) -> Result<RunSetup, CliError> {
     refuse_options_of_agents(&workplace)?;
     let config = configuration(&workplace)?;
     let mut sources = Sources {
         overrides: workplace.overrides.clone(),
         command_line: workplace.command_line.clone(),
-        usual: workplace.usual.clone(),
+        variables: workplace.variables.clone(),
         ..config.sources()?
     };
-    let of_server = Server::of(args.model, variable)
+    let of_server = UrlServer::of(args.model, variable)
         .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
     let resolved = options::resolve(&sources)?;
     let mut options = resolved.options;
@@ -63,9 +63,9 @@ pub(super) fn prepare_plain(
     };
     config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
-    let told = config.targets.iter().flat_map(told_before);
-    let warnings = told.chain(listed_prices(&config)).collect();
-    Ok(Prepared {
+    let before = config.targets.iter().flat_map(warnings_before);
+    let warnings = before.chain(listed_prices(&config)).collect();
+    Ok(RunSetup {
         sample: Goal {
             text: "".into(),
             system,
@@ -80,17 +80,17 @@ pub(super) fn prepare_plain(
 
 /// Takes out of the sources what a server that only its base URL names is to be asked for: it has models of any name.
 /// One that is set once for everything takes no model away from the provider that somebody names for it.
-fn models_of(server: &Server, config: &Config, sources: &mut Sources) -> Option<Given> {
+fn models_of(server: &UrlServer, config: &Config, sources: &mut Sources) -> Option<Given> {
     let key = "models";
-    let said = sources.overrides.get(key);
-    let said = said.or_else(|| sources.command_line.get(key)).cloned();
-    let is_elsewhere = |models: &Given| !server.is_said && names_provider(models, config);
-    if said.as_ref().is_some_and(is_elsewhere) {
+    let given = sources.overrides.get(key);
+    let given = given.or_else(|| sources.command_line.get(key)).cloned();
+    let is_elsewhere = |models: &Given| !server.is_argument && names_provider(models, config);
+    if given.as_ref().is_some_and(is_elsewhere) {
         return None;
     }
     sources.overrides.remove(key);
     sources.command_line.remove(key);
-    said.or(sources.usual.remove(key))
+    given.or(sources.variables.remove(key))
 }
 
 /// What only an agent has is refused where there is none, not passed over.
@@ -123,8 +123,8 @@ fn chosen_tools(
         );
         return Err(CliError::new(Code::UnknownTool, message).hint(hint));
     }
-    let is_unsaid = sources.get("tools") == Some(&Source::BuiltIn);
-    let is_all = is_unsaid || names.iter().any(|name| name == BUILTIN_WORD);
+    let is_default = sources.get("tools") == Some(&Source::BuiltIn);
+    let is_all = is_default || names.iter().any(|name| name == BUILTIN_WORD);
     Ok((!is_all).then(|| names.clone()))
 }
 
@@ -134,23 +134,23 @@ fn is_builtin(name: &str) -> bool {
 
 /// A run without an agent has more room, and leaves to the provider what nobody speaks of.
 fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
-    let unsaid = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
-    if unsaid("maxTurns") {
+    let is_default = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
+    if is_default("maxTurns") {
         options.turns_max = 50;
     }
-    if unsaid("maxRetries") {
+    if is_default("maxRetries") {
         options.attempts_per_turn_max = 10;
     }
-    if unsaid("maxOutputTokens") {
+    if is_default("maxOutputTokens") {
         options.output_tokens_max = 8_192;
     }
-    if unsaid("toolResponseMaxBytes") {
+    if is_default("toolResponseMaxBytes") {
         options.tool_response_bytes_max = 32_768;
     }
 }
 
 fn plain_config(
-    args: &Wanted<'_>,
+    args: &SetupRequest<'_>,
     dir: String,
     options: &Options,
     mut targets: Vec<Target>,
@@ -221,10 +221,10 @@ pub(crate) fn models_named() -> Result<(Vec<Result<Target, CliError>>, Workplace
     let config = configuration(&workplace)?;
     let mut sources = Sources {
         overrides: workplace.overrides.clone(),
-        usual: workplace.usual.clone(),
+        variables: workplace.variables.clone(),
         ..config.sources()?
     };
-    let of_server = Server::of(&ModelArgs::default(), variable)
+    let of_server = UrlServer::of(&ModelArgs::default(), variable)
         .and_then(|server| Some((models_of(&server, &config, &mut sources)?, server)));
     let options = options::resolve(&sources)?.options;
     let mut found = match of_server {

@@ -9,12 +9,12 @@ use bonded_host::trust::Stance;
 use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
-use crate::agents::{self, Shown};
+use crate::agents::{self, Verbosity};
 use crate::error::{CliError, Code};
 
 /// The store's file: what was said, else the platform's data directory.
-pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
-    if let Some(path) = said {
+pub(crate) fn store_path(argument: Option<&Path>) -> Result<PathBuf, CliError> {
+    if let Some(path) = argument {
         return Ok(path.to_owned());
     }
     let base = etcetera::choose_base_strategy().map_err(|_| {
@@ -27,55 +27,21 @@ pub(crate) fn store_path(said: Option<&Path>) -> Result<PathBuf, CliError> {
     Ok(base.data_dir().join("bonded").join("store.db"))
 }
 
-/// Where everything of ours is kept, unless somebody names another place.
-fn data_dir() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.data_dir().join("bonded"))
-}
-
-/// Where logins to tool servers are kept, whichever store is used.
-pub(crate) fn token_dir() -> Option<PathBuf> {
-    Some(data_dir()?.join("tokens"))
-}
-
-/// Where commands and servers have their homes.
-pub(crate) fn homes_dir() -> Option<PathBuf> {
-    Some(data_dir()?.join("homes"))
-}
-
-/// Where the token of a server is that was given none.
-pub(crate) fn serve_token_file() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.data_dir().join("bonded").join("serve-token"))
-}
-
-/// Where it is noted which trees are worked on, whichever store is used.
-pub(crate) fn locks_dir() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.data_dir().join("bonded").join("locks"))
-}
-
-/// Where what the person trusts is recorded; `None` where there is no home.
-pub(crate) fn config_dir() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.config_dir().join("bonded")).filter(|dir| dir.is_absolute())
-}
-
 /// Opens the store, making it where it is missing.
-pub(crate) fn open_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open(&path)?))
 }
 
 /// Opens a store that must be there already: a command that only looks makes no file.
-pub(crate) fn open_existing_store(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_existing_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open_existing(&path)?))
 }
 
 /// Opens a store that is only looked at: one that cannot be written will do.
-pub(crate) fn open_store_to_read(said: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
-    let path = store_path(said)?;
+pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
+    let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open_to_read(&path)?))
 }
 
@@ -84,7 +50,7 @@ pub(crate) fn host(store: Arc<dyn Store>, stance: Stance) -> (Host, Arc<AgentToo
     agents::unsealed_host(
         store,
         agents::bare_workplace(stance),
-        Shown::default(),
+        Verbosity::default(),
         vec![],
     )
 }

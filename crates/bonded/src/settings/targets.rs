@@ -23,7 +23,7 @@ pub(crate) fn target(asked: &TargetRequest) -> Result<Target, CliError> {
 }
 
 /// What a person is told of a target before it is asked.
-pub(super) fn told_before(target: &Target) -> Vec<String> {
+pub(super) fn warnings_before(target: &Target) -> Vec<String> {
     unsent(target)
         .into_iter()
         .chain(shadowed_key(target, variable))
@@ -32,24 +32,24 @@ pub(super) fn told_before(target: &Target) -> Vec<String> {
 
 /// A server that only its base URL names, with models of any name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Server {
+pub(super) struct UrlServer {
     base_url: String,
     key_env: Option<String>,
     /// Whether a flag names it; a variable is set once for everything.
-    pub(super) is_said: bool,
+    pub(super) is_argument: bool,
 }
 
-impl Server {
+impl UrlServer {
     /// What the flags name, else the variables. The key of a variable is not for another server than that of the other.
     pub(super) fn of(args: &ModelArgs, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        let usual = variable("BONDED_BASE_URL");
-        let base_url = args.base_url.clone().or_else(|| usual.clone())?;
-        let is_its = usual.is_none_or(|usual| usual == base_url);
-        let usual_key = variable("BONDED_KEY_ENV").filter(|_| is_its);
+        let variable_url = variable("BONDED_BASE_URL");
+        let base_url = args.base_url.clone().or_else(|| variable_url.clone())?;
+        let is_its = variable_url.is_none_or(|variable_url| variable_url == base_url);
+        let variable_key = variable("BONDED_KEY_ENV").filter(|_| is_its);
         Some(Self {
             base_url,
-            key_env: args.key_env.clone().or(usual_key),
-            is_said: args.base_url.is_some(),
+            key_env: args.key_env.clone().or(variable_key),
+            is_argument: args.base_url.is_some(),
         })
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn names_provider(models: &Given, config: &Config) -> bool {
 
 /// Models of such a server.
 pub(super) fn custom_targets(
-    server: &Server,
+    server: &UrlServer,
     options: &Options,
     named: &Given,
 ) -> Result<Vec<Target>, CliError> {
@@ -155,11 +155,11 @@ mod tests {
             key_env: key_env.map(str::to_owned),
             price: None,
         };
-        let server = |base_url: &str, key_env: Option<&str>, is_said| {
-            Some(Server {
+        let server = |base_url: &str, key_env: Option<&str>, is_argument| {
+            Some(UrlServer {
                 base_url: base_url.into(),
                 key_env: key_env.map(str::to_owned),
-                is_said,
+                is_argument,
             })
         };
         let variables = |name: &str| {
@@ -171,22 +171,22 @@ mod tests {
         };
         let only_key = |name: &str| variables(name).filter(|_| name == "BONDED_KEY_ENV");
         let none = |_: &str| None;
-        assert_eq!(Server::of(&flags(None, None), none), None);
-        assert_eq!(Server::of(&flags(None, Some("KEY")), none), None);
+        assert_eq!(UrlServer::of(&flags(None, None), none), None);
+        assert_eq!(UrlServer::of(&flags(None, Some("KEY")), none), None);
         assert_eq!(
-            Server::of(&flags(None, None), variables),
+            UrlServer::of(&flags(None, None), variables),
             server("http://usual/v1", Some("USUAL_KEY"), false)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), None), variables),
+            UrlServer::of(&flags(Some("http://other/v1"), None), variables),
             server("http://other/v1", None, true)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), Some("KEY")), variables),
+            UrlServer::of(&flags(Some("http://other/v1"), Some("KEY")), variables),
             server("http://other/v1", Some("KEY"), true)
         );
         assert_eq!(
-            Server::of(&flags(Some("http://other/v1"), None), only_key),
+            UrlServer::of(&flags(Some("http://other/v1"), None), only_key),
             server("http://other/v1", Some("USUAL_KEY"), true)
         );
     }

@@ -19,10 +19,10 @@ pub(crate) const LOOK_AFTER: Duration = Duration::from_millis(200);
 /// How long dependencies that nobody has done yet are waited for.
 const WAIT_MS: u64 = 300_000;
 /// More faults than this are counted, not told.
-const FAULTS_TOLD_MAX: usize = 20;
+const FAULTS_SHOWN_MAX: usize = 20;
 
 /// A plan that can be worked off.
-pub(crate) struct Checked {
+pub(crate) struct CheckedPlan {
     pub(crate) plan: WorkPlan,
     /// Dependencies of other plans that are not done; what waits for them is blocked.
     pub(crate) missing: BTreeSet<ItemId>,
@@ -34,7 +34,7 @@ pub(crate) async fn check(
     args: &WorkArgs,
     workshop: &Workshop,
     record: &PlanRecord,
-) -> Result<Checked, CliError> {
+) -> Result<CheckedPlan, CliError> {
     let file = args.plan.as_deref().unwrap_or(Path::new("-"));
     let value = parse_document(&record.plan).map_err(|bad| {
         let message = format!("{}: {bad}", file.display());
@@ -46,15 +46,15 @@ pub(crate) async fn check(
         .wait_ms
         .unwrap_or(if args.dry_run { 0 } else { WAIT_MS });
     let began = Instant::now();
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     loop {
         let mut done = history(workshop, &record.root)?.done();
         missing.retain(|id| !done.contains(id));
         done.extend(missing.iter().cloned());
         let faults = match read(args, &value, &record.root, &done) {
             Ok(plan) => {
-                let waited_ms = if told.is_empty() { 0 } else { wait_ms };
-                return Ok(Checked {
+                let waited_ms = if shown.is_empty() { 0 } else { wait_ms };
+                return Ok(CheckedPlan {
                     plan,
                     missing,
                     tree_wait_ms: args.wait_ms.unwrap_or(waited_ms),
@@ -66,7 +66,7 @@ pub(crate) async fn check(
         match awaited.filter(|_| wait_ms > 0) {
             None => return Err(bad_plan(file, &record.plan, &faults)),
             Some(awaited) if began.elapsed() < Duration::from_millis(wait_ms) => {
-                tell_waiting(&awaited, wait_ms, &mut told);
+                tell_waiting(&awaited, wait_ms, &mut shown);
                 tokio::time::sleep(LOOK_AFTER).await;
             }
             Some(awaited) => missing.extend(awaited),
@@ -75,9 +75,9 @@ pub(crate) async fn check(
 }
 
 /// Each dependency once. Nothing runs yet: a signal ends the process.
-fn tell_waiting(awaited: &BTreeSet<ItemId>, wait_ms: u64, told: &mut BTreeSet<ItemId>) {
+fn tell_waiting(awaited: &BTreeSet<ItemId>, wait_ms: u64, shown: &mut BTreeSet<ItemId>) {
     for id in awaited {
-        if told.insert(id.clone()) {
+        if shown.insert(id.clone()) {
             output::stderr(&format!(
                 "waiting for dependency {id}, which no plan on this tree has done yet: at most {} (--wait-ms 0 does \
                  not wait, Ctrl-C gives up)",
@@ -123,12 +123,12 @@ fn awaited(fault: &PlanFault) -> Option<ItemId> {
 
 /// Everything that is wrong with a plan, each with its line.
 fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
-    let told = faults.iter().take(FAULTS_TOLD_MAX).map(|fault| {
+    let texts = faults.iter().take(FAULTS_SHOWN_MAX).map(|fault| {
         let line = line_of(text, &fault.at).map(|line| format!("line {line}: "));
         format!("{}{fault}", line.unwrap_or_default())
     });
-    let mut lines: Vec<String> = told.collect();
-    let more = faults.len().saturating_sub(FAULTS_TOLD_MAX);
+    let mut lines: Vec<String> = texts.collect();
+    let more = faults.len().saturating_sub(FAULTS_SHOWN_MAX);
     if more > 0 {
         lines.push(format!("and {more} more"));
     }

@@ -9,16 +9,16 @@ use bonded_state::Store;
 use bonded_work::{Assigned, PlanRecord, Staff, goal_text};
 use bonded_work_rules::{AgentId, WorkItem};
 
-use crate::agents::{self, Shown};
+use crate::agents::{self, Verbosity};
 use crate::args::WorkArgs;
 use crate::error::{CliError, Code};
-use crate::settings::{self, Prepared, Wanted};
+use crate::settings::{self, RunSetup, SetupRequest};
 
 /// One agent for all items, or one for each `agent_id` that the plan speaks of.
 pub(crate) struct CommandLineStaff {
     store: Arc<dyn Store>,
-    of_all: Option<Prepared>,
-    of_one: BTreeMap<AgentId, Prepared>,
+    of_all: Option<RunSetup>,
+    of_one: BTreeMap<AgentId, RunSetup>,
 }
 
 impl CommandLineStaff {
@@ -31,8 +31,8 @@ impl CommandLineStaff {
     ) -> Result<Self, CliError> {
         let mut of_all = None;
         let mut of_one = BTreeMap::new();
-        for said in &args.agent_files {
-            match said.split_once('=') {
+        for argument in &args.agent_files {
+            match argument.split_once('=') {
                 Some((id, file)) => {
                     let id = AgentId::new(id).map_err(|error| usage(&error.to_string()))?;
                     if of_one
@@ -45,7 +45,7 @@ impl CommandLineStaff {
                 None if of_all.is_some() => {
                     return Err(usage("two agents are given for all items"));
                 }
-                None => of_all = Some(prepare(args, record, Some(said))?),
+                None => of_all = Some(prepare(args, record, Some(argument))?),
             }
         }
         if args.agent_files.is_empty() {
@@ -66,7 +66,7 @@ impl CommandLineStaff {
         Ok(staff)
     }
 
-    fn who(&self, id: AgentId) -> Option<&Prepared> {
+    fn who(&self, id: AgentId) -> Option<&RunSetup> {
         self.of_one.get(&id).or(self.of_all.as_ref())
     }
 
@@ -102,7 +102,7 @@ impl Staff for CommandLineStaff {
         goal.config.dir = dir.to_string_lossy().into_owned();
         let mut workplace = prepared.workplace.clone();
         workplace.dir = dir.to_owned();
-        let shown = Shown::of(&prepared.options);
+        let shown = Verbosity::of(&prepared.options);
         let (host, tools) = agents::host(self.store.clone(), workplace, shown);
         Ok(Assigned { host, goal, tools })
     }
@@ -112,8 +112,8 @@ fn prepare(
     args: &WorkArgs,
     record: &PlanRecord,
     agent: Option<&str>,
-) -> Result<Prepared, CliError> {
-    let prepared = settings::prepare(&Wanted {
+) -> Result<RunSetup, CliError> {
+    let prepared = settings::prepare(&SetupRequest {
         dir: Some(&record.root),
         held: &record.held,
         agent_file: agent.map(Path::new),

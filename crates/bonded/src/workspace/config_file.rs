@@ -86,10 +86,10 @@ pub(crate) fn provider(
 pub(crate) fn settings(config: &WorkspaceConfig) -> Result<Settings, CliError> {
     let (server, websocket, security) = (&config.server, &config.websocket, &config.security);
     let csrf_header = HeaderName::from_bytes(security.csrf_header.as_bytes()).map_err(|_| {
-        let said = &security.csrf_header;
+        let header = &security.csrf_header;
         CliError::new(
             Code::Config,
-            format!("security.csrf_header: {said:?} is no name of a header"),
+            format!("security.csrf_header: {header:?} is no name of a header"),
         )
     })?;
     Ok(Settings {

@@ -8,9 +8,8 @@ use bonded_workspace::store::{StoredRule, WorkspaceStore, Write, Written};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use super::config_file;
-use super::store_error;
 use crate::args::PlaceArgs;
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::DataDir;
 

@@ -11,8 +11,8 @@ use bonded_workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, Wo
 use tokio::task::JoinHandle;
 
 use super::config_file::{self, Configured};
-use super::opened::Opened;
-use crate::agents::{self, Shown};
+use super::open_workspace::OpenWorkspace;
+use crate::agents::{self, Verbosity};
 use crate::args::ServedArgs;
 use crate::error::{CliError, Code};
 use crate::{output, settings};
@@ -28,7 +28,7 @@ pub(crate) struct Serving {
 impl Serving {
     /// Begins to fire rules; from now on requests can be answered.
     pub(crate) fn begin(
-        opened: Opened,
+        opened: OpenWorkspace,
         args: &ServedArgs,
         store: Option<&Path>,
         stop: CancellationToken,
@@ -62,13 +62,13 @@ impl Serving {
 
 /// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
 fn actions(
-    opened: &Opened,
+    opened: &OpenWorkspace,
     args: &ServedArgs,
     store_file: PathBuf,
 ) -> Result<(Actions, Arc<AgentTools>), CliError> {
     let workplace = workplace(opened, args)?;
     let store = settings::open_store(Some(&store_file))?;
-    let (host, tools) = agents::host(store, workplace.clone(), Shown::default());
+    let (host, tools) = agents::host(store, workplace.clone(), Verbosity::default());
     let host = Arc::new(Host {
         tools: Arc::new(LoopTools {
             store: opened.store.clone(),
@@ -109,7 +109,7 @@ fn actions(
 }
 
 /// The place of the runs of rules: the data directory, with the variables of its `.env`.
-fn workplace(opened: &Opened, args: &ServedArgs) -> Result<Workplace, CliError> {
+fn workplace(opened: &OpenWorkspace, args: &ServedArgs) -> Result<Workplace, CliError> {
     let dir = std::path::absolute(opened.dir.path()).map_err(|error| {
         CliError::new(
             Code::DataDir,

@@ -2,7 +2,7 @@
 
 mod probes;
 
-use bonded_host::config::options::{Kind, OptionRow, TABLE};
+use bonded_host::config::options::{OptionKind, OptionRow, TABLE};
 use serde_json::{Value, json};
 
 use crate::world::{Outcome, World};
@@ -60,7 +60,7 @@ fn run(row: &OptionRow, probe: &Probe, set: &[(Place, &str)]) -> Seen {
             Place::Override => {
                 flags.extend(["--override".to_owned(), format!("{}={value}", row.key)]);
             }
-            Place::Flag(flag) if row.kind == Kind::Flag => flags.push(match *value {
+            Place::Flag(flag) if row.kind == OptionKind::Flag => flags.push(match *value {
                 "true" => (*flag).to_owned(),
                 _ => flag.replace("--", "--no-"),
             }),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use bonded_mcp::{Asked, Fault, Peer};
+use bonded_mcp::{ClientRequest, McpFault, RequestClient};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const ELICIT: &str = "elicitation/create";
@@ -16,7 +16,11 @@ pub(crate) const TOOLS: [&str; 4] = [
     "test_elicitation_sep1330_enums",
 ];
 
-pub(crate) async fn called(name: &str, asked: &Asked, peer: &Peer) -> Result<String, Fault> {
+pub(crate) async fn called(
+    name: &str,
+    asked: &ClientRequest,
+    peer: &RequestClient,
+) -> Result<String, McpFault> {
     let said = |name: &str| asked.params["arguments"][name].clone();
     match name {
         "test_sampling" => {
@@ -36,11 +40,11 @@ pub(crate) async fn called(name: &str, asked: &Asked, peer: &Peer) -> Result<Str
         }
         "test_elicitation_sep1034_defaults" => completed(peer, &with_defaults()).await,
         "test_elicitation_sep1330_enums" => completed(peer, &choices()).await,
-        _ => Err(Fault::invalid_params("there is no such tool")),
+        _ => Err(McpFault::invalid_params("there is no such tool")),
     }
 }
 
-async fn completed(peer: &Peer, fields: &Value) -> Result<String, Fault> {
+async fn completed(peer: &RequestClient, fields: &Value) -> Result<String, McpFault> {
     let answer = form(peer, &json!("Please fill this in"), fields, &[]).await?;
     let (action, content) = (&answer["action"], &answer["content"]);
     Ok(format!(
@@ -49,11 +53,11 @@ async fn completed(peer: &Peer, fields: &Value) -> Result<String, Fault> {
 }
 
 async fn form(
-    peer: &Peer,
+    peer: &RequestClient,
     message: &Value,
     fields: &Value,
     required: &[&str],
-) -> Result<Value, Fault> {
+) -> Result<Value, McpFault> {
     let schema = json!({ "type": "object", "properties": fields, "required": required });
     let params = json!({ "message": message, "requestedSchema": schema });
     peer.ask(ELICIT, &params, PATIENCE).await

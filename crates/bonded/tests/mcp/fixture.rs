@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::asking;
-use bonded_mcp::{About, Asked, Fault, Peer, Served};
+use bonded_mcp::{About, ClientRequest, McpFault, RequestClient, Served};
 
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
@@ -30,7 +30,11 @@ impl Served for Fixture {
         }
     }
 
-    fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>> {
+    fn answer<'a>(
+        &'a self,
+        asked: &'a ClientRequest,
+        peer: RequestClient,
+    ) -> BoxFuture<'a, Result<Value, McpFault>> {
         Box::pin(async move {
             match asked.method.as_str() {
                 "tools/list" => Ok(json!({ "tools": tools() })),
@@ -47,16 +51,16 @@ impl Served for Fixture {
                 "completion/complete" => Ok(json!({
                     "completion": { "values": ["paris", "park"], "total": 2, "hasMore": false }
                 })),
-                method => Err(Fault::unknown_method(method)),
+                method => Err(McpFault::unknown_method(method)),
             }
         })
     }
 
-    fn mark<'a>(&'a self, _: Hash, _: &'a str) -> BoxFuture<'a, Result<u64, Fault>> {
+    fn mark<'a>(&'a self, _: Hash, _: &'a str) -> BoxFuture<'a, Result<u64, McpFault>> {
         Box::pin(async { Ok(0) })
     }
 
-    fn changed<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>> {
+    fn changed<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<Option<u64>, McpFault>> {
         Box::pin(std::future::pending())
     }
 }
@@ -95,7 +99,7 @@ fn tools() -> Vec<Value> {
     plain.chain([with_schema]).collect()
 }
 
-async fn called(asked: &Asked, peer: &Peer) -> Result<Value, Fault> {
+async fn called(asked: &ClientRequest, peer: &RequestClient) -> Result<Value, McpFault> {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
     let content = match asked.text("name")? {
@@ -167,7 +171,7 @@ fn templates() -> Value {
     json!([{ "uriTemplate": "test://template/{id}/data", "name": "template", "mimeType": "application/json" }])
 }
 
-fn read(uri: &str) -> Result<Value, Fault> {
+fn read(uri: &str) -> Result<Value, McpFault> {
     let contents = match uri {
         "test://static-text" => json!({
             "mimeType": "text/plain", "text": "This is the content of the static text resource.",
@@ -177,7 +181,7 @@ fn read(uri: &str) -> Result<Value, Fault> {
         _ => {
             let id = uri.strip_prefix(TEMPLATE);
             let id = id.and_then(|rest| rest.strip_suffix("/data"));
-            let id = id.ok_or_else(|| Fault::unknown_resource(uri))?;
+            let id = id.ok_or_else(|| McpFault::unknown_resource(uri))?;
             let text =
                 json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
             json!({ "mimeType": "application/json", "text": text.to_string() })
@@ -202,7 +206,7 @@ fn prompts() -> Vec<Value> {
     ]
 }
 
-fn prompt(name: &str, arguments: &Value) -> Result<Value, Fault> {
+fn prompt(name: &str, arguments: &Value) -> Result<Value, McpFault> {
     let said = |name: &str| arguments[name].as_str().unwrap_or_default();
     let text = |text: &str| json!({ "type": "text", "text": text });
     let contents = match name {
@@ -224,7 +228,7 @@ fn prompt(name: &str, arguments: &Value) -> Result<Value, Fault> {
             json!({ "type": "image", "data": PNG, "mimeType": "image/png" }),
             text("Please analyze the image above."),
         ],
-        _ => return Err(Fault::invalid_params("there is no such prompt")),
+        _ => return Err(McpFault::invalid_params("there is no such prompt")),
     };
     let messages: Vec<Value> = contents
         .into_iter()

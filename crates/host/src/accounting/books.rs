@@ -24,19 +24,19 @@ pub struct Booked {
 /// [`changed`](Self::changed), then [`take`](Self::take) what is new.
 #[derive(Debug)]
 pub struct Books {
-    open: Vec<Page>,
+    open: Vec<RunPage>,
 }
 
 /// How far the log of one run was read.
 #[derive(Debug)]
-struct Page {
+struct RunPage {
     run: RunId,
     after: u64,
     books: Bookkeeper,
     has_ended: bool,
 }
 
-impl Page {
+impl RunPage {
     fn new(run: RunId) -> Self {
         Self {
             run,
@@ -51,7 +51,7 @@ impl Books {
     /// The run need not have begun.
     pub fn new(run: RunId) -> Self {
         Self {
-            open: vec![Page::new(run)],
+            open: vec![RunPage::new(run)],
         }
     }
 
@@ -72,7 +72,7 @@ impl Books {
         // Reading a page may open another one.
         while at < self.open.len() {
             let called = read(store, &mut self.open[at], &mut booked).await?;
-            self.open.extend(called.into_iter().map(Page::new));
+            self.open.extend(called.into_iter().map(RunPage::new));
             at += 1;
         }
         self.open.retain(|page| !page.has_ended);
@@ -83,7 +83,7 @@ impl Books {
 /// Reads what is new of one run; gives the runs that it has called.
 async fn read(
     store: &dyn Store,
-    page: &mut Page,
+    page: &mut RunPage,
     booked: &mut Vec<Booked>,
 ) -> Result<Vec<RunId>, StoreError> {
     if store.head(&page.run).await?.is_none() {

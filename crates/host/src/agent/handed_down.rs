@@ -26,7 +26,7 @@ impl Workplace {
             binary_dir: path(&self.binary_dir),
             overrides: kept(self.overrides.clone(), &mask),
             options: kept(self.options_for_all(), &mask),
-            usual: kept(self.usual.clone(), &mask),
+            usual: kept(self.variables.clone(), &mask),
             includes_anywhere: self.includes == IncludePolicy::Anywhere,
         }
     }
@@ -48,7 +48,7 @@ impl Workplace {
             binary_dir: path(&handed.binary_dir),
             overrides: given(&handed.overrides),
             command_line: given(&handed.options),
-            usual: given(&handed.usual),
+            variables: given(&handed.usual),
             includes: match handed.includes_anywhere {
                 true => IncludePolicy::Anywhere,
                 false => IncludePolicy::InsideTree,

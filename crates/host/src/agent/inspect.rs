@@ -44,7 +44,7 @@ impl Agent {
 struct Inspector {
     done: Inspection,
     /// What was said, so that nothing is said twice.
-    told: BTreeSet<(Option<PathBuf>, String)>,
+    reported: BTreeSet<(Option<PathBuf>, String)>,
     warned: BTreeSet<String>,
     /// The agents that were looked at.
     seen: BTreeSet<PathBuf>,
@@ -124,7 +124,7 @@ impl Inspector {
     fn found(&mut self, called: Option<PathBuf>, error: AgentError) {
         // What is wrong with the configuration is wrong for all of them.
         let called = called.filter(|_| error.is_of_agent());
-        if self.told.insert((called.clone(), error.to_string())) {
+        if self.reported.insert((called.clone(), error.to_string())) {
             self.done.problems.push(Finding { called, error });
         }
     }
@@ -138,7 +138,7 @@ impl Inspector {
     /// What is wrong with entries and was not met is used by nobody here.
     fn done(mut self) -> Inspection {
         for problem in std::mem::take(&mut self.entries) {
-            if !self.told.contains(&(None, problem.to_string())) {
+            if !self.reported.contains(&(None, problem.to_string())) {
                 self.warn(format!("{problem}; no agent that was looked at uses this"));
             }
         }
@@ -176,17 +176,17 @@ impl Looks<'_> {
         let (config, problems) = Config::inspect(&places, environment, &workplace.trust);
         let problems = problems.into_iter().map(Problems::of);
         problems.for_each(|problem| self.found(problem));
-        let mut said = self.result(config.sources()).unwrap_or_default();
+        let mut configured = self.result(config.sources()).unwrap_or_default();
         if places.own().holds(&file.path, &workplace.dir) {
-            said.own.clear();
+            configured.own.clear();
         }
         let (resolved, errors) = resolve_all(&Sources {
             overrides: workplace.overrides.clone(),
             command_line: workplace.command_line.clone(),
             front_matter: file.options.clone(),
             inherited: BTreeMap::new(),
-            usual: workplace.usual.clone(),
-            ..said
+            variables: workplace.variables.clone(),
+            ..configured
         });
         let is_of_models = |error: &OptionError| matches!(error, OptionError::BadValue { key, .. } if key == "models");
         if resolved.options.models.is_empty() && !errors.iter().any(is_of_models) {
@@ -218,8 +218,8 @@ impl Looks<'_> {
         for model in &agent.options.models {
             let environment = &agent.workplace.environment;
             let (config, options) = (&agent.config, &agent.options);
-            let usual = UnknownWindow::Usual;
-            let made = target::target(model, config, options, environment, usual);
+            let assumed = UnknownWindow::Assumed;
+            let made = target::target(model, config, options, environment, assumed);
             if self.result(made).is_some() && model.provider == SCRIPT {
                 self.result(Script::load(Path::new(&model.model)));
             }

@@ -51,12 +51,12 @@ pub(super) fn names(config: &Config) -> Vec<String> {
 }
 
 /// What runs with the same configuration share: queues, and connections to the same origins.
-pub(super) struct Shared {
+pub(super) struct SharedRest {
     pub(super) queues: Arc<Queues>,
     endpoints: RestEndpoints,
 }
 
-impl Shared {
+impl SharedRest {
     /// The queues are those of the whole process, whichever files name them.
     pub(super) fn new(config: &Config, queues: &Arc<Queues>) -> Result<Self, QueueError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

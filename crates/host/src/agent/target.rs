@@ -24,7 +24,7 @@ pub const WINDOW_TOKENS: u64 = 131_072;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownWindow {
     /// The size that most models have by now: an agent's conversation is always guarded.
-    Usual,
+    Assumed,
     /// It is not guarded.
     Open,
 }
@@ -172,13 +172,13 @@ pub fn unsent(target: &Target) -> Vec<String> {
         ),
     ];
     let names = left_out.iter().filter(|(_, is)| *is).map(|(name, _)| name);
-    let told = names.map(|name| format!("{provider}/{model} takes no {name}: it is not sent"));
+    let unsent = names.map(|name| format!("{provider}/{model} takes no {name}: it is not sent"));
     let overruled = dialect::overruled(target).into_iter().map(|path| {
         format!(
             "{provider}/{model} is not sent the field {path:?} of `custom`: another setting says what stands there"
         )
     });
-    told.chain(overruled).collect()
+    unsent.chain(overruled).collect()
 }
 
 fn thinks(sampling: &Sampling) -> bool {
@@ -193,8 +193,8 @@ fn configured(
     config: &Config,
     environment: &Environment,
 ) -> Result<Target, AgentError> {
-    let usual = usual(provider.kind);
-    let known = provider::by_name(usual);
+    let known_name = known_name(provider.kind);
+    let known = provider::by_name(known_name);
     let dialect = known.map_or(Dialect::Chat, |known| known.dialect);
     let endpoint = endpoint(provider, &model.model, environment)?;
     let has_secrets = provider.api_key.is_some() || !provider.headers.is_empty();
@@ -216,7 +216,7 @@ fn configured(
     Ok(Target {
         dialect,
         key_header: key_header.map(str::to_owned),
-        family: (!is_compatible && provider.name != usual).then(|| usual.to_owned()),
+        family: (!is_compatible && provider.name != known_name).then(|| known_name.to_owned()),
         key_env: key.map(|key| key.name.to_owned()),
         secrets_in: if has_secrets {
             config.files().map(absolute).collect()
@@ -228,7 +228,7 @@ fn configured(
 }
 
 /// The name that everybody knows a kind of provider by.
-fn usual(kind: ProviderKind) -> &'static str {
+fn known_name(kind: ProviderKind) -> &'static str {
     match kind {
         ProviderKind::Openai => "openai",
         ProviderKind::Anthropic => "anthropic",
@@ -260,7 +260,10 @@ pub(super) fn endpoint(
         let (url, version) = (provider.base_url.clone(), provider.api_version.clone());
         return provider::azure_at(url, version, model, variable);
     }
-    match (&provider.base_url, provider::by_name(usual(provider.kind))) {
+    match (
+        &provider.base_url,
+        provider::by_name(known_name(provider.kind)),
+    ) {
         (Some(url), _) => provider::checked_url(native_path(provider.kind, url)),
         (None, Some(known)) => provider::checked_url(&known.endpoint_by(variable)),
         (None, None) => Err(provider::no_provider(&provider.name)),
@@ -402,13 +405,13 @@ fn set_window(
     let buffer = own.context_window_buffer_tokens;
     let buffer = buffer.unwrap_or(options.context_window_buffer_tokens);
     target.window_open = OpenWindow { buffer, vocabulary };
-    let said = options.context_window_tokens.or(own.context_window_tokens);
+    let configured = options.context_window_tokens.or(own.context_window_tokens);
     let listed = models::window(&target.endpoint, model);
-    let usual = (unknown == UnknownWindow::Usual).then_some(WINDOW_TOKENS);
+    let assumed = (unknown == UnknownWindow::Assumed).then_some(WINDOW_TOKENS);
     let sources = [
-        (said, WindowSource::Configured),
+        (configured, WindowSource::Configured),
         (listed, WindowSource::Table),
-        (usual, WindowSource::Assumed),
+        (assumed, WindowSource::Assumed),
     ];
     let mut known = sources.into_iter();
     if let Some((tokens, source)) = known.find_map(|(tokens, source)| Some((tokens?, source))) {

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use super::login::Tokens;
 use super::{Agent, AgentError, Workplace, child_spec, rest};
+use crate::builtin::{BUILTIN, BUILTIN_WORD};
 use crate::config::options::Options;
 use crate::config::{
     Config, Environment, HealthProbe as Probe, McpEndpoint, McpTransport as Reached, Secret,
@@ -31,8 +32,6 @@ use crate::host::{Toolset, WorkdirTools};
 use crate::provider::SCRIPT;
 use crate::trust::Trust;
 
-/// Stands for all tools that are built in.
-pub const BUILTIN_WORD: &str = "builtin";
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
 const STARTS_MAX: usize = 8;
@@ -113,13 +112,13 @@ pub struct AgentTools {
     /// What configuration files said when they were first read, by the files and the directory they were read for.
     configs: Mutex<BTreeMap<ReadKey, Arc<Config>>>,
     /// By the configuration files that define them.
-    shared: Mutex<BTreeMap<Vec<String>, Arc<rest::Shared>>>,
+    shared: Mutex<BTreeMap<Vec<String>, Arc<rest::SharedRest>>>,
     /// One set for the whole process, whichever files name them.
     queues: Arc<Queues>,
     tokens: Tokens,
     warn: Option<Say>,
     /// What was said of tools that do not fit or are not there: runs have them in common.
-    told: Mutex<BTreeSet<String>>,
+    shown: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
 }
 
@@ -146,7 +145,7 @@ impl AgentTools {
             shared: Mutex::default(),
             queues: Arc::default(),
             warn: None,
-            told: Mutex::default(),
+            shown: Mutex::default(),
             trace: None,
         }
     }
@@ -285,13 +284,13 @@ impl AgentTools {
         if agent.encoding == Encoding::Xml {
             return vec![];
         }
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = vec![];
         let services = run.targets.iter().filter(|it| it.provider != SCRIPT);
         for target in services {
             for tool in unfit(catalog, target.dialect) {
                 let warning = format!("{}: {tool}", target.provider);
-                if told.insert(warning.clone()) {
+                if shown.insert(warning.clone()) {
                     warnings.push(warning);
                 }
             }
@@ -313,8 +312,8 @@ impl AgentTools {
 
     /// What is the same for all runs of the process is told once.
     fn warn_once(&self, warning: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(warning.clone()) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.insert(warning.clone()) {
             self.warn_of(&[warning]);
         }
     }
@@ -332,12 +331,16 @@ impl AgentTools {
         Ok(all.filter(is_meant).collect())
     }
 
-    fn shared(&self, config: &Config, files: &[String]) -> Result<Arc<rest::Shared>, AgentError> {
+    fn shared(
+        &self,
+        config: &Config,
+        files: &[String],
+    ) -> Result<Arc<rest::SharedRest>, AgentError> {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shared.get(files) {
             return Ok(known.clone());
         }
-        let made = Arc::new(rest::Shared::new(config, &self.queues)?);
+        let made = Arc::new(rest::SharedRest::new(config, &self.queues)?);
         shared.insert(files.to_vec(), made.clone());
         Ok(made)
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::nearest::did_you_mean;
+use bonded_kernel::did_you_mean;
 
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFileError {

@@ -1,17 +1,15 @@
 //! The front matter of an agent file: where it stands, which keys it may have, what they mean.
 
-use std::path::PathBuf;
-
+use bonded_kernel::nearest;
 use serde_json::Value;
 
 use super::include::Assembled;
-use super::schema::{self, Beside};
-use super::yaml::{self, Kind, Pair};
+use super::schema::{self, Beside, LineOrigin};
 use super::{AgentFile, AgentFileError, IncludePolicy};
 use crate::beneath::SecretFiles;
-use crate::config::nearest::nearest;
 use crate::config::options::{self, Given, TABLE};
 use crate::config::value_text::found;
+use crate::yaml::{self, YamlKind, YamlPair};
 
 const OWN_KEYS: [&str; 6] = [
     "description",
@@ -69,14 +67,14 @@ pub(super) fn read(
         }
     };
     match tree.kind {
-        Kind::Scalar(Value::Null) => {}
-        Kind::Map(pairs) => {
+        YamlKind::Scalar(Value::Null) => {}
+        YamlKind::Map(pairs) => {
             let taken = pairs
                 .iter()
                 .map(|pair| take(pair, &place, (policy, secrets), agent));
             errors.extend(taken.filter_map(Result::err));
         }
-        Kind::Scalar(_) | Kind::List(_) => {
+        YamlKind::Scalar(_) | YamlKind::List(_) => {
             let (file, line) = place(tree.line);
             errors.push(AgentFileError::NotAMapping { file, line });
         }
@@ -118,11 +116,9 @@ fn split(assembled: &Assembled) -> Result<Parts<'_>, AgentFileError> {
     })
 }
 
-type Place<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
-
 fn take(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     (policy, secrets): (IncludePolicy, &SecretFiles),
     agent: &mut AgentFile,
 ) -> Result<(), AgentFileError> {
@@ -154,7 +150,7 @@ fn take(
 }
 
 /// The error for a key that does not belong into an agent file.
-fn stranger(pair: &Pair, place: Place<'_>) -> AgentFileError {
+fn stranger(pair: &YamlPair, place: LineOrigin<'_>) -> AgentFileError {
     let (file, line) = place(pair.line);
     let key = pair.key.clone();
     let foreign = RUNTIME_KEYS.iter().find(|(name, _)| *name == key);
@@ -189,7 +185,7 @@ fn stranger(pair: &Pair, place: Place<'_>) -> AgentFileError {
     }
 }
 
-pub(super) fn wrong_type(pair: &Pair, place: Place<'_>, expected: &str) -> AgentFileError {
+pub(super) fn wrong_type(pair: &YamlPair, place: LineOrigin<'_>, expected: &str) -> AgentFileError {
     let (file, line) = place(pair.line);
     AgentFileError::WrongType {
         file,
@@ -200,23 +196,26 @@ pub(super) fn wrong_type(pair: &Pair, place: Place<'_>, expected: &str) -> Agent
     }
 }
 
-pub(super) fn text(pair: &Pair, place: Place<'_>) -> Result<Option<String>, AgentFileError> {
+pub(super) fn text(
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
+) -> Result<Option<String>, AgentFileError> {
     match &pair.value.kind {
-        Kind::Scalar(Value::String(text)) => Ok(Some(text.clone())),
-        Kind::Scalar(Value::Null) => Ok(None),
+        YamlKind::Scalar(Value::String(text)) => Ok(Some(text.clone())),
+        YamlKind::Scalar(Value::Null) => Ok(None),
         _ => Err(wrong_type(pair, place, "a text")),
     }
 }
 
-fn flag(pair: &Pair, place: Place<'_>) -> Result<bool, AgentFileError> {
+fn flag(pair: &YamlPair, place: LineOrigin<'_>) -> Result<bool, AgentFileError> {
     match &pair.value.kind {
-        Kind::Scalar(Value::Bool(flag)) => Ok(*flag),
-        Kind::Scalar(Value::Null) => Ok(false),
+        YamlKind::Scalar(Value::Bool(flag)) => Ok(*flag),
+        YamlKind::Scalar(Value::Null) => Ok(false),
         _ => Err(wrong_type(pair, place, "true or false")),
     }
 }
 
-fn tool_name(pair: &Pair, place: Place<'_>) -> Result<Option<String>, AgentFileError> {
+fn tool_name(pair: &YamlPair, place: LineOrigin<'_>) -> Result<Option<String>, AgentFileError> {
     let name = text(pair, place)?;
     let fits = |name: &String| {
         (1..=64).contains(&name.len())

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::AgentFileError;
 use super::read::{FILE_BYTES_MAX, text_of};
-use crate::beneath::{self, Opened, SecretFiles, is_secret_name};
+use crate::beneath::{self, OpenFile, SecretFiles, is_secret_name};
 use crate::config::real;
 use crate::trust::Contents;
 
@@ -27,14 +27,14 @@ pub enum IncludePolicy {
 pub(crate) struct Assembled {
     pub(crate) text: String,
     /// For each line of the text, where it begins.
-    lines: Vec<Place>,
+    lines: Vec<SourceLine>,
     files: Vec<PathBuf>,
     /// The agent file and everything that it includes.
     pub(crate) contents: Contents,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SourceLine {
     file: usize,
     line: usize,
 }
@@ -70,7 +70,7 @@ pub(crate) fn assemble(
         }],
         done: Assembled {
             text: String::new(),
-            lines: vec![Place { file: 0, line: 1 }],
+            lines: vec![SourceLine { file: 0, line: 1 }],
             files: vec![file.into()],
             contents: Contents::new(&real(file), text.as_bytes()),
         },
@@ -135,7 +135,7 @@ impl Assembler {
         }
         self.done.text.push_str(text);
         let newlines = text.bytes().filter(|byte| *byte == b'\n').count();
-        let places = (1..=newlines).map(|below| Place {
+        let places = (1..=newlines).map(|below| SourceLine {
             file,
             line: line + below,
         });
@@ -178,7 +178,7 @@ impl Assembler {
     }
 
     /// A file that may be included: opened first, then looked at.
-    fn permitted(&self, path: &str, place: &Path) -> Result<Opened, String> {
+    fn permitted(&self, path: &str, place: &Path) -> Result<OpenFile, String> {
         if path.is_empty() {
             return Err("it names no file".into());
         }
@@ -203,7 +203,7 @@ impl Assembler {
     fn enter(
         &mut self,
         named: PathBuf,
-        opened: Opened,
+        opened: OpenFile,
         (file, line, path): (usize, usize, &str),
     ) -> Result<(), AgentFileError> {
         let real = opened.real.clone();

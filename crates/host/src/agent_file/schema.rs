@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use bonded_kernel::nearest;
 use serde_json::{Value, json};
 
 use super::AgentFileError;
 use super::IncludePolicy;
 use super::front_matter::{text, wrong_type};
 use super::read::{FILE_BYTES_MAX, text_of};
-use super::yaml::{self, Kind, Pair};
 use crate::beneath::{self, SecretFiles};
-use crate::config::nearest::nearest;
 use crate::trust::Contents;
+use crate::yaml::{self, YamlKind, YamlPair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
@@ -38,7 +38,8 @@ pub struct OutputSpec {
     pub schema: Option<Value>,
 }
 
-type Place<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
+/// Which file a line of the assembled text comes from, and its number there.
+pub(super) type LineOrigin<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
 
 const SPEC_KEYS: [&str; 3] = ["format", "schema", "schemaRef"];
 
@@ -63,8 +64,8 @@ pub fn default_input_schema() -> Value {
 }
 
 pub(super) fn input(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     beside: &mut Beside<'_>,
 ) -> Result<Option<InputSpec>, AgentFileError> {
     let words = [("text", InputFormat::Text), ("json", InputFormat::Json)];
@@ -80,8 +81,8 @@ pub(super) fn input(
 }
 
 pub(super) fn output(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     beside: &mut Beside<'_>,
 ) -> Result<Option<OutputSpec>, AgentFileError> {
     let words = [
@@ -102,15 +103,15 @@ pub(super) fn output(
 type Spec<F> = Option<(Option<F>, Option<Value>)>;
 
 fn spec<F: Copy>(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     beside: &mut Beside<'_>,
     words: &[(&str, F)],
     expected: &str,
 ) -> Result<Spec<F>, AgentFileError> {
     let pairs = match &pair.value.kind {
-        Kind::Map(pairs) => pairs,
-        Kind::Scalar(Value::Null) => return Ok(None),
+        YamlKind::Map(pairs) => pairs,
+        YamlKind::Scalar(Value::Null) => return Ok(None),
         _ => return Err(wrong_type(pair, place, "format, and schema or schemaRef")),
     };
     let mut format = None;
@@ -137,7 +138,7 @@ fn spec<F: Copy>(
     Ok(Some((format, schema)))
 }
 
-fn unknown(pair: &Pair, place: Place<'_>) -> AgentFileError {
+fn unknown(pair: &YamlPair, place: LineOrigin<'_>) -> AgentFileError {
     let (file, line) = place(pair.line);
     AgentFileError::UnknownKey {
         file,
@@ -148,8 +149,8 @@ fn unknown(pair: &Pair, place: Place<'_>) -> AgentFileError {
 }
 
 fn format<F: Copy>(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     words: &[(&str, F)],
     expected: &str,
 ) -> Result<Option<F>, AgentFileError> {
@@ -163,10 +164,10 @@ fn format<F: Copy>(
 }
 
 /// A schema in the file itself: as an object, or as JSON or YAML in a text.
-fn inline(pair: &Pair, place: Place<'_>) -> Result<Option<Value>, AgentFileError> {
+fn inline(pair: &YamlPair, place: LineOrigin<'_>) -> Result<Option<Value>, AgentFileError> {
     let schema = match &pair.value.kind {
-        Kind::Scalar(Value::Null) => return Ok(None),
-        Kind::Scalar(Value::String(text)) => parse_text(text),
+        YamlKind::Scalar(Value::Null) => return Ok(None),
+        YamlKind::Scalar(Value::String(text)) => parse_text(text),
         _ => Ok(pair.value.to_json()),
     };
     let checked = schema.and_then(check);
@@ -214,8 +215,8 @@ impl Beside<'_> {
 
 /// A schema in a file beside the agent file.
 fn referenced(
-    pair: &Pair,
-    place: Place<'_>,
+    pair: &YamlPair,
+    place: LineOrigin<'_>,
     beside: &mut Beside<'_>,
 ) -> Result<Option<Value>, AgentFileError> {
     let Some(path) = text(pair, place)? else {
@@ -253,7 +254,7 @@ fn check(schema: Value) -> Result<Value, String> {
     Ok(schema)
 }
 
-fn bad_schema(pair: &Pair, place: Place<'_>, why: String) -> AgentFileError {
+fn bad_schema(pair: &YamlPair, place: LineOrigin<'_>, why: String) -> AgentFileError {
     let (file, line) = place(pair.line);
     AgentFileError::BadSchema {
         file,

@@ -6,7 +6,7 @@ use bonded_kernel::{
 };
 
 use super::ConfigError;
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 
 /// The values that are said; `None` leaves what is known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +79,7 @@ const CALL_IDS: [(&str, CallIds); 3] = [
 ];
 
 impl AcceptsConfig {
-    pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Self {
+    pub(super) fn read(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Self {
         Self {
             like: entry.text("like"),
             temperature: entry.flag("temperature"),
@@ -136,9 +136,9 @@ impl AcceptsConfig {
 
     /// What is known, changed by what is said; the error says what contradicts itself.
     pub fn applied_to(&self, mut accepts: Accepts) -> Result<Accepts, String> {
-        fn set<T: Clone>(place: &mut T, said: &Option<T>) {
-            if let Some(said) = said {
-                place.clone_from(said);
+        fn set<T: Clone>(place: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                place.clone_from(value);
             }
         }
         match (self.temperature, self.temperature_max) {
@@ -192,7 +192,7 @@ impl AcceptsConfig {
     }
 }
 
-fn efforts(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<Vec<Effort>> {
+fn efforts(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<Vec<Effort>> {
     entry.value("efforts")?;
     let words = entry.texts("efforts");
     let of = |word: &String| Effort::ALL.into_iter().find(|it| it.as_str() == word);

@@ -7,8 +7,8 @@ use bonded_kernel::{Policy, SandboxConfig, SandboxLevel};
 use bonded_tools::rest::Reach;
 
 use super::options::Options;
+use super::policy::policy;
 use super::{Config, McpServer, Problems};
-use crate::policy;
 
 /// What the options and the configuration allow together.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Capabilities {
     limits: BTreeMap<&'static str, u64>,
     policy: Policy,
     /// The servers that may be used, by name.
-    servers: BTreeMap<String, Server>,
+    servers: BTreeMap<String, ServerCapabilities>,
     /// Where providers and requests are.
     addresses: BTreeSet<String>,
     /// Where something is kept outside the store.
@@ -26,7 +26,7 @@ pub struct Capabilities {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Server {
+struct ServerCapabilities {
     /// What is started or asked.
     how: String,
     level: SandboxLevel,
@@ -40,7 +40,12 @@ impl Capabilities {
         let mut servers = BTreeMap::new();
         for name in config.mcp_server_names() {
             let server = config.mcp_server(name)?.filter(|server| server.enabled);
-            servers.extend(server.map(|it| (name.to_owned(), Server::of(it, &options.sandbox))));
+            servers.extend(server.map(|it| {
+                (
+                    name.to_owned(),
+                    ServerCapabilities::of(it, &options.sandbox),
+                )
+            }));
         }
         let mut addresses = BTreeSet::new();
         for name in config.names("providers") {
@@ -117,7 +122,7 @@ impl PartialOrd for Capabilities {
     }
 }
 
-impl Server {
+impl ServerCapabilities {
     fn of(server: McpServer, run: &SandboxConfig) -> Self {
         Self {
             how: format!("{:?}", server.transport),

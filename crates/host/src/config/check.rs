@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::options::{self, Sources};
 use super::provider::KINDS;
-use super::tree::Node;
-use super::{Config, ConfigError, Environment, KeyPath, Places, Problems, Warning};
+use super::tree::ConfigNode;
+use super::{Config, ConfigDirs, ConfigError, Environment, KeyPath, Problems, Warning};
 use crate::trust::Trust;
 
 /// The sections whose entries may be bound to a queue.
@@ -13,7 +13,7 @@ const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 
 /// What is wrong with a configuration, and what is only odd.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckReport {
     pub problems: Vec<ConfigError>,
     pub warnings: Vec<Warning>,
 }
@@ -21,10 +21,10 @@ pub struct Checked {
 impl Config {
     /// Everything that is wrong with the configuration of these places, in all stages: what is wrong in one hides nothing
     /// of the next.
-    pub fn check(places: &Places, environment: Environment, trust: &Trust) -> Checked {
+    pub fn check(places: &ConfigDirs, environment: Environment, trust: &Trust) -> CheckReport {
         let (config, mut all) = Self::inspect(places, environment, trust);
         all.extend(config.check_all());
-        Checked {
+        CheckReport {
             problems: each_once(all),
             warnings: config.warnings,
         }
@@ -71,7 +71,7 @@ impl Config {
         let mut priced = Vec::new();
         for provider in self.names("pricing") {
             let path = KeyPath::root().child("pricing").child(provider);
-            if let Some(Node::Object { children, .. }) = self.tree.at(&path) {
+            if let Some(ConfigNode::Object { children, .. }) = self.tree.at(&path) {
                 priced.extend(children.keys().map(|model| (provider, model.as_str())));
             }
         }
@@ -127,7 +127,7 @@ impl Config {
     }
 
     fn check_binding(&self, path: &KeyPath) -> Option<ConfigError> {
-        let Some(node @ Node::Leaf { value, .. }) = self.tree.at(path) else {
+        let Some(node @ ConfigNode::Leaf { value, .. }) = self.tree.at(path) else {
             return None;
         };
         // A name with a variable in it is checked when the entry is read.
@@ -190,8 +190,8 @@ impl Config {
 
 /// A queue that is not there is found with all bindings, and again with its entry.
 fn each_once(all: Vec<ConfigError>) -> Vec<ConfigError> {
-    let mut told = BTreeSet::new();
-    let is_new = |problem: &ConfigError| told.insert(problem.to_string());
+    let mut shown = BTreeSet::new();
+    let is_new = |problem: &ConfigError| shown.insert(problem.to_string());
     all.into_iter().filter(is_new).collect()
 }
 

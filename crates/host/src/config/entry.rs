@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{Config, ConfigError, KeyPath, Secret};
 use crate::config::value_text::found;
 
-pub(super) struct Entry<'c> {
+pub(super) struct ConfigEntry<'c> {
     config: &'c Config,
     pub(super) path: KeyPath,
     fields: Map<String, Value>,
@@ -23,13 +23,13 @@ impl Config {
         &self,
         keys: &[&str],
         problems: &mut Vec<ConfigError>,
-    ) -> Option<Entry<'_>> {
+    ) -> Option<ConfigEntry<'_>> {
         let path = keys
             .iter()
             .fold(KeyPath::root(), |path, key| path.child(key));
         let node = self.tree.at(&path)?;
         match self.value(node, &path, problems) {
-            Value::Object(fields) => Some(Entry {
+            Value::Object(fields) => Some(ConfigEntry {
                 config: self,
                 path,
                 fields,
@@ -39,7 +39,7 @@ impl Config {
     }
 }
 
-impl<'c> Entry<'c> {
+impl<'c> ConfigEntry<'c> {
     pub(super) fn value(&self, field: &str) -> Option<&Value> {
         self.fields.get(field)
     }

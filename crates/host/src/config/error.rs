@@ -5,8 +5,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use bonded_kernel::did_you_mean;
+
 use super::KeyPath;
-use crate::config::nearest::did_you_mean;
 use crate::trust::Untrusted;
 
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::tree::Node;
+use super::tree::ConfigNode;
 use super::{Config, KeyPath};
 
 const MASK: &str = "***";
@@ -29,14 +29,14 @@ impl Config {
         all
     }
 
-    fn explain_node(&self, node: &Node, path: &KeyPath, all: &mut Vec<Explained>) {
+    fn explain_node(&self, node: &ConfigNode, path: &KeyPath, all: &mut Vec<Explained>) {
         match node {
-            Node::Object { children, .. } => {
+            ConfigNode::Object { children, .. } => {
                 for (key, child) in children {
                     self.explain_node(child, &path.child(key), all);
                 }
             }
-            Node::Leaf { value, layer } => {
+            ConfigNode::Leaf { value, layer } => {
                 let expanded = self.expand(value, path, *layer);
                 let mut variables = expanded.used;
                 variables.extend(expanded.missing);

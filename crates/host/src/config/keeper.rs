@@ -2,7 +2,7 @@
 //! to where everybody knows its provider to be. One rule for providers, MCP servers, requests, logins, and the providers
 //! of a workspace's rules.
 
-use super::tree::Node;
+use super::tree::ConfigNode;
 use super::{Config, ConfigError, KeyPath};
 
 /// Whose word an address is, or whose a secret.
@@ -24,7 +24,7 @@ impl Whose {
 }
 
 impl Config {
-    fn whose(&self, node: &Node) -> Whose {
+    fn whose(&self, node: &ConfigNode) -> Whose {
         match self.layers[node.layer()].origin.is_persons() {
             true => Whose::Persons,
             false => Whose::Others(node.layer()),
@@ -72,10 +72,10 @@ impl Config {
     }
 }
 
-fn leaves<'n>(node: &'n Node, path: &KeyPath, found: &mut Vec<(KeyPath, &'n Node)>) {
+fn leaves<'n>(node: &'n ConfigNode, path: &KeyPath, found: &mut Vec<(KeyPath, &'n ConfigNode)>) {
     match node {
-        Node::Leaf { .. } => found.push((path.clone(), node)),
-        Node::Object { children, .. } => {
+        ConfigNode::Leaf { .. } => found.push((path.clone(), node)),
+        ConfigNode::Object { children, .. } => {
             for (key, child) in children {
                 leaves(child, &path.child(key), found);
             }

@@ -1,14 +1,14 @@
 //! The keys that a configuration file may have.
 
 use super::KeyPath;
-use super::shape::Shape::{
+use super::shape::ValueShape::{
     self, Any, AnyObject, Bool, Count, Defaults, Map, Number, Object, Price, Reasoning, Size, Text,
     TextList, TextOrList, Unsupported,
 };
 
-const NO_EFFECT: Shape = Unsupported("this has no effect here");
+const NO_EFFECT: ValueShape = Unsupported("this has no effect here");
 
-pub(super) const ROOT: Shape = Object(&[
+pub(super) const ROOT: ValueShape = Object(&[
     ("providers", Map(&PROVIDER)),
     ("mcpServers", Map(&MCP_SERVER)),
     ("restTools", Map(&REST_TOOL)),
@@ -29,7 +29,7 @@ pub(super) const ROOT: Shape = Object(&[
     ("embed", Unsupported("servers are not configured here")),
 ]);
 
-const PROVIDER: Shape = Object(&[
+const PROVIDER: ValueShape = Object(&[
     ("type", Text),
     ("apiKey", Text),
     ("baseUrl", Text),
@@ -56,7 +56,7 @@ const PROVIDER: Shape = Object(&[
     ("reasoningAutoStreamLevel", NO_EFFECT),
 ]);
 
-const MODEL: Shape = Object(&[
+const MODEL: ValueShape = Object(&[
     ("overrides", OVERRIDES),
     ("reasoning", Reasoning),
     ("toolChoice", Text),
@@ -70,7 +70,7 @@ const MODEL: Shape = Object(&[
 ]);
 
 /// What a model accepts, where that is not what is known of it.
-const ACCEPTS: Shape = Object(&[
+const ACCEPTS: ValueShape = Object(&[
     ("like", Text),
     ("temperatureMax", Number),
     ("temperature", Bool),
@@ -95,14 +95,14 @@ const ACCEPTS: Shape = Object(&[
     ("serviceTier", Bool),
 ]);
 
-const OVERRIDES: Shape = Object(&[
+const OVERRIDES: ValueShape = Object(&[
     ("temperature", Number),
     ("topP", Number),
     ("topK", Count),
     ("repeatPenalty", Number),
 ]);
 
-const MCP_SERVER: Shape = Object(&[
+const MCP_SERVER: ValueShape = Object(&[
     ("type", Text),
     ("command", TextOrList),
     ("args", TextList),
@@ -125,7 +125,7 @@ const MCP_SERVER: Shape = Object(&[
     ("oauth", OAUTH),
 ]);
 
-const OAUTH: Shape = Object(&[
+const OAUTH: ValueShape = Object(&[
     ("grant", Text),
     ("clientId", Text),
     ("clientSecret", Text),
@@ -137,7 +137,7 @@ const OAUTH: Shape = Object(&[
     ("identityProvider", IDENTITY_PROVIDER),
 ]);
 
-const IDENTITY_PROVIDER: Shape = Object(&[
+const IDENTITY_PROVIDER: ValueShape = Object(&[
     ("issuer", Text),
     ("tokenEndpoint", Text),
     ("clientId", Text),
@@ -147,7 +147,7 @@ const IDENTITY_PROVIDER: Shape = Object(&[
     ("tokenType", Text),
 ]);
 
-const REST_TOOL: Shape = Object(&[
+const REST_TOOL: ValueShape = Object(&[
     ("description", Text),
     ("method", Text),
     ("url", Text),
@@ -160,7 +160,7 @@ const REST_TOOL: Shape = Object(&[
     ("privateAddresses", Bool),
 ]);
 
-const STREAMING: Shape = Object(&[
+const STREAMING: ValueShape = Object(&[
     ("mode", Text),
     ("linePrefix", Text),
     ("discriminatorField", Text),
@@ -172,7 +172,7 @@ const STREAMING: Shape = Object(&[
     ("maxBytes", Count),
 ]);
 
-const OPENAPI_SPEC: Shape = Object(&[
+const OPENAPI_SPEC: ValueShape = Object(&[
     ("spec", Text),
     ("baseUrl", Text),
     ("headers", Map(&Text)),
@@ -183,9 +183,9 @@ const OPENAPI_SPEC: Shape = Object(&[
     ("privateAddresses", Bool),
 ]);
 
-const QUEUE: Shape = Object(&[("concurrent", Count)]);
+const QUEUE: ValueShape = Object(&[("concurrent", Count)]);
 
-const PRICING: Shape = Object(&[
+const PRICING: ValueShape = Object(&[
     ("unit", Text),
     ("currency", Text),
     ("prompt", Price),
@@ -196,7 +196,7 @@ const PRICING: Shape = Object(&[
 ]);
 
 /// What holds for requests with more input than so many tokens.
-const LONG_PRICING: [(&str, Shape); 5] = [
+const LONG_PRICING: [(&str, ValueShape); 5] = [
     ("tokens", Count),
     ("prompt", Price),
     ("completion", Price),

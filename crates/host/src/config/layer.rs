@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::env_file;
 use super::{ConfigError, Environment, KeyPath, LayerFiles, Origin, Warning};
 use crate::beneath;
-use crate::trust::{Contents, Held};
+use crate::trust::{Contents, TrustExtent};
 
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -17,7 +17,7 @@ pub(super) struct Layer {
     pub(super) file: PathBuf,
     pub(super) origin: Origin,
     /// How much of it counts.
-    pub(super) held: Held,
+    pub(super) held: TrustExtent,
     pub(super) value: Value,
     pub(super) variables: Environment,
     pub(super) contents: Contents,
@@ -58,7 +58,7 @@ impl Layer {
         Some(Self {
             file: file.clone(),
             origin: files.origin,
-            held: Held::Whole,
+            held: TrustExtent::Whole,
             value,
             variables: variables.unwrap_or_default(),
             contents,

@@ -6,7 +6,7 @@ use super::layer::Layer;
 use super::options::Given;
 use super::sift::{Sifted, sift};
 use super::{ConfigError, Environment, KeyPath, Origin, Problems, pulled, tree, wants};
-use crate::trust::{Held, Trust, Wants};
+use crate::trust::{Trust, TrustExtent, Wants};
 
 /// What came of it besides the layers.
 #[derive(Default)]
@@ -50,25 +50,34 @@ fn named(layer: &Layer, trust: &Trust) -> Result<(), ConfigError> {
 }
 
 /// What counts of a layer that was found. The person is asked only where it wants more than to tighten.
-fn found(layers: &[Layer], index: usize, trust: &Trust) -> Result<(Held, Sifted), ConfigError> {
+fn found(
+    layers: &[Layer],
+    index: usize,
+    trust: &Trust,
+) -> Result<(TrustExtent, Sifted), ConfigError> {
     let below = tree::merge(layers, |at, layer| at > index || layer.origin.is_persons());
     let layer = &layers[index];
-    let tightened = sift(&layer.value, Held::Tightening, &below);
+    let tightened = sift(&layer.value, TrustExtent::Tightening, &below);
     if tightened.more.is_empty() {
-        return Ok((Held::Tightening, tightened));
+        return Ok((TrustExtent::Tightening, tightened));
     }
     let wants = wants::wants(layer, &tightened.more);
     let held = trust
         .decide(&layer.contents, &wants)
         .map_err(ConfigError::Untrusted)?;
-    if held == Held::Tightening {
+    if held == TrustExtent::Tightening {
         return Ok((held, tightened));
     }
     let own = tree::merge(layers, |_, layer| layer.origin.is_persons());
     Ok((held, sift(&layer.value, held, &own)))
 }
 
-fn apply(layers: &mut [Layer], index: usize, (held, sifted): (Held, Sifted), done: &mut Layered) {
+fn apply(
+    layers: &mut [Layer],
+    index: usize,
+    (held, sifted): (TrustExtent, Sifted),
+    done: &mut Layered,
+) {
     let layer = &mut layers[index];
     layer.value = sifted.value;
     layer.held = held;
@@ -89,7 +98,7 @@ pub(super) fn wanted(layers: &[Layer]) -> Vec<(usize, Wants)> {
         .filter(|(_, it)| it.origin == Origin::Found);
     let wanted = found.map(|(index, layer)| {
         let below = tree::merge(layers, |at, layer| at > index || layer.origin.is_persons());
-        let tightened = sift(&layer.value, Held::Tightening, &below);
+        let tightened = sift(&layer.value, TrustExtent::Tightening, &below);
         (index, wants::wants(layer, &tightened.more))
     });
     wanted.collect()

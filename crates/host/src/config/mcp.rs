@@ -6,7 +6,7 @@ use bonded_kernel::SandboxLevel;
 use bonded_tools::DEFAULT_QUEUE;
 use bonded_tools::mcp::{OauthSettings, check_socket_url, check_url};
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::oauth::{OAUTH_ADDRESSES, OAUTH_SECRETS, oauth_secrets};
 use super::{Config, ConfigError, Problems, Secret};
 
@@ -73,7 +73,7 @@ pub struct McpServer {
 const STARTED: [&str; 5] = ["type", "command", "args", "cwd", "env"];
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum TransportKind {
     Stdio,
     Http,
     Sse,
@@ -82,13 +82,13 @@ enum Kind {
     Remote,
 }
 
-const KINDS: [(&str, Kind); 6] = [
-    ("stdio", Kind::Stdio),
-    ("http", Kind::Http),
-    ("sse", Kind::Sse),
-    ("websocket", Kind::Websocket),
-    ("local", Kind::Stdio),
-    ("remote", Kind::Remote),
+const KINDS: [(&str, TransportKind); 6] = [
+    ("stdio", TransportKind::Stdio),
+    ("http", TransportKind::Http),
+    ("sse", TransportKind::Sse),
+    ("websocket", TransportKind::Websocket),
+    ("local", TransportKind::Stdio),
+    ("remote", TransportKind::Remote),
 ];
 
 impl Config {
@@ -109,7 +109,7 @@ impl Config {
     fn server(
         &self,
         name: &str,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<McpServer> {
         let transport = self.transport(entry, problems);
@@ -150,7 +150,11 @@ impl Config {
     }
 
     /// The queue that an entry is bound to.
-    pub(super) fn queue_of(&self, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> String {
+    pub(super) fn queue_of(
+        &self,
+        entry: &ConfigEntry<'_>,
+        problems: &mut Vec<ConfigError>,
+    ) -> String {
         let Some(queue) = entry.text("queue") else {
             return DEFAULT_QUEUE.into();
         };
@@ -163,29 +167,29 @@ impl Config {
 impl Config {
     fn transport(
         &self,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<McpTransport> {
         let url = entry.text("url");
-        let said = match entry.text("type") {
+        let written = match entry.text("type") {
             Some(_) => Some(entry.word("type", &KINDS, problems)?),
             None => None,
         };
         let has_command = !entry.texts("command").is_empty();
-        let kind = match (said, &url) {
+        let kind = match (written, &url) {
             (Some(kind), _) => kind,
-            (None, _) if has_command => Kind::Stdio,
+            (None, _) if has_command => TransportKind::Stdio,
             (None, Some(url)) if url.starts_with("ws://") || url.starts_with("wss://") => {
-                Kind::Websocket
+                TransportKind::Websocket
             }
-            (None, Some(_)) => Kind::Remote,
+            (None, Some(_)) => TransportKind::Remote,
             (None, None) => {
                 let why = "it needs a command or a url".into();
                 problems.extend(entry.lacking(&["command", "url"], why));
                 return None;
             }
         };
-        if let Kind::Stdio = kind {
+        if let TransportKind::Stdio = kind {
             return stdio(entry, problems);
         }
         let Some(url) = url.filter(|url| !url.is_empty()) else {
@@ -205,27 +209,33 @@ impl Config {
             problems.push(entry.unusable(why));
         }
         let (checked, such_as) = match kind {
-            Kind::Websocket => (check_socket_url(&endpoint.url), "wss://HOST/PATH"),
+            TransportKind::Websocket => (check_socket_url(&endpoint.url), "wss://HOST/PATH"),
             _ => (check_url(&endpoint.url), "https://HOST/PATH"),
         };
         problems.extend(bad_url(entry, checked, such_as));
         Some(match kind {
-            Kind::Websocket => {
+            TransportKind::Websocket => {
                 if endpoint.oauth.is_some() {
                     let why = "a web socket has no `oauth`; put a token into its `secretHeaders`";
                     problems.push(entry.unusable(why));
                 }
                 McpTransport::Websocket(endpoint)
             }
-            Kind::Sse => McpTransport::Sse(endpoint),
-            Kind::Remote if is_sse => McpTransport::Sse(endpoint),
-            Kind::Http | Kind::Remote | Kind::Stdio => McpTransport::Http(endpoint),
+            TransportKind::Sse => McpTransport::Sse(endpoint),
+            TransportKind::Remote if is_sse => McpTransport::Sse(endpoint),
+            TransportKind::Http | TransportKind::Remote | TransportKind::Stdio => {
+                McpTransport::Http(endpoint)
+            }
         })
     }
 }
 
 /// An address that no request can be sent to is found before anything starts.
-fn bad_url(entry: &Entry<'_>, checked: Result<(), String>, such_as: &str) -> Option<ConfigError> {
+fn bad_url(
+    entry: &ConfigEntry<'_>,
+    checked: Result<(), String>,
+    such_as: &str,
+) -> Option<ConfigError> {
     let why = checked.err()?;
     Some(ConfigError::Unusable {
         file: entry.file("url"),
@@ -235,7 +245,7 @@ fn bad_url(entry: &Entry<'_>, checked: Result<(), String>, such_as: &str) -> Opt
 }
 
 /// A command is a program, or a list of a program and its first arguments.
-fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
+fn stdio(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransport> {
     let mut command = entry.texts("command").into_iter();
     let Some(program) = command.next().filter(|program| !program.is_empty()) else {
         problems.extend(entry.lacking(&["command"], "it needs a command".into()));
@@ -251,7 +261,7 @@ fn stdio(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<McpTransp
 
 /// What is handed on as it is written, together with what holds secrets. A name is said once.
 fn with_secrets(
-    entry: &Entry<'_>,
+    entry: &ConfigEntry<'_>,
     plain: &str,
     secret: &str,
     problems: &mut Vec<ConfigError>,

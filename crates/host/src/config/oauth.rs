@@ -5,7 +5,7 @@ use bonded_tools::mcp::{
 };
 use bonded_tools::rest::Reach;
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::{Config, ConfigError};
 use crate::beneath;
 
@@ -34,7 +34,7 @@ impl Config {
     /// `None` where nothing is said.
     pub(super) fn oauth(
         &self,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<OauthSettings> {
         entry.value("oauth")?.as_object()?;
@@ -76,7 +76,7 @@ impl Config {
 
     /// The token of a file. What was found names only files beneath its own directory, and is read at once: nobody can
     /// put another file there.
-    fn token_file(&self, entry: &Entry<'_>, file: &str) -> Result<Subject, String> {
+    fn token_file(&self, entry: &ConfigEntry<'_>, file: &str) -> Result<Subject, String> {
         let node = self.tree.at(&entry.path.child("tokenFile"));
         let found = node
             .map(|node| &self.layers[node.layer()])
@@ -118,7 +118,7 @@ fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
 impl Config {
     fn identity_provider(
         &self,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<IdentityProvider> {
         entry.value(PROVIDER)?.as_object()?;
@@ -159,7 +159,9 @@ impl Config {
 }
 
 /// What nobody may see.
-pub(super) fn oauth_secrets(entry: &Entry<'_>) -> impl Iterator<Item = (&'static str, String)> {
+pub(super) fn oauth_secrets(
+    entry: &ConfigEntry<'_>,
+) -> impl Iterator<Item = (&'static str, String)> {
     let own = entry.below("oauth");
     let provider = own.below(PROVIDER);
     let of_provider = PROVIDER_SECRETS

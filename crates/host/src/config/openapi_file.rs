@@ -6,16 +6,16 @@ use bonded_tools::rest::RestError;
 use serde_json::Value;
 
 use super::Config;
-use super::entry::Entry;
-use crate::agent_file::yaml;
+use super::entry::ConfigEntry;
 use crate::beneath;
+use crate::yaml;
 
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// What the values of a document may cost together in memory, with the copies that YAML's aliases make.
 const COST_MAX: usize = 256 * 1024 * 1024;
 
 /// The document that an entry names. A path is relative to the file that holds the entry.
-pub(super) fn read(config: &Config, entry: &Entry<'_>) -> Result<Value, RestError> {
+pub(super) fn read(config: &Config, entry: &ConfigEntry<'_>) -> Result<Value, RestError> {
     let wrong = |why: String| RestError::Setting {
         key: "spec".into(),
         why,
@@ -47,7 +47,7 @@ fn beside(config_file: &Path, written: &str) -> PathBuf {
 
 impl Config {
     /// What was read of a document together with the layer that names it, where that is not the person's own.
-    fn pulled(&self, entry: &Entry<'_>, written: &str) -> Option<&[u8]> {
+    fn pulled(&self, entry: &ConfigEntry<'_>, written: &str) -> Option<&[u8]> {
         let node = self.tree.at(&entry.path.child("spec"))?;
         let layer = &self.layers[node.layer()];
         let bytes = layer.pulled.get(&layer.dir().join(written));
@@ -55,7 +55,7 @@ impl Config {
     }
 
     /// Whether the document of an entry must have been read with its layer.
-    fn must_be_pulled(&self, entry: &Entry<'_>) -> bool {
+    fn must_be_pulled(&self, entry: &ConfigEntry<'_>) -> bool {
         let node = self.tree.at(&entry.path.child("spec"));
         node.is_some_and(|node| !self.layers[node.layer()].origin.is_persons())
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use error::OptionError;
-pub use kind::{Kind, UNSET_WORDS};
+pub use kind::{OptionKind, UNSET_WORDS};
 pub use reasoning::{Reasoning, ReasoningLevel, ReasoningTokens, ReasoningValue};
 pub use resolve::{Resolved, resolve};
 pub use table::{OptionRow, TABLE};
@@ -62,7 +62,7 @@ pub struct Sources {
     /// Approvals of files that nobody trusts: they hold beside all others, and so can only be stricter.
     pub rules: Vec<Given>,
     /// What holds where nobody else says anything: variables that are set once for everything.
-    pub usual: BTreeMap<String, Given>,
+    pub variables: BTreeMap<String, Given>,
 }
 
 /// Which source won.
@@ -74,7 +74,7 @@ pub enum Source {
     Inherited,
     Config,
     /// Set once for everything, as `BONDED_MODEL` is.
-    Usual,
+    Variable,
     BuiltIn,
 }
 

@@ -7,7 +7,7 @@ use crate::trust::{OwnPlaces, Trust};
 
 /// The directories of a process. Nothing here reads the environment.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct ConfigDirs {
     /// The file that a person named; it must exist.
     pub explicit: Option<PathBuf>,
     pub cwd: PathBuf,
@@ -56,7 +56,7 @@ impl LayerFiles {
     }
 }
 
-impl Places {
+impl ConfigDirs {
     /// The layers, highest first, each file once.
     pub fn layers(&self) -> Vec<LayerFiles> {
         let mut found: Vec<LayerFiles> = Vec::new();

@@ -2,7 +2,7 @@
 
 use bonded_kernel::{LongPrice, Price};
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems};
 
 const MICRO_PER_DOLLAR: f64 = 1e6;
@@ -42,9 +42,9 @@ impl ModelPricing {
     fn long_price(&self, long: LongPricing) -> LongPrice {
         let input = long.prompt.unwrap_or(self.prompt);
         // Where the input has a price of its own, what is said of the cache for less input is too little.
-        let of_cache = |said: Option<u64>, usual: Option<u64>| match long.prompt {
-            Some(_) => said,
-            None => said.or(usual),
+        let of_cache = |own: Option<u64>, short: Option<u64>| match long.prompt {
+            Some(_) => own,
+            None => own.or(short),
         };
         LongPrice {
             tokens: long.tokens,
@@ -101,7 +101,7 @@ impl Config {
 }
 
 /// A float cast saturates: an absurd price is the highest price.
-fn micro(entry: &Entry<'_>, field: &str, per_million: f64) -> Option<u64> {
+fn micro(entry: &ConfigEntry<'_>, field: &str, per_million: f64) -> Option<u64> {
     let dollars = entry.real(field)?;
     Some((dollars * per_million * MICRO_PER_DOLLAR).round() as u64)
 }

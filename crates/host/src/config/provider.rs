@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::accepts::AcceptsConfig;
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::options::ModelRef;
 use super::{Config, ConfigError, KeyPath, Problems, Secret};
 
@@ -236,7 +236,7 @@ fn texts<'v>(name: &'v str, value: &'v Value, found: &mut Vec<(&'v str, &'v str)
 
 fn provider(
     name: &str,
-    entry: &Entry<'_>,
+    entry: &ConfigEntry<'_>,
     problems: &mut Vec<ConfigError>,
 ) -> Option<ProviderConfig> {
     let kind = kind(name, entry, problems);
@@ -275,7 +275,7 @@ fn provider(
 }
 
 /// What stands in a request anyway cannot be said a second time.
-fn refuse_own_fields(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) {
+fn refuse_own_fields(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) {
     const OWN: [&str; 22] = [
         "model",
         "messages",
@@ -337,7 +337,11 @@ fn own_within(value: &Value) -> Option<String> {
     own.map(|member| format!(".{member}"))
 }
 
-fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<ProviderKind> {
+fn kind(
+    name: &str,
+    entry: &ConfigEntry<'_>,
+    problems: &mut Vec<ConfigError>,
+) -> Option<ProviderKind> {
     match entry.text("type").as_deref() {
         Some("test-llm") => {
             let message = "the type test-llm is not supported; use script:FILE as the model";
@@ -358,7 +362,7 @@ fn kind(name: &str, entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Optio
     }
 }
 
-fn settings(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
+fn settings(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
     let choices = [
         ("auto", ToolChoice::Auto),
         ("required", ToolChoice::Required),
@@ -377,7 +381,7 @@ fn settings(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
     }
 }
 
-fn sampling(entry: &Entry<'_>) -> Sampling {
+fn sampling(entry: &ConfigEntry<'_>) -> Sampling {
     let real = |field| sent(entry.value(field), Value::as_f64);
     Sampling {
         temperature: real("temperature"),
@@ -395,7 +399,7 @@ fn sent<T>(value: Option<&Value>, read: fn(&Value) -> Option<T>) -> Option<Sent<
     }
 }
 
-fn reasoning(entry: &Entry<'_>) -> Option<ReasoningMap> {
+fn reasoning(entry: &ConfigEntry<'_>) -> Option<ReasoningMap> {
     match entry.value("reasoning")? {
         Value::Null => Some(ReasoningMap::Off),
         Value::Array(levels) => {

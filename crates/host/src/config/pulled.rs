@@ -48,8 +48,8 @@ fn named(layer: &Layer, environment: &Environment, cwd: &Path) -> Vec<(PathBuf, 
     let mut all: Vec<(PathBuf, bool)> = documents.map(|path| (path, true)).collect();
     for server in entries("mcpServers") {
         let has_more = MORE_THAN_A_COMMAND.iter().any(|key| {
-            let said = server.get(key);
-            said.is_some_and(|it| !it.is_null() && *it != Value::Bool(false))
+            let value = server.get(key);
+            value.is_some_and(|it| !it.is_null() && *it != Value::Bool(false))
         });
         if !has_more {
             continue;

@@ -8,22 +8,22 @@ use bonded_tools::{DEFAULT_QUEUE, usual_places};
 use super::{Config, ConfigError, KeyPath};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct QueueEntry {
     pub concurrent: u64,
 }
 
 impl Config {
     /// All queues by name. One that does not say how many it lets run at once gets its usual places.
-    pub fn queues(&self, cores: usize) -> BTreeMap<String, Queue> {
-        let usual = usual_places(cores) as u64;
+    pub fn queues(&self, cores: usize) -> BTreeMap<String, QueueEntry> {
+        let default = usual_places(cores) as u64;
         let names = self.names("queues").into_iter().chain([DEFAULT_QUEUE]);
         names
             .map(|name| {
-                let said = self
+                let configured = self
                     .entry(&["queues", name], &mut Vec::new())
                     .and_then(|entry| entry.whole("concurrent"));
-                let concurrent = said.unwrap_or(usual);
-                (name.to_owned(), Queue { concurrent })
+                let concurrent = configured.unwrap_or(default);
+                (name.to_owned(), QueueEntry { concurrent })
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestError, RestTool};
 
-use super::entry::Entry;
+use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems, openapi_file};
 
 const REDIRECTS: [(&str, Redirects); 2] = [
@@ -47,7 +47,7 @@ impl Config {
     fn read_rest_tool(
         &self,
         name: &str,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> RestTool {
         let method = entry.text("method").unwrap_or_else(|| "GET".into());
@@ -77,7 +77,7 @@ impl Config {
     fn read_openapi(
         &self,
         name: &str,
-        entry: &Entry<'_>,
+        entry: &ConfigEntry<'_>,
         problems: &mut Vec<ConfigError>,
     ) -> Option<OpenapiDocument> {
         let (base_url, headers) = (entry.text("baseUrl"), headers(entry));
@@ -137,54 +137,54 @@ fn lacks_variables(problems: &[ConfigError]) -> bool {
     problems.any(|problem| matches!(problem, ConfigError::MissingVariable { .. }))
 }
 
-fn headers(entry: &Entry<'_>) -> BTreeMap<String, String> {
+fn headers(entry: &ConfigEntry<'_>) -> BTreeMap<String, String> {
     let headers = entry.secrets("headers").into_iter();
     headers
         .map(|(name, value)| (name, value.expose().to_owned()))
         .collect()
 }
 
-fn redirects(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Redirects {
-    let said = entry.word("redirects", &REDIRECTS, problems);
-    said.unwrap_or_default()
+fn redirects(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Redirects {
+    let redirects = entry.word("redirects", &REDIRECTS, problems);
+    redirects.unwrap_or_default()
 }
 
-fn reach(entry: &Entry<'_>) -> Reach {
+fn reach(entry: &ConfigEntry<'_>) -> Reach {
     match entry.flag("privateAddresses") {
         Some(true) => Reach::Private,
         _ => Reach::Public,
     }
 }
 
-fn streaming(entry: &Entry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
+fn streaming(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
     entry.value("streaming").filter(|it| it.is_object())?;
-    let said = entry.below("streaming");
-    said.word("mode", &[("json-stream", ())], problems);
-    let usual = JsonStream::default();
+    let stream = entry.below("streaming");
+    stream.word("mode", &[("json-stream", ())], problems);
+    let default = JsonStream::default();
     Some(JsonStream {
-        line_prefix: said.text("linePrefix").unwrap_or(usual.line_prefix),
-        discriminator_field: said
+        line_prefix: stream.text("linePrefix").unwrap_or(default.line_prefix),
+        discriminator_field: stream
             .text("discriminatorField")
-            .unwrap_or(usual.discriminator_field),
-        done_value: said.text("doneValue").unwrap_or(usual.done_value),
-        answer_field: said.text("answerField").unwrap_or(usual.answer_field),
-        token_value: said.text("tokenValue").unwrap_or(usual.token_value),
-        token_field: said.text("tokenField").unwrap_or(usual.token_field),
-        timeout_ms: said.whole("timeoutMs"),
-        bytes_max: said.whole("maxBytes").unwrap_or(usual.bytes_max),
+            .unwrap_or(default.discriminator_field),
+        done_value: stream.text("doneValue").unwrap_or(default.done_value),
+        answer_field: stream.text("answerField").unwrap_or(default.answer_field),
+        token_value: stream.text("tokenValue").unwrap_or(default.token_value),
+        token_field: stream.text("tokenField").unwrap_or(default.token_field),
+        timeout_ms: stream.whole("timeoutMs"),
+        bytes_max: stream.whole("maxBytes").unwrap_or(default.bytes_max),
     })
 }
 
 /// What is wrong with an entry, with the file and the key that say it; nothing where that key was told of already.
-fn problem(entry: &Entry<'_>, error: &RestError) -> Option<ConfigError> {
+fn problem(entry: &ConfigEntry<'_>, error: &RestError) -> Option<ConfigError> {
     let mut keys = error.key().split('.').filter(|key| !key.is_empty());
     let top = keys.next();
     let key_path = top
         .into_iter()
         .chain(keys)
         .fold(entry.path.clone(), |path, key| path.child(key));
-    let is_told = top.is_some_and(|top| entry.is_misshapen(&[top]));
-    (!is_told).then(|| ConfigError::Unusable {
+    let is_reported = top.is_some_and(|top| entry.is_misshapen(&[top]));
+    (!is_reported).then(|| ConfigError::Unusable {
         file: entry.file(top.unwrap_or_default()),
         key_path,
         message: error.to_string(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use bonded_kernel::nearest;
 use serde_json::{Map, Value};
 
 use super::explain::is_secret;
@@ -9,12 +10,11 @@ use super::known::{ALIASES, ROOT};
 use super::layer::Layer;
 use super::options::{Source, TABLE, parse};
 use super::{ConfigError, KeyPath, Warning};
-use crate::config::nearest::nearest;
 use crate::config::value_text::found;
 
 /// The shape of a value. Null is allowed everywhere: it takes back what a lower layer says.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     Any,
     Text,
     Bool,
@@ -32,16 +32,16 @@ pub(super) enum Shape {
     Reasoning,
     AnyObject,
     /// An object with these keys.
-    Object(&'static [(&'static str, Shape)]),
+    Object(&'static [(&'static str, ValueShape)]),
     /// An object with keys that the person chooses.
-    Map(&'static Shape),
+    Map(&'static ValueShape),
     /// The keys of the options that the configuration may set.
     Defaults,
     /// Known, and without effect here.
     Unsupported(&'static str),
 }
 
-impl Shape {
+impl ValueShape {
     fn expected(self) -> &'static str {
         match self {
             Self::Any | Self::Unsupported(_) => "anything",
@@ -109,7 +109,7 @@ struct Checker<'c> {
 }
 
 impl Checker<'_> {
-    fn check(&mut self, shape: Shape, value: &Value, path: &KeyPath) {
+    fn check(&mut self, shape: ValueShape, value: &Value, path: &KeyPath) {
         if value.is_null() {
             return;
         }
@@ -117,21 +117,23 @@ impl Checker<'_> {
             return self.wrong(path, shape.expected(), value);
         }
         match (shape, value) {
-            (Shape::Object(fields), Value::Object(object)) => self.object(fields, object, path),
-            (Shape::Map(inside), Value::Object(object)) => {
+            (ValueShape::Object(fields), Value::Object(object)) => {
+                self.object(fields, object, path);
+            }
+            (ValueShape::Map(inside), Value::Object(object)) => {
                 for (key, value) in object {
                     self.check(*inside, value, &path.child(key));
                 }
             }
-            (Shape::Defaults, Value::Object(object)) => self.defaults(object, path),
-            (Shape::Unsupported(why), _) => self.warn(path.clone(), why.to_owned(), None),
+            (ValueShape::Defaults, Value::Object(object)) => self.defaults(object, path),
+            (ValueShape::Unsupported(why), _) => self.warn(path.clone(), why.to_owned(), None),
             _ => {}
         }
     }
 
     fn object(
         &mut self,
-        fields: &'static [(&'static str, Shape)],
+        fields: &'static [(&'static str, ValueShape)],
         object: &Map<String, Value>,
         path: &KeyPath,
     ) {

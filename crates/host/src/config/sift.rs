@@ -5,9 +5,9 @@ use bonded_kernel::{Permission, SandboxLevel};
 use serde_json::{Map, Value};
 
 use super::options::{OptionRow, Parsed, Source, TABLE, built_in, parse};
-use super::tree::Node;
+use super::tree::ConfigNode;
 use super::{KeyPath, Order};
-use crate::trust::Held;
+use crate::trust::TrustExtent;
 
 /// What counts of a layer.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Sifted {
 
 /// `bound` is what must not be exceeded: the person's own files where the layer is trusted, else everything that
 /// lies below it.
-pub(super) fn sift(value: &Value, held: Held, bound: &Node) -> Sifted {
+pub(super) fn sift(value: &Value, held: TrustExtent, bound: &ConfigNode) -> Sifted {
     let mut sieve = Sieve {
         held,
         bound,
@@ -39,8 +39,8 @@ pub(super) fn sift(value: &Value, held: Held, bound: &Node) -> Sifted {
 }
 
 struct Sieve<'b> {
-    held: Held,
-    bound: &'b Node,
+    held: TrustExtent,
+    bound: &'b ConfigNode,
     done: Sifted,
 }
 
@@ -67,12 +67,12 @@ impl Sieve<'_> {
             let path = path.child(name);
             let value = match self.held {
                 _ if is_options => self.option(value, &path),
-                Held::Whole if is_tools => self.trusted_tool(value, &path),
-                Held::Tightening if is_tools => self.tightened_tool(value, &path),
-                Held::Whole if key == "pricing" => self.unsaid(value, &path),
-                Held::Whole => self.without_nulls(value, &path),
-                Held::Tightening if is_known => self.more(path),
-                Held::Tightening => None,
+                TrustExtent::Whole if is_tools => self.trusted_tool(value, &path),
+                TrustExtent::Tightening if is_tools => self.tightened_tool(value, &path),
+                TrustExtent::Whole if key == "pricing" => self.where_open(value, &path),
+                TrustExtent::Whole => self.without_nulls(value, &path),
+                TrustExtent::Tightening if is_known => self.more(path),
+                TrustExtent::Tightening => None,
             };
             if let Some(value) = value {
                 kept.insert(name.clone(), value);
@@ -86,31 +86,31 @@ impl Sieve<'_> {
         None
     }
 
-    fn said(&self, path: &KeyPath) -> Option<&Node> {
+    fn bound_at(&self, path: &KeyPath) -> Option<&ConfigNode> {
         self.bound.at(path).filter(|node| !node.is_null())
     }
 
     fn leaf(&self, path: &KeyPath) -> Option<&Value> {
-        match self.said(path)? {
-            Node::Leaf { value, .. } => Some(value),
-            Node::Object { .. } => None,
+        match self.bound_at(path)? {
+            ConfigNode::Leaf { value, .. } => Some(value),
+            ConfigNode::Object { .. } => None,
         }
     }
 
     /// A value whose place the person's own files leave open.
-    fn unsaid(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
+    fn where_open(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
         match value {
             Value::Object(fields) => {
                 let mut kept = Map::new();
                 for (key, value) in fields {
-                    if let Some(value) = self.unsaid(value, &path.child(key)) {
+                    if let Some(value) = self.where_open(value, &path.child(key)) {
                         kept.insert(key.clone(), value);
                     }
                 }
                 Some(kept.into())
             }
-            value if self.leaf(path).is_some_and(|said| said != value) => self.more(path.clone()),
-            value => self.said(path).is_none().then(|| value.clone()),
+            value if self.leaf(path).is_some_and(|bound| bound != value) => self.more(path.clone()),
+            value => self.bound_at(path).is_none().then(|| value.clone()),
         }
     }
 
@@ -122,7 +122,7 @@ impl Sieve<'_> {
         };
         let is_open = path.keys().len() > 2 && (has(&OF_MODELS) || has(&SECRETS));
         match value {
-            Value::Null if !is_open && self.said(path).is_some() => self.more(path.clone()),
+            Value::Null if !is_open && self.bound_at(path).is_some() => self.more(path.clone()),
             Value::Object(fields) => {
                 let mut kept = Map::new();
                 for (key, value) in fields {
@@ -143,18 +143,18 @@ impl Sieve<'_> {
             .find(|row| row.config.contains(&dotted.as_str()));
         let Some(row) = row else {
             // Nobody reads it.
-            return (self.held == Held::Whole).then(|| value.clone());
+            return (self.held == TrustExtent::Whole).then(|| value.clone());
         };
-        let said = row
+        let bound = row
             .config
             .iter()
             .find_map(|path| self.leaf(&KeyPath::dotted(path)));
-        let open = self.held == Held::Whole && (said.is_none() || !row.order.is_bound());
+        let open = self.held == TrustExtent::Whole && (bound.is_none() || !row.order.is_bound());
         if open {
             return Some(value.clone());
         }
-        let bound = match said {
-            Some(said) => read(row, said),
+        let bound = match bound {
+            Some(bound) => read(row, bound),
             None => Some(built_in(row)),
         };
         let (Some(bound), Some(parsed)) = (bound, read(row, value)) else {
@@ -209,7 +209,7 @@ impl Sieve<'_> {
 
     fn trusted_field(&mut self, field: &str, value: &Value, path: &KeyPath) -> Option<Value> {
         let no_network = KeyPath::dotted("defaults.sandboxNetwork");
-        if field == "sandboxNetwork" && self.said(path).is_none() {
+        if field == "sandboxNetwork" && self.bound_at(path).is_none() {
             let refused = self.leaf(&no_network) == Some(&Value::Bool(false));
             return match refused && *value == Value::Bool(true) {
                 true => self.more(path.clone()),
@@ -220,7 +220,7 @@ impl Sieve<'_> {
             return self.trusted_oauth(value, path);
         }
         match self.leaf(path).cloned() {
-            Some(bound) => self.field(field, value, Some(&bound), path, Held::Whole),
+            Some(bound) => self.field(field, value, Some(&bound), path, TrustExtent::Whole),
             None => self.without_nulls(value, path),
         }
     }
@@ -243,15 +243,20 @@ impl Sieve<'_> {
     fn tightened_tool(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
         let fields = match value {
             Value::Null => return Some(Value::Null),
-            Value::Object(fields) if self.said(path).is_some() => fields,
+            Value::Object(fields) if self.bound_at(path).is_some() => fields,
             _ => return self.more(path.clone()),
         };
         let mut kept = Map::new();
         for (field, value) in fields {
             let place = path.child(field);
             let bound = self.leaf(&place).cloned();
-            if let Some(value) = self.field(field, value, bound.as_ref(), &place, Held::Tightening)
-            {
+            if let Some(value) = self.field(
+                field,
+                value,
+                bound.as_ref(),
+                &place,
+                TrustExtent::Tightening,
+            ) {
                 kept.insert(field.clone(), value);
             }
         }
@@ -265,7 +270,7 @@ impl Sieve<'_> {
         value: &Value,
         bound: Option<&Value>,
         path: &KeyPath,
-        held: Held,
+        held: TrustExtent,
     ) -> Option<Value> {
         if Some(value) == bound {
             return Some(value.clone());
@@ -288,7 +293,7 @@ impl Sieve<'_> {
             "toolsAllowed" => return self.fewer(value, bound, path),
             "toolsDenied" => return denied(value, bound),
             // A trusted layer sets what has no order; secrets and addresses are compared elsewhere.
-            _ if held == Held::Whole => return self.without_nulls(value, path),
+            _ if held == TrustExtent::Whole => return self.without_nulls(value, path),
             _ => false,
         };
         match tightens {

@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::KeyPath;
 use super::layer::Layer;
 
-pub(super) enum Node {
+pub(super) enum ConfigNode {
     Leaf {
         value: Value,
         layer: usize,
     },
     Object {
-        children: BTreeMap<String, Node>,
+        children: BTreeMap<String, ConfigNode>,
         /// The highest layer that has this object.
         layer: usize,
     },
 }
 
-impl Node {
+impl ConfigNode {
     fn new(value: &Value, layer: usize) -> Self {
         match value {
             Value::Object(object) => Self::Object {
@@ -83,15 +83,15 @@ impl Node {
 }
 
 /// Merges those of the layers that are `meant`. They are in order, the highest first.
-pub(super) fn merge(layers: &[Layer], meant: impl Fn(usize, &Layer) -> bool) -> Node {
-    let mut merged = Node::Object {
+pub(super) fn merge(layers: &[Layer], meant: impl Fn(usize, &Layer) -> bool) -> ConfigNode {
+    let mut merged = ConfigNode::Object {
         children: BTreeMap::new(),
         layer: 0,
     };
     // From below, so that a null takes back everything that lies under it.
     let indexed = layers.iter().enumerate().rev();
     for (index, layer) in indexed.filter(|(index, layer)| meant(*index, layer)) {
-        let mut higher = Node::new(&layer.value, index);
+        let mut higher = ConfigNode::new(&layer.value, index);
         higher.fill(merged);
         merged = higher;
     }

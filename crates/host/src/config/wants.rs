@@ -12,16 +12,16 @@ use crate::trust::Wants;
 
 /// The lines for what was left out of a layer.
 pub(super) fn wants(layer: &Layer, more: &[KeyPath]) -> Wants {
-    let mut teller = Teller {
+    let mut teller = WantsWriter {
         layer,
         wants: Wants::default(),
     };
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     for path in more {
         let [section, name, ..] = path.keys() else {
             continue;
         };
-        let is_new = told.insert((section.clone(), name.clone()));
+        let is_new = shown.insert((section.clone(), name.clone()));
         let entry = layer.value.get(section).and_then(|it| it.get(name));
         match (section.as_str(), entry) {
             ("mcpServers" | "providers" | "restTools" | "openapiSpecs", Some(entry)) if is_new => {
@@ -34,12 +34,12 @@ pub(super) fn wants(layer: &Layer, more: &[KeyPath]) -> Wants {
     teller.wants
 }
 
-struct Teller<'l> {
+struct WantsWriter<'l> {
     layer: &'l Layer,
     wants: Wants,
 }
 
-impl Teller<'_> {
+impl WantsWriter<'_> {
     fn loosened(&mut self, path: &KeyPath) {
         let value = path
             .keys()
@@ -108,8 +108,8 @@ impl Teller<'_> {
             return Some(format!("`{}`", words.join(" ")));
         }
         let places = ["url", "baseUrl", "spec"].into_iter();
-        let mut said = places.filter_map(|key| entry.get(key).filter(|it| it.is_string()));
-        said.next().map(|it| self.shown(it))
+        let mut addresses = places.filter_map(|key| entry.get(key).filter(|it| it.is_string()));
+        addresses.next().map(|it| self.shown(it))
     }
 
     /// How a server would be freer than a command of the agent.

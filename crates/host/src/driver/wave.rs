@@ -16,7 +16,7 @@ use crate::host::Host;
 
 /// Whoever executes a call needs no more of a driver.
 #[derive(Clone, Copy)]
-pub(super) struct Caller<'a> {
+pub(super) struct CallExecutor<'a> {
     pub(super) host: &'a Host,
     pub(super) run: &'a Run,
     pub(super) registry: &'a Registry,
@@ -24,7 +24,7 @@ pub(super) struct Caller<'a> {
     pub(super) counter: &'a Counter,
 }
 
-impl Caller<'_> {
+impl CallExecutor<'_> {
     /// A tool that panics ends its own run and nothing else. `None` where nothing comes of the call before a person has
     /// spoken.
     pub(super) async fn invoke(&self, invocation: &Invocation) -> Option<Input> {
@@ -101,7 +101,7 @@ impl<'a> Wave<'a> {
                 if cancel.is_cancelled() || host.interrupt.is_cancelled() {
                     return std::future::pending().await;
                 }
-                let caller = Caller {
+                let caller = CallExecutor {
                     host,
                     run: &run,
                     registry: &registry,

@@ -26,7 +26,7 @@ pub type LastLines = BTreeMap<RunId, Claim>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct ClaimLine {
     txn_id: String,
     seq: u64,
     entry_hash: Option<Hash>,
@@ -54,7 +54,7 @@ pub fn of_ledger(ledger: &Path, store: &Path) -> io::Result<LastLines> {
 
 /// What one line says; nothing for one that was cut short, or that is of another store's run.
 fn read_line(line: &[u8], ledger: &Path, store: &Path) -> Option<(RunId, Claim)> {
-    let line: Line = serde_json::from_slice(line).ok()?;
+    let line: ClaimLine = serde_json::from_slice(line).ok()?;
     // Lines of older builds name no store, and could be anybody's.
     line.store.filter(|it| Path::new(it) == store)?;
     let claim = Claim {

@@ -28,24 +28,24 @@ pub struct Ledger {
     dir: HeldDir,
     /// The store whose runs are booked: several may share a ledger.
     store: PathBuf,
-    seen: Mutex<Seen>,
+    seen: Mutex<LinesRead>,
 }
 
 /// What was read of the file.
 #[derive(Default, Debug)]
-struct Seen {
+struct LinesRead {
     bytes: u64,
     /// How many lines an entry of a log has for one tool or model: a reply may have several refused calls.
-    lines: BTreeMap<Key, u32>,
+    lines: BTreeMap<AccountKey, u32>,
 }
 
 /// Names what an account is of; a hash, as a ledger may have very many lines.
-type Key = [u8; 16];
+type AccountKey = [u8; 16];
 
 /// What makes a line that of an account.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct AccountLine {
     txn_id: String,
     seq: u64,
     command: Option<String>,
@@ -74,7 +74,7 @@ impl Ledger {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = self.file()?;
         seen.catch_up(&mut file)?;
-        let mut in_log: BTreeMap<Key, u32> = BTreeMap::new();
+        let mut in_log: BTreeMap<AccountKey, u32> = BTreeMap::new();
         let mut lines = String::new();
         for one in booked {
             let key = key_of(one);
@@ -107,7 +107,7 @@ impl Ledger {
     }
 }
 
-impl Seen {
+impl LinesRead {
     /// Reads what was appended since the last time, and ends a line that was cut short.
     fn catch_up(&mut self, file: &mut File) -> io::Result<()> {
         if file.metadata()?.len() < self.bytes {
@@ -150,13 +150,13 @@ pub fn reader(file: &File) -> io::Result<BufReader<Take<&File>>> {
 }
 
 /// The account that a line is of; `None` for one that was cut short, or that is not ours.
-fn key_in(line: &[u8]) -> Option<Key> {
-    let line: Line = serde_json::from_slice(line).ok()?;
+fn key_in(line: &[u8]) -> Option<AccountKey> {
+    let line: AccountLine = serde_json::from_slice(line).ok()?;
     let name = line.command.or(line.model)?;
     Some(key(&line.txn_id, line.seq, &name))
 }
 
-fn key_of(booked: &Booked) -> Key {
+fn key_of(booked: &Booked) -> AccountKey {
     let name = match &booked.account.kind {
         AccountKind::Model(model) => &model.model,
         AccountKind::Tool(tool) => &tool.command,
@@ -164,9 +164,9 @@ fn key_of(booked: &Booked) -> Key {
     key(booked.run.as_str(), booked.account.seq, name)
 }
 
-fn key(run: &str, seq: u64, name: &str) -> Key {
+fn key(run: &str, seq: u64, name: &str) -> AccountKey {
     let hash = Hash::of(format!("{run}/{seq}/{name}").as_bytes());
-    let mut key = Key::default();
+    let mut key = AccountKey::default();
     key.copy_from_slice(&hash.as_bytes()[..16]);
     key
 }

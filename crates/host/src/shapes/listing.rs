@@ -6,7 +6,7 @@ use bonded_state::{Listed, Store};
 use super::json;
 use crate::load::load_run;
 use crate::result::Status;
-use crate::review::Waiting;
+use crate::review::PendingReview;
 
 /// The status of a run whose log cannot be read.
 pub const DAMAGED: &str = "damaged";
@@ -34,7 +34,7 @@ pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     }
     let waits = async {
         let run = load_run(store, &listed.run).await?;
-        Waiting::of(store, &run).await
+        PendingReview::of(store, &run).await
     };
     // What cannot be read now is told by the commands that need it.
     match waits.await {

@@ -3,7 +3,7 @@
 mod twice;
 
 use crate::letters::written_out;
-use crate::{Status, Waiting};
+use crate::{PendingReview, Status};
 use bonded_kernel::{Run, WaitingCall};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub enum Extent {
 }
 
 /// The tool, its arguments as they would be executed, and why a person is asked.
-pub fn described(waiting: &Waiting, extent: Extent) -> String {
+pub fn described(waiting: &PendingReview, extent: Extent) -> String {
     let call = &waiting.call;
     let mut lines = vec![
         format!("run        {}", waiting.run),
@@ -53,7 +53,7 @@ pub fn described(waiting: &Waiting, extent: Extent) -> String {
 }
 
 /// Whether all of a call is shown where long arguments are cut.
-pub fn is_whole(waiting: &Waiting) -> bool {
+pub fn is_whole(waiting: &PendingReview) -> bool {
     let arguments = executed(&waiting.call.arguments);
     cut(&arguments).len() == arguments.len()
 }
@@ -77,14 +77,14 @@ fn short_digest(call: &WaitingCall) -> String {
 }
 
 /// The command that approves exactly this call.
-pub fn approval(run: &Run, waiting: &Waiting) -> String {
+pub fn approval(run: &Run, waiting: &PendingReview) -> String {
     let (id, call) = (text::short_id(run.id()), &waiting.call);
     let (place, digest) = (call.call, short_digest(call));
     format!("bonded approve {id} --call {place} --digest {digest}")
 }
 
 /// What a person is told when a run pauses.
-pub fn paused(run: &Run, waiting: &Waiting) -> String {
+pub fn paused(run: &Run, waiting: &PendingReview) -> String {
     let id = text::short_id(run.id());
     let described = described(waiting, Extent::Cut).replace('\n', "\n  ");
     let approval = approval(run, waiting);
@@ -94,7 +94,7 @@ pub fn paused(run: &Run, waiting: &Waiting) -> String {
 }
 
 /// A run that waits, in the place of its result.
-pub fn result_value(run: &Run, waiting: &Waiting) -> Value {
+pub fn result_value(run: &Run, waiting: &PendingReview) -> Value {
     let status = Status::AwaitingReview.as_str();
     let spend = run.spend();
     let (used, paid) = spend.used();

@@ -1,6 +1,6 @@
 //! MCP servers, and the queues that tools are bound to.
 
-use bonded_host::config::{HealthProbe, McpServer, McpTransport, Queue};
+use bonded_host::config::{HealthProbe, McpServer, McpTransport, QueueEntry};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -138,7 +138,7 @@ fn a_default_queue_is_always_there_and_may_be_configured() {
         let queues = World::with(&config.to_string()).load().queues(cores);
         let rows = queues
             .into_iter()
-            .map(|(name, Queue { concurrent })| (name, concurrent));
+            .map(|(name, QueueEntry { concurrent })| (name, concurrent));
         rows.collect::<Vec<_>>()
     };
     let named = |rows: &[(&str, u64)]| {

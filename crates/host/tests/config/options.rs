@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bonded_host::config::options::{
-    Caching, Given, Kind, ModelRef, OptionError, Options, Source, Sources, TABLE, ToolEncoding,
-    find, parse_override, resolve,
+    Caching, Given, ModelRef, OptionError, OptionKind, Options, Source, Sources, TABLE,
+    ToolEncoding, find, parse_override, resolve,
 };
 use bonded_kernel::{Permission, ProcessLimits};
 use serde_json::{Value, json};
@@ -458,12 +458,12 @@ fn a_bad_default_behind_a_variable_is_found_by_the_check_of_everything() {
 fn an_agent_file_with_every_option_gives_exactly_these_options() {
     let rows = TABLE.iter().filter(|row| row.front_matter);
     let lines = rows.map(|row| match row.kind {
-        Kind::Models => format!("{}: [p/m, q/n]\n", row.key),
-        Kind::List | Kind::Patterns => format!("{}: [x, y]\n", row.key),
-        Kind::Approvals => format!("{}: {{ask: [x]}}\n", row.key),
-        Kind::Choice(words) => format!("{}: {}\n", row.key, words[1].0),
-        Kind::Reasoning => format!("{}: high\n", row.key),
-        Kind::Flag => format!("{}: true\n", row.key),
+        OptionKind::Models => format!("{}: [p/m, q/n]\n", row.key),
+        OptionKind::List | OptionKind::Patterns => format!("{}: [x, y]\n", row.key),
+        OptionKind::Approvals => format!("{}: {{ask: [x]}}\n", row.key),
+        OptionKind::Choice(words) => format!("{}: {}\n", row.key, words[1].0),
+        OptionKind::Reasoning => format!("{}: high\n", row.key),
+        OptionKind::Flag => format!("{}: true\n", row.key),
         _ => format!("{}: 1\n", row.key),
     });
     let text = format!("---\n{}---\nprompt", lines.collect::<String>());

@@ -4,21 +4,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bonded_host::Secrets;
-use bonded_host::config::{Config, Environment, Places, Problems};
+use bonded_host::config::{Config, ConfigDirs, Environment, Problems};
 use bonded_host::trust::Trust;
 use tempfile::TempDir;
 
 pub(crate) struct World {
     root: TempDir,
     environment: Vec<(String, String)>,
-    pub(crate) places: Places,
+    pub(crate) places: ConfigDirs,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().expect("a directory can be made");
         let dir = |name: &str| root.path().join(name);
-        let places = Places {
+        let places = ConfigDirs {
             explicit: None,
             cwd: dir("cwd"),
             agent_dir: Some(dir("agent")),

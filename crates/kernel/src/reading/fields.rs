@@ -73,7 +73,7 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
         let unknown = |field: &String| {
             let kind = Mistake::UnknownField {
                 field: short(field),
-                nearest: nearest(field, known.iter().copied()),
+                nearest: nearest(field, known.iter().copied()).map(str::to_owned),
             };
             (self.at(field), kind)
         };
@@ -252,7 +252,7 @@ impl Mistake {
         Self::UnknownWord {
             found: short(written),
             known: known.clone().collect::<Vec<_>>().join(", "),
-            nearest: nearest(written, known),
+            nearest: nearest(written, known).map(str::to_owned),
         }
     }
 }

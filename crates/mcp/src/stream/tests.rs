@@ -25,7 +25,7 @@ impl Drop for Flag {
 
 impl Watched {
     fn begin(terms: Terms) -> Self {
-        let (tell, told) = mpsc::channel(1);
+        let (tell, messages) = mpsc::channel(1);
         let (answer, answered) = oneshot::channel();
         let is_dropped = Arc::<AtomicBool>::default();
         let flag = Flag(is_dropped.clone());
@@ -37,7 +37,7 @@ impl Watched {
             tell,
             answer,
             is_dropped,
-            pieces: begin(answering, told, terms),
+            pieces: begin(answering, messages, terms),
         }
     }
 
@@ -210,15 +210,15 @@ async fn a_request_that_is_cancelled_ends_its_stream_without_an_answer() {
 async fn a_client_that_does_not_read_holds_back_whoever_tells_it_something() {
     let streams = Arc::default();
     let call = Watched::begin(terms(Some(&streams)));
-    let mut told = 0;
+    let mut sent = 0;
     while timeout(Duration::from_secs(1), call.tell("a"))
         .await
         .is_ok()
     {
-        told += 1;
-        assert!(told < 100, "nothing holds it back");
+        sent += 1;
+        assert!(sent < 100, "nothing holds it back");
     }
-    assert!(told > 10, "{told}");
+    assert!(sent > 10, "{sent}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,10 +54,10 @@ impl Tokens {
         if self.is_empty() {
             return by_loopback_name(headers);
         }
-        let said = headers.get(AUTHORIZATION).ok_or_else(|| {
+        let header = headers.get(AUTHORIZATION).ok_or_else(|| {
             Refusal::unauthorised("a token is needed: send the header Authorization: Bearer TOKEN")
         })?;
-        let given = Hash::of(bearer(said.as_bytes()).unwrap_or_default());
+        let given = Hash::of(bearer(header.as_bytes()).unwrap_or_default());
         // All are compared, whichever fits: the time says nothing.
         let fits = self.0.iter().fold(subtle::Choice::from(0), |fits, token| {
             fits | token.as_bytes().ct_eq(given.as_bytes())
@@ -115,9 +115,9 @@ mod tests {
             ("alpha", false),
             ("Basic alpha", false),
         ];
-        for (said, opens) in rows {
-            let caller = tokens.caller(&headers(AUTHORIZATION, said));
-            assert_eq!(caller.is_ok(), opens, "{said:?}");
+        for (header, opens) in rows {
+            let caller = tokens.caller(&headers(AUTHORIZATION, header));
+            assert_eq!(caller.is_ok(), opens, "{header:?}");
         }
         assert!(tokens.caller(&HeaderMap::new()).is_err());
     }
@@ -135,9 +135,9 @@ mod tests {
             ("10.0.0.1:8130", false),
             ("", false),
         ];
-        for (said, opens) in rows {
-            let caller = Tokens::default().caller(&headers(HOST, said));
-            assert_eq!(caller.is_ok(), opens, "{said:?}");
+        for (header, opens) in rows {
+            let caller = Tokens::default().caller(&headers(HOST, header));
+            assert_eq!(caller.is_ok(), opens, "{header:?}");
         }
     }
 }

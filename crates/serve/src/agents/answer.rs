@@ -19,7 +19,7 @@ pub(crate) const AWAITING_REVIEW: &str = "awaiting_review";
 
 /// The accepted report, and what the run used for it.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RunAnswer {
     pub(crate) content: String,
     /// The report where it is JSON.
     pub(crate) json: Option<Value>,
@@ -31,7 +31,7 @@ pub(crate) const STORE_FAILED: &str =
     "the store of runs failed; whoever runs the server was told why";
 
 /// Shared by all clients that wait for one run.
-pub(crate) type Ended = Result<Arc<Answer>, Refusal>;
+pub(crate) type Ended = Result<Arc<RunAnswer>, Refusal>;
 
 /// Tells what a run came to. `stopping` is whether the server itself ends its runs.
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
@@ -45,7 +45,7 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
     match termination.kind {
         TerminationKind::Done => {
             let (content, json) = content(run.report(), termination);
-            Ok(Arc::new(Answer {
+            Ok(Arc::new(RunAnswer {
                 content,
                 json,
                 usage: run.spend().used().0,

@@ -10,14 +10,14 @@ use axum::response::{IntoResponse as _, Response};
 use bonded_host::off_the_runtime;
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::RunAnswer;
 use super::client::{Client, Ticket};
-use super::key::Key;
+use super::key::RunKey;
 use super::progress::Follower;
 use super::refusal::Refusal;
-use super::request::{Asked, Streaming};
-use super::stream::{self, Telling};
-use super::{Server, body, chat, responses};
+use super::request::{AgentRequest, Streaming};
+use super::stream::{self, AnswerWriter};
+use super::{AgentServer, body, chat, responses};
 
 /// Names the run of an answer, also of one that is an error.
 const RUN: HeaderName = HeaderName::from_static("x-bonded-run");
@@ -33,34 +33,34 @@ pub(super) enum Interface {
 }
 
 impl Interface {
-    fn read(self, body: &[u8]) -> Result<Asked, Refusal> {
+    fn read(self, body: &[u8]) -> Result<AgentRequest, Refusal> {
         match self {
             Self::Chat => chat::read(body),
             Self::Responses => responses::read(body),
         }
     }
 
-    fn whole(self, ticket: &Ticket, answer: &Answer) -> Value {
+    fn whole(self, ticket: &Ticket, answer: &RunAnswer) -> Value {
         match self {
             Self::Chat => chat::whole(ticket, answer),
             Self::Responses => responses::whole(ticket, answer),
         }
     }
 
-    fn telling(self, ticket: Ticket, how: Streaming) -> Box<dyn Telling> {
+    fn telling(self, ticket: Ticket, how: Streaming) -> Box<dyn AnswerWriter> {
         match self {
             Self::Chat => Box::new(chat::Chunks {
                 ticket,
                 with_usage: how.usage,
             }),
-            Self::Responses => Box::new(responses::Events { ticket, told: 0 }),
+            Self::Responses => Box::new(responses::Events { ticket, sent: 0 }),
         }
     }
 }
 
 /// Asks an agent what a request asks.
 pub(super) async fn ask(
-    server: &Server,
+    server: &AgentServer,
     interface: Interface,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -74,7 +74,7 @@ pub(super) async fn ask(
     }?;
     drop(body);
     let model = server.models.find(&asked.model)?;
-    let key = Key::of(&head.headers, caller, asked.digest)?;
+    let key = RunKey::of(&head.headers, caller, asked.digest)?;
     let own = server.apart.own(caller);
     let make_goal = || model.goal(&asked, &server.limits, own.as_ref());
     let goal = match is_short && !model.has_schema_for(&asked) {
@@ -101,7 +101,7 @@ pub(super) async fn ask(
 }
 
 fn streamed(
-    server: &Server,
+    server: &AgentServer,
     interface: Interface,
     client: Client,
     ticket: Ticket,

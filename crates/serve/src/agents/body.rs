@@ -66,10 +66,10 @@ async fn collect(body: Body, mut bytes: HeldBytes) -> Result<HeldBytes, Refusal>
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let said = headers
+    let content_type = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let essence = said.and_then(|value| value.split(';').next());
+    let essence = content_type.and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 

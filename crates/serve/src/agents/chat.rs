@@ -4,12 +4,12 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RunAnswer;
 use super::client::Ticket;
-use super::conversation::{self, Content, Role, Said};
+use super::conversation::{self, MessageContent, Role, Utterance};
 use super::refusal::Refusal;
-use super::request::{self, Asked, Streaming, WishedFormat};
-use super::stream::{Telling, frame};
+use super::request::{self, AgentRequest, Streaming, WishedFormat};
+use super::stream::{AnswerWriter, frame};
 
 #[derive(Debug, Deserialize)]
 struct ChatBody {
@@ -27,7 +27,7 @@ struct ChatBody {
 #[derive(Debug, Deserialize)]
 struct ChatMessage {
     role: String,
-    content: Option<Content>,
+    content: Option<MessageContent>,
     tool_calls: Option<Vec<Value>>,
     function_call: Option<Value>,
 }
@@ -38,7 +38,7 @@ struct StreamOptions {
     include_progress: Option<bool>,
 }
 
-pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
+pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     let (body, digest): (ChatBody, _) = request::parse(body)?;
     if body.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err(conversation::calls_refused("tools"));
@@ -53,12 +53,12 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
         let message = "an agent gives one answer; leave n out, or send 1";
         return Err(Refusal::bad_request("one_answer_only", Some("n"), message));
     }
-    let said = body.messages.into_iter().map(said);
+    let utterances = body.messages.into_iter().map(utterance);
     let options = body.stream_options.unwrap_or_default();
-    Ok(Asked {
+    Ok(AgentRequest {
         model: body.model,
-        said: said.collect::<Result<_, _>>()?,
-        said_in: "messages",
+        utterances: utterances.collect::<Result<_, _>>()?,
+        param: "messages",
         wish: request::wish(
             body.response_format,
             "response_format",
@@ -72,7 +72,7 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
     })
 }
 
-fn said(message: ChatMessage) -> Result<Said, Refusal> {
+fn utterance(message: ChatMessage) -> Result<Utterance, Refusal> {
     let role = conversation::role(&message.role, "messages")?;
     let calls = message.tool_calls.is_some_and(|calls| !calls.is_empty());
     if calls || message.function_call.is_some() {
@@ -90,11 +90,11 @@ fn said(message: ChatMessage) -> Result<Said, Refusal> {
             ));
         }
     };
-    Ok(Said { role, text })
+    Ok(Utterance { role, text })
 }
 
 /// The answer in one piece.
-pub(super) fn whole(ticket: &Ticket, answer: &Answer) -> Value {
+pub(super) fn whole(ticket: &Ticket, answer: &RunAnswer) -> Value {
     json!({
         "id": id(ticket),
         "object": "chat.completion",
@@ -114,7 +114,7 @@ fn id(ticket: &Ticket) -> String {
     format!("chatcmpl-{}", ticket.run)
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &RunAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "prompt_tokens": usage.input,
@@ -154,7 +154,7 @@ impl Chunks {
     }
 }
 
-impl Telling for Chunks {
+impl AnswerWriter for Chunks {
     fn opening(&mut self) -> Vec<Bytes> {
         vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)]
     }
@@ -164,7 +164,7 @@ impl Telling for Chunks {
         Some(self.chunk(&delta, None))
     }
 
-    fn answered(&mut self, answer: &Answer) -> Vec<Bytes> {
+    fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
         let mut chunks = vec![
             self.chunk(&json!({ "content": answer.content }), None),
             self.chunk(&json!({}), Some("stop")),

@@ -16,7 +16,7 @@ pub(crate) enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct Utterance {
     pub(crate) role: Role,
     pub(crate) text: String,
 }
@@ -24,20 +24,20 @@ pub(crate) struct Said {
 /// A text, or the parts of one.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "content must be a text or a list of parts")]
-pub(super) enum Content {
+pub(super) enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Part {
+pub(super) struct ContentPart {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
     refusal: Option<String>,
 }
 
-impl Content {
+impl MessageContent {
     /// The text; what is no text cannot be given to an agent.
     pub(super) fn into_text(self, param: &'static str) -> Result<String, Refusal> {
         let parts = match self {
@@ -84,11 +84,11 @@ pub(super) fn calls_refused(param: &'static str) -> Refusal {
 }
 
 /// Makes the goal of what was said.
-pub(super) fn goal(said: &[Said], param: &'static str) -> Result<String, Refusal> {
-    let (instructions, talk): (Vec<&Said>, Vec<&Said>) = said
+pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<String, Refusal> {
+    let (instructions, talk): (Vec<&Utterance>, Vec<&Utterance>) = utterances
         .iter()
-        .filter(|said| !said.text.trim().is_empty())
-        .partition(|said| said.role == Role::Instruction);
+        .filter(|it| !it.text.trim().is_empty())
+        .partition(|it| it.role == Role::Instruction);
     let Some((last, before)) = talk.split_last() else {
         return Err(no_user_message(param));
     };
@@ -98,18 +98,21 @@ pub(super) fn goal(said: &[Said], param: &'static str) -> Result<String, Refusal
     let mut goal = String::new();
     if !before.is_empty() {
         goal.push_str("What was said before:\n\n");
-        for said in before {
-            let who = match said.role {
+        for utterance in before {
+            let who = match utterance.role {
                 Role::Assistant => "[assistant]",
                 Role::User | Role::Instruction => "[user]",
             };
-            goal.push_str(&format!("{who}\n{}\n\n", said.text));
+            goal.push_str(&format!("{who}\n{}\n\n", utterance.text));
         }
         goal.push_str("What is asked now:\n\n");
     }
     goal.push_str(&last.text);
     if !instructions.is_empty() {
-        let texts: Vec<&str> = instructions.iter().map(|said| said.text.as_str()).collect();
+        let texts: Vec<&str> = instructions
+            .iter()
+            .map(|utterance| utterance.text.as_str())
+            .collect();
         goal.push_str("\n\nContext from the caller:\n\n");
         goal.push_str(&texts.join("\n\n"));
     }
@@ -126,12 +129,12 @@ fn no_user_message(param: &'static str) -> Refusal {
 mod tests {
     use super::*;
 
-    fn said(lines: &[(Role, &str)]) -> Vec<Said> {
-        let said = lines.iter().map(|(role, text)| Said {
+    fn utterances(lines: &[(Role, &str)]) -> Vec<Utterance> {
+        let utterances = lines.iter().map(|(role, text)| Utterance {
             role: *role,
             text: (*text).to_owned(),
         });
-        said.collect()
+        utterances.collect()
     }
 
     #[test]
@@ -164,7 +167,10 @@ mod tests {
             ),
         ];
         for (lines, expected) in rows {
-            assert_eq!(goal(&said(lines), "messages").as_deref(), Ok(expected));
+            assert_eq!(
+                goal(&utterances(lines), "messages").as_deref(),
+                Ok(expected)
+            );
         }
     }
 
@@ -179,7 +185,7 @@ mod tests {
             &[(User, "why?"), (Assistant, "because")],
         ];
         for lines in rows {
-            let refusal = goal(&said(lines), "messages").expect_err("nothing is asked");
+            let refusal = goal(&utterances(lines), "messages").expect_err("nothing is asked");
             assert_eq!(refusal.code, "no_user_message", "{lines:?}");
         }
     }

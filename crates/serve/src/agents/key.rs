@@ -16,7 +16,7 @@ const DIGITS: usize = 24;
 /// How the ids of a key's runs are written: `key-KEY-BODY`, and `key-KEY-BODY-2` for the second run; where callers have
 /// runs of their own, after the caller's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct RunKey {
     of_key: String,
     of_body: String,
 }
@@ -28,7 +28,7 @@ pub(super) struct Earlier {
     pub(super) is_cancelled: bool,
 }
 
-impl Key {
+impl RunKey {
     /// The key of a request. Callers with different tokens do not share keys.
     pub(super) fn of(
         headers: &HeaderMap,
@@ -36,12 +36,12 @@ impl Key {
         body: Hash,
     ) -> Result<Option<Self>, Refusal> {
         let value = headers.get(HEADER);
-        let key = value.map(|value| Self::said(value.as_bytes(), caller, body));
+        let key = value.map(|value| Self::of_value(value.as_bytes(), caller, body));
         key.transpose()
     }
 
     /// A key that was said, wherever that was.
-    pub(crate) fn said(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
+    pub(crate) fn of_value(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
         if value.is_empty() || value.len() > KEY_BYTES_MAX {
             let message = format!("the Idempotency-Key must have 1 to {KEY_BYTES_MAX} bytes");
             return Err(Refusal::bad_request("bad_idempotency_key", None, message));
@@ -100,7 +100,7 @@ fn number_of(id: &RunId, stem: &str) -> Option<u32> {
 }
 
 /// The runs of a key that the store knows.
-pub(super) async fn stored(store: &dyn Store, key: &Key) -> Result<Vec<Earlier>, StoreError> {
+pub(super) async fn stored(store: &dyn Store, key: &RunKey) -> Result<Vec<Earlier>, StoreError> {
     let filter = ListFilter {
         prefix: Some(key.prefix().to_owned()),
         ..ListFilter::default()
@@ -125,11 +125,11 @@ fn earlier(listed: Listed) -> Earlier {
 mod tests {
     use super::*;
 
-    fn key(token: &str, key: &str, body: &str) -> Key {
+    fn key(token: &str, key: &str, body: &str) -> RunKey {
         let value = key.parse().expect("the test's key is a header");
         let headers = HeaderMap::from_iter([(HEADER.parse().expect("a name"), value)]);
         let caller = Caller(Hash::of(token.as_bytes()));
-        let key = Key::of(&headers, caller, Hash::of(body.as_bytes()));
+        let key = RunKey::of(&headers, caller, Hash::of(body.as_bytes()));
         key.expect("the key is short").expect("there is a key")
     }
 

@@ -11,7 +11,7 @@ use axum::routing::any;
 use bonded_host::CancellationToken;
 
 use super::refusal::Refusal;
-use super::{Server, body};
+use super::{AgentServer, body};
 use crate::mcp::Offer;
 use bonded_mcp::http::Endpoint;
 
@@ -19,12 +19,12 @@ const PATH: &str = "/mcp";
 
 #[derive(Clone, Debug)]
 struct Reached {
-    server: Arc<Server>,
+    server: Arc<AgentServer>,
     endpoint: Arc<Endpoint<Offer>>,
 }
 
 pub(super) fn router<S>(
-    server: Arc<Server>,
+    server: Arc<AgentServer>,
     connection_max: Option<Duration>,
     stop: CancellationToken,
 ) -> Router<S>

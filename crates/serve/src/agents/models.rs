@@ -12,7 +12,7 @@ use super::ask::unix_seconds;
 use super::conversation::{self, Role};
 use super::own::Own;
 use super::refusal::Refusal;
-use super::request::{Asked, Wish};
+use super::request::{AgentRequest, Wish};
 
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -106,7 +106,7 @@ impl Model {
     /// Makes the goal of a request.
     pub(crate) fn goal(
         &self,
-        asked: &Asked,
+        asked: &AgentRequest,
         limits: &Limits,
         own: Option<&Own>,
     ) -> Result<Goal, Refusal> {
@@ -127,7 +127,7 @@ impl Model {
             Some(own) => self.agent.goal_in(own.dir(), assignment),
             None => self.agent.goal(assignment),
         };
-        let mut goal = goal.map_err(|error| refused(&error, asked.said_in))?;
+        let mut goal = goal.map_err(|error| refused(&error, asked.param))?;
         goal.config.kept = self.kept.clone();
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
         goal.config.own_tools.progress |= wants_progress && self.agent.works();
@@ -143,9 +143,9 @@ impl Model {
     }
 
     /// An agent whose input is JSON takes nothing beside it.
-    fn input(&self, asked: &Asked) -> Result<String, Refusal> {
+    fn input(&self, asked: &AgentRequest) -> Result<String, Refusal> {
         let takes_json = self.takes_json();
-        let is_alone = matches!(asked.said.as_slice(), [only] if only.role == Role::User);
+        let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User);
         if takes_json && !is_alone {
             let message = format!(
                 "the agent {:?} takes JSON: send it as the only message, the user's",
@@ -153,15 +153,15 @@ impl Model {
             );
             return Err(Refusal::bad_request(
                 "json_input_wanted",
-                Some(asked.said_in),
+                Some(asked.param),
                 message,
             ));
         }
-        conversation::goal(&asked.said, asked.said_in)
+        conversation::goal(&asked.utterances, asked.param)
     }
 
     /// Whether a schema must be made ready for a request: the client's, or one of the agent's own.
-    pub(super) fn has_schema_for(&self, asked: &Asked) -> bool {
+    pub(super) fn has_schema_for(&self, asked: &AgentRequest) -> bool {
         let wished = asked.wish.as_ref().and_then(|wish| wish.schema.as_ref());
         let output = self.agent.file.output.as_ref();
         let own = output.and_then(|output| output.schema.as_ref());
@@ -203,11 +203,11 @@ impl Model {
     }
 }
 
-fn refused(error: &AgentError, said_in: &'static str) -> Refusal {
+fn refused(error: &AgentError, param: &'static str) -> Refusal {
     let message = error.to_string();
     match error {
         AgentError::InputNotJson { .. } | AgentError::InputInvalid { .. } => {
-            Refusal::bad_request("bad_input", Some(said_in), message)
+            Refusal::bad_request("bad_input", Some(param), message)
         }
         _ => Refusal::failed(
             axum::http::StatusCode::INTERNAL_SERVER_ERROR,

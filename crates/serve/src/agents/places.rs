@@ -17,15 +17,15 @@ use super::refusal::Refusal;
 const WAITING_PER_RUN: usize = 10;
 
 #[derive(Clone, Debug)]
-pub(super) struct Places(Arc<Mutex<Lines>>);
+pub(super) struct Places(Arc<Mutex<CallerLines>>);
 
 #[derive(Debug)]
-struct Lines {
+struct CallerLines {
     concurrency: usize,
     /// How many callers there may be.
     callers: usize,
     running: usize,
-    of_callers: BTreeMap<Hash, Line>,
+    of_callers: BTreeMap<Hash, CallerLine>,
     /// The caller that had the last turn.
     last: Option<Hash>,
     numbers: u64,
@@ -33,14 +33,14 @@ struct Lines {
 
 /// The requests of one caller.
 #[derive(Debug, Default)]
-struct Line {
+struct CallerLine {
     running: usize,
     waiting: VecDeque<(u64, oneshot::Sender<Running>)>,
 }
 
 /// A place in the line.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PlaceInLine {
     number: u64,
     caller: Hash,
     turn: oneshot::Receiver<Running>,
@@ -57,7 +57,7 @@ pub(super) struct Running {
 impl Places {
     /// Places for so many runs of so many callers.
     pub(super) fn new(concurrency: usize, callers: usize) -> Self {
-        Self(Arc::new(Mutex::new(Lines {
+        Self(Arc::new(Mutex::new(CallerLines {
             concurrency: concurrency.max(1),
             callers: callers.max(1),
             running: 0,
@@ -68,7 +68,7 @@ impl Places {
     }
 
     /// Stands in line, unless the caller's is too long.
-    pub(super) fn admit(&self, caller: Caller) -> Result<Place, Refusal> {
+    pub(super) fn admit(&self, caller: Caller) -> Result<PlaceInLine, Refusal> {
         let (sender, turn) = oneshot::channel();
         let number = {
             let mut lines = self.lock();
@@ -83,7 +83,7 @@ impl Places {
             number
         };
         self.give_turns();
-        Ok(Place {
+        Ok(PlaceInLine {
             number,
             caller: caller.0,
             turn,
@@ -105,12 +105,12 @@ impl Places {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+    fn lock(&self) -> MutexGuard<'_, CallerLines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Lines {
+impl CallerLines {
     /// Takes the next one out of its line, if there is room for a run of its caller.
     fn next(&mut self) -> Option<(Hash, oneshot::Sender<Running>)> {
         let last = self.last;
@@ -154,7 +154,7 @@ impl Lines {
     }
 }
 
-impl Place {
+impl PlaceInLine {
     /// Waits until it is this one's turn; `None` if it was cancelled before.
     pub(super) async fn wait(mut self, cancel: &CancellationToken) -> Option<Running> {
         tokio::select! {
@@ -165,7 +165,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PlaceInLine {
     fn drop(&mut self) {
         let mut lines = self.places.lock();
         if let Some(line) = lines.of_callers.get_mut(&self.caller) {
@@ -201,7 +201,7 @@ mod tests {
         let cancel = CancellationToken::new();
         let first = places.admit(ONE).expect("the line is empty");
         let first = first.wait(&cancel).await.expect("nobody is before it");
-        let mut line: Vec<Place> = (0..WAITING_PER_RUN)
+        let mut line: Vec<PlaceInLine> = (0..WAITING_PER_RUN)
             .map(|_| places.admit(ONE).expect("there is room in the line"))
             .collect();
         assert!(places.admit(ONE).is_err());
@@ -223,7 +223,7 @@ mod tests {
         let places = Places::new(4, 2);
         let cancel = CancellationToken::new();
         let (much, little) = (Caller(Hash::of(b"much")), Caller(Hash::of(b"little")));
-        let mut of_much: Vec<Place> = (0..44)
+        let mut of_much: Vec<PlaceInLine> = (0..44)
             .map(|_| places.admit(much).expect("his line has room"))
             .collect();
         assert!(places.admit(much).is_err());

@@ -25,7 +25,7 @@ pub(crate) struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Again {
     /// As clients usually do after this status.
-    Usual,
+    Default,
     /// It would only cost the same again.
     Never,
     AfterSeconds(u32),
@@ -163,7 +163,7 @@ impl Refusal {
             code,
             param: None,
             message: message.into(),
-            again: Again::Usual,
+            again: Again::Default,
         }
     }
 
@@ -203,7 +203,7 @@ impl IntoResponse for Refusal {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         match self.again {
-            Again::Usual => {}
+            Again::Default => {}
             Again::Never => {
                 headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
             }

@@ -5,17 +5,17 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::conversation::Said;
+use super::conversation::Utterance;
 use super::refusal::Refusal;
 use bonded_web::bounded_json;
 
 /// A request that is understood.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AgentRequest {
     pub(crate) model: String,
-    pub(crate) said: Vec<Said>,
+    pub(crate) utterances: Vec<Utterance>,
     /// The field that holds what was said.
-    pub(crate) said_in: &'static str,
+    pub(crate) param: &'static str,
     pub(crate) wish: Option<Wish>,
     /// How the answer is to be streamed, if it is.
     pub(crate) stream: Option<Streaming>,
@@ -243,7 +243,7 @@ mod tests {
         fn every_body_is_understood_or_refused_and_nothing_else(body in bodies()) {
             for read in [chat::read, responses::read] {
                 let goal = read(body.as_bytes())
-                    .and_then(|asked| conversation::goal(&asked.said, asked.said_in));
+                    .and_then(|asked| conversation::goal(&asked.utterances, asked.param));
                 match goal {
                     Ok(goal) => prop_assert!(!goal.trim().is_empty()),
                     Err(refusal) => prop_assert!(refusal.status.is_client_error()),

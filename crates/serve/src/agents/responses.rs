@@ -4,12 +4,12 @@ use axum::body::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::RunAnswer;
 use super::client::Ticket;
-use super::conversation::{self, Content, Role, Said};
+use super::conversation::{self, MessageContent, Role, Utterance};
 use super::refusal::Refusal;
-use super::request::{self, Asked, Streaming, WishedFormat};
-use super::stream::{Telling, frame};
+use super::request::{self, AgentRequest, Streaming, WishedFormat};
+use super::stream::{AnswerWriter, frame};
 
 #[derive(Debug, Deserialize)]
 struct ResponsesBody {
@@ -42,10 +42,10 @@ struct Item {
     #[serde(rename = "type")]
     kind: Option<String>,
     role: Option<String>,
-    content: Option<Content>,
+    content: Option<MessageContent>,
 }
 
-pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
+pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     let (body, digest): (ResponsesBody, _) = request::parse(body)?;
     if body.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err(conversation::calls_refused("tools"));
@@ -65,10 +65,10 @@ pub(super) fn read(body: &[u8]) -> Result<Asked, Refusal> {
         ));
     }
     let wished = body.text.and_then(|text| text.format);
-    Ok(Asked {
+    Ok(AgentRequest {
         model: body.model,
-        said: said(body.instructions, body.input)?,
-        said_in: "input",
+        utterances: utterances(body.instructions, body.input)?,
+        param: "input",
         wish: request::wish(wished, "text.format", body.format.as_deref())?,
         stream: body.stream.unwrap_or_default().then(Streaming::default),
         digest,
@@ -80,30 +80,33 @@ fn whole_talk_wanted(param: &'static str) -> Refusal {
     Refusal::bad_request("not_supported", Some(param), message)
 }
 
-fn said(instructions: Option<String>, input: Option<GivenInput>) -> Result<Vec<Said>, Refusal> {
-    let mut said: Vec<Said> = instructions
+fn utterances(
+    instructions: Option<String>,
+    input: Option<GivenInput>,
+) -> Result<Vec<Utterance>, Refusal> {
+    let mut utterances: Vec<Utterance> = instructions
         .into_iter()
-        .map(|text| Said {
+        .map(|text| Utterance {
             role: Role::Instruction,
             text,
         })
         .collect();
     match input {
         None => {}
-        Some(GivenInput::Text(text)) => said.push(Said {
+        Some(GivenInput::Text(text)) => utterances.push(Utterance {
             role: Role::User,
             text,
         }),
         Some(GivenInput::Items(items)) => {
             for item in items {
-                said.extend(said_in(item)?);
+                utterances.extend(utterance(item)?);
             }
         }
     }
-    Ok(said)
+    Ok(utterances)
 }
 
-fn said_in(item: Item) -> Result<Option<Said>, Refusal> {
+fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
     match item.kind.as_deref() {
         None | Some("message") => {}
         // What a model thought is no part of what it said.
@@ -124,11 +127,11 @@ fn said_in(item: Item) -> Result<Option<Said>, Refusal> {
         return Err(Refusal::bad_request("no_content", Some("input"), message));
     };
     let text = content.into_text("input")?;
-    Ok(Some(Said { role, text }))
+    Ok(Some(Utterance { role, text }))
 }
 
 /// The answer in one piece.
-pub(super) fn whole(ticket: &Ticket, answer: &Answer) -> Value {
+pub(super) fn whole(ticket: &Ticket, answer: &RunAnswer) -> Value {
     response(
         ticket,
         "completed",
@@ -170,7 +173,7 @@ fn message_id(ticket: &Ticket) -> String {
     format!("msg_{}", ticket.run)
 }
 
-fn message(ticket: &Ticket, answer: &Answer) -> Value {
+fn message(ticket: &Ticket, answer: &RunAnswer) -> Value {
     json!({
         "type": "message", "id": message_id(ticket), "status": "completed", "role": "assistant",
         "content": [part(&answer.content)],
@@ -181,7 +184,7 @@ fn part(text: &str) -> Value {
     json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &RunAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "input_tokens": usage.input,
@@ -197,14 +200,14 @@ fn usage(answer: &Answer) -> Value {
 pub(super) struct Events {
     pub(super) ticket: Ticket,
     /// How many were told.
-    pub(super) told: u64,
+    pub(super) sent: u64,
 }
 
 impl Events {
     fn event(&mut self, kind: &str, mut body: Value) -> Bytes {
         body["type"] = kind.into();
-        body["sequence_number"] = self.told.into();
-        self.told += 1;
+        body["sequence_number"] = self.sent.into();
+        self.sent += 1;
         frame(Some(kind), &body)
     }
 
@@ -217,7 +220,7 @@ impl Events {
     }
 }
 
-impl Telling for Events {
+impl AnswerWriter for Events {
     fn opening(&mut self) -> Vec<Bytes> {
         let begun = response(&self.ticket, "in_progress", &json!([]), &Value::Null);
         let begun = json!({ "response": begun });
@@ -232,7 +235,7 @@ impl Telling for Events {
         None
     }
 
-    fn answered(&mut self, answer: &Answer) -> Vec<Bytes> {
+    fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
         let text = &answer.content;
         let opened = json!({
             "type": "message", "id": message_id(&self.ticket), "status": "in_progress",

@@ -11,13 +11,13 @@ use axum::routing::{get, post};
 use bonded_host::QueueMeasure;
 use serde_json::{Value, json};
 
-use super::Server;
+use super::AgentServer;
 use super::ask::{self, Interface};
 use super::refusal::Refusal;
 
-type Served = State<Arc<Server>>;
+type Served = State<Arc<AgentServer>>;
 
-pub(super) fn router(server: Arc<Server>, mcp: Option<Router<Arc<Server>>>) -> Router {
+pub(super) fn router(server: Arc<AgentServer>, mcp: Option<Router<Arc<AgentServer>>>) -> Router {
     Router::new()
         .route("/health", get(health))
         .route("/v1/models", get(models))

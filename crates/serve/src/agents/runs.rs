@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use super::access::Caller;
 use super::answer::{self, Ended};
 use super::client::Client;
-use super::key::{self, Earlier, Key};
+use super::key::{self, Earlier, RunKey};
 use super::own::Own;
-use super::places::{Place, Places};
+use super::places::{PlaceInLine, Places};
 use super::refusal::Refusal;
 use bonded_host::keeping::Keeper;
 
@@ -25,7 +25,7 @@ pub(crate) struct Runs {
     /// Cancelled when every run is to end.
     end_all: CancellationToken,
     tells: bool,
-    under_way: Mutex<UnderWay>,
+    under_way: Mutex<Drives>,
     /// How many are under way.
     count: watch::Sender<usize>,
     /// Held while a key is looked up and its run begun, so that no other request does the same.
@@ -33,7 +33,7 @@ pub(crate) struct Runs {
 }
 
 #[derive(Debug, Default)]
-struct UnderWay {
+struct Drives {
     drives: BTreeMap<RunId, Drive>,
     begun: u64,
 }
@@ -50,7 +50,7 @@ struct Drive {
 struct Task {
     id: RunId,
     goal: Goal,
-    place: Place,
+    place: PlaceInLine,
     cancel: CancellationToken,
     ended: watch::Sender<Option<Ended>>,
 }
@@ -107,7 +107,7 @@ impl Runs {
         self: &Arc<Self>,
         caller: Caller,
         own: Option<&Own>,
-        key: Option<Key>,
+        key: Option<RunKey>,
         goal: Goal,
     ) -> Result<Client, Refusal> {
         let Some(key) = key else {
@@ -123,7 +123,7 @@ impl Runs {
     }
 
     /// Runs that have not reached the store yet.
-    fn under_way_of(&self, key: &Key) -> Vec<Earlier> {
+    fn under_way_of(&self, key: &RunKey) -> Vec<Earlier> {
         let under_way = self.lock();
         let ids = under_way.drives.keys();
         let ids = ids.filter(|id| id.as_str().starts_with(key.prefix()));
@@ -244,7 +244,7 @@ impl Runs {
         let _counted = count.wait_for(|count| *count == 0).await.map(|_| ());
     }
 
-    fn lock(&self) -> MutexGuard<'_, UnderWay> {
+    fn lock(&self) -> MutexGuard<'_, Drives> {
         self.under_way
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

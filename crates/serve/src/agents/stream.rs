@@ -8,7 +8,7 @@ use axum::response::Response;
 use futures_util::stream;
 use serde_json::Value;
 
-use super::answer::{Answer, Ended};
+use super::answer::{Ended, RunAnswer};
 use super::client::Client;
 use super::progress::Follower;
 use super::refusal::Refusal;
@@ -17,10 +17,10 @@ use bonded_web::event_stream::{SILENCE_MAX, event_stream};
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run goes on\n\n");
 
 /// How an interface tells an answer piece by piece.
-pub(super) trait Telling: Send {
+pub(super) trait AnswerWriter: Send {
     fn opening(&mut self) -> Vec<Bytes>;
     fn progress(&mut self, line: &str) -> Option<Bytes>;
-    fn answered(&mut self, answer: &Answer) -> Vec<Bytes>;
+    fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes>;
     fn failed(&mut self, refusal: &Refusal) -> Vec<Bytes>;
 }
 
@@ -33,9 +33,9 @@ pub(super) fn frame(event: Option<&str>, data: &Value) -> Bytes {
 }
 
 /// A stream under way. When the connection drops it, the client in it is gone.
-struct Told {
+struct EventStream {
     client: Client,
-    telling: Box<dyn Telling>,
+    telling: Box<dyn AnswerWriter>,
     follower: Option<Follower>,
     ready: VecDeque<Bytes>,
     over: bool,
@@ -51,24 +51,24 @@ enum News {
 /// The response whose body tells what comes of a run.
 pub(super) fn response(
     client: Client,
-    mut telling: Box<dyn Telling>,
+    mut telling: Box<dyn AnswerWriter>,
     follower: Option<Follower>,
 ) -> Response {
-    let told = Told {
+    let events = EventStream {
         client,
         ready: telling.opening().into(),
         telling,
         follower,
         over: false,
     };
-    let pieces = stream::unfold(told, async |mut told| {
-        let piece = told.next().await?;
-        Some((Ok::<Bytes, Infallible>(piece), told))
+    let pieces = stream::unfold(events, async |mut events| {
+        let piece = events.next().await?;
+        Some((Ok::<Bytes, Infallible>(piece), events))
     });
     event_stream(pieces)
 }
 
-impl Told {
+impl EventStream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {

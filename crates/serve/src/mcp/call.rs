@@ -4,13 +4,13 @@ use bonded_host::Goal;
 use bonded_kernel::Hash;
 use serde_json::{Map, Value, json};
 
-use super::telling::Telling;
+use super::progress_sender::ProgressSender;
 use super::{review, tools};
 use crate::agents::{
-    self, AWAITING_REVIEW, Answer, Caller, Client, Ended, Key, Model, Refusal, Role, Said, Server,
-    Streaming, named_wish,
+    self, AWAITING_REVIEW, AgentServer, Caller, Client, Ended, Model, Refusal, Role, RunAnswer,
+    RunKey, Streaming, Utterance, named_wish,
 };
-use bonded_mcp::{Asked, Fault, Peer};
+use bonded_mcp::{ClientRequest, McpFault, RequestClient};
 
 /// The same key with the same arguments is the same run. It is what our own client sends.
 const KEY: &str = "bonded/idempotencyKey";
@@ -18,18 +18,22 @@ const RUN: &str = "bonded/run";
 const CODE: &str = "bonded/code";
 
 /// Calls an agent. What goes wrong from here on is a result too, so that a model can read it.
-pub(super) async fn call(server: &Server, asked: &Asked, peer: &Peer) -> Result<Value, Fault> {
+pub(super) async fn call(
+    server: &AgentServer,
+    asked: &ClientRequest,
+    peer: &RequestClient,
+) -> Result<Value, McpFault> {
     let name = asked.text("name")?;
     let model = server.models.all().iter().find(|model| model.id == name);
     let model = model.ok_or_else(|| {
         let short: String = name.chars().take(64).collect();
         let message = format!("there is no tool {short:?}; `tools/list` says which there are");
-        Fault::invalid_params(message)
+        McpFault::invalid_params(message)
     })?;
     let arguments = match asked.params.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(Fault::invalid_params("arguments is an object")),
+        Some(_) => return Err(McpFault::invalid_params("arguments is an object")),
     };
     let begun = begin(server, model, asked, arguments, peer.wants_progress()).await;
     let (goal, client) = match begun {
@@ -46,9 +50,9 @@ pub(super) async fn call(server: &Server, asked: &Asked, peer: &Peer) -> Result<
 }
 
 async fn begin(
-    server: &Server,
+    server: &AgentServer,
     model: &Model,
-    asked: &Asked,
+    asked: &ClientRequest,
     arguments: Map<String, Value>,
     wants_progress: bool,
 ) -> Result<(Goal, Client), Refusal> {
@@ -56,7 +60,11 @@ async fn begin(
     let digest = Hash::of(json!([model.id, arguments]).to_string().as_bytes());
     let key = match asked.meta(KEY) {
         None => None,
-        Some(Value::String(key)) => Some(Key::said(key.as_bytes(), Caller(asked.caller), digest)?),
+        Some(Value::String(key)) => Some(RunKey::of_value(
+            key.as_bytes(),
+            Caller(asked.caller),
+            digest,
+        )?),
         Some(_) => {
             let message = format!("{KEY} in _meta must be a text");
             return Err(Refusal::bad_request("bad_idempotency_key", None, message));
@@ -73,14 +81,14 @@ async fn begin(
 
 /// Waits for the end of the run. Where it waits for a person, the one at the client is asked if that is wanted.
 async fn ended(
-    server: &Server,
+    server: &AgentServer,
     caller: Caller,
     goal: Goal,
     mut client: Client,
-    peer: &Peer,
+    peer: &RequestClient,
 ) -> Ended {
     let asks = server.asks_clients && peer.can_be_asked(review::METHOD);
-    let mut telling = Telling::new(server, &client, peer);
+    let mut telling = ProgressSender::new(server, &client, peer);
     loop {
         let ended = telling.wait(&mut client).await;
         let waits = matches!(&ended, Err(refusal) if refusal.code == AWAITING_REVIEW);
@@ -99,7 +107,7 @@ fn question(
     mut arguments: Map<String, Value>,
     wants_progress: bool,
     digest: Hash,
-) -> Result<agents::Asked, Refusal> {
+) -> Result<agents::AgentRequest, Refusal> {
     let (text, wish) = if tools::own_schema(model).is_some() {
         (Value::Object(arguments).to_string(), None)
     } else {
@@ -113,7 +121,7 @@ fn question(
         }
         (prompt, format.as_deref().map(named_wish).transpose()?)
     };
-    let said = Said {
+    let utterance = Utterance {
         role: Role::User,
         text,
     };
@@ -121,10 +129,10 @@ fn question(
         usage: false,
         progress: wants_progress,
     };
-    Ok(agents::Asked {
+    Ok(agents::AgentRequest {
         model: model.id.clone(),
-        said: vec![said],
-        said_in: "arguments",
+        utterances: vec![utterance],
+        param: "arguments",
         wish,
         stream: Some(stream),
         digest,
@@ -145,7 +153,7 @@ fn bad_arguments(message: &str) -> Refusal {
     Refusal::bad_request("bad_arguments", Some("arguments"), message)
 }
 
-fn succeeded(model: &Model, answer: &Answer, mut meta: Map<String, Value>) -> Value {
+fn succeeded(model: &Model, answer: &RunAnswer, mut meta: Map<String, Value>) -> Value {
     let usage = &answer.usage;
     let used = json!({ "inputTokens": usage.input, "outputTokens": usage.output });
     meta.insert("bonded/usage".into(), used);

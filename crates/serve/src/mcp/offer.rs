@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::resources::{self, Resource};
 use super::{call, tools};
-use crate::agents::{Caller, Own, Server};
-use bonded_mcp::{About, Asked, Fault, Peer, Served};
+use crate::agents::{AgentServer, Caller, Own};
+use bonded_mcp::{About, ClientRequest, McpFault, RequestClient, Served};
 
 const INSTRUCTIONS: &str = "Each tool is an agent: it works on what it is asked until it reports. A result names its \
     run in _meta as bonded/run; bonded://runs/ID is what that run did.";
@@ -17,11 +17,11 @@ const INSTRUCTIONS: &str = "Each tool is an agent: it works on what it is asked 
 /// The agents of a server, and the runs of its store.
 #[derive(Debug)]
 pub struct Offer {
-    server: Arc<Server>,
+    server: Arc<AgentServer>,
 }
 
 impl Offer {
-    pub fn new(server: Arc<Server>) -> Self {
+    pub fn new(server: Arc<AgentServer>) -> Self {
         Self { server }
     }
 
@@ -30,7 +30,7 @@ impl Offer {
         self.server.apart.own(Caller(caller))
     }
 
-    async fn asked(&self, asked: &Asked, peer: Peer) -> Result<Value, Fault> {
+    async fn asked(&self, asked: &ClientRequest, peer: RequestClient) -> Result<Value, McpFault> {
         let server = &self.server;
         match asked.method.as_str() {
             "tools/list" => tools::list(&server.models, asked),
@@ -45,7 +45,7 @@ impl Offer {
                 let own = self.seen_by(asked.caller);
                 resources::read(&*server.runs.store(), own.as_ref(), uri).await
             }
-            method => Err(Fault::unknown_method(method)),
+            method => Err(McpFault::unknown_method(method)),
         }
     }
 }
@@ -60,27 +60,35 @@ impl Served for Offer {
         }
     }
 
-    fn answer<'a>(&'a self, asked: &'a Asked, peer: Peer) -> BoxFuture<'a, Result<Value, Fault>> {
+    fn answer<'a>(
+        &'a self,
+        asked: &'a ClientRequest,
+        peer: RequestClient,
+    ) -> BoxFuture<'a, Result<Value, McpFault>> {
         Box::pin(self.asked(asked, peer))
     }
 
-    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, Fault>> {
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, McpFault>> {
         Box::pin(async move {
             let store = self.server.runs.store();
             let Some(Resource::Run { run, .. }) = Resource::of(uri) else {
                 let message = "only a run can be watched: bonded://runs/ID";
-                return Err(Fault::invalid_params(message));
+                return Err(McpFault::invalid_params(message));
             };
             if self.seen_by(caller).is_some_and(|own| !own.has(&run)) {
-                return Err(Fault::unknown_resource(uri));
+                return Err(McpFault::unknown_resource(uri));
             }
             let head = store.head(&run).await.map_err(resources::unreadable)?;
-            let head = head.ok_or_else(|| Fault::unknown_resource(uri))?;
+            let head = head.ok_or_else(|| McpFault::unknown_resource(uri))?;
             Ok(head.seq)
         })
     }
 
-    fn changed<'a>(&'a self, uri: &'a str, mark: u64) -> BoxFuture<'a, Result<Option<u64>, Fault>> {
+    fn changed<'a>(
+        &'a self,
+        uri: &'a str,
+        mark: u64,
+    ) -> BoxFuture<'a, Result<Option<u64>, McpFault>> {
         Box::pin(async move {
             let store = self.server.runs.store();
             let Some(Resource::Run { run, .. }) = Resource::of(uri) else {

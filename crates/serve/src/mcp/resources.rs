@@ -4,12 +4,12 @@ use bonded_kernel::{Event, RunId};
 use bonded_state::{ListFilter, Listed, Store, StoreError};
 use serde_json::{Value, json};
 
-use super::tools::Page;
+use super::tools::ListPage;
 use crate::agents::{Own, STORE_FAILED};
 use bonded_host::shapes::listing;
 use bonded_host::shapes::{json as shown, text};
 use bonded_host::with_causes;
-use bonded_mcp::{Asked, Fault};
+use bonded_mcp::{ClientRequest, McpFault};
 
 const RUNS: &str = "bonded://runs";
 const RUN: &str = "bonded://runs/";
@@ -63,9 +63,9 @@ pub(super) fn templates() -> Value {
 pub(super) async fn list(
     store: &dyn Store,
     own: Option<&Own>,
-    asked: &Asked,
-) -> Result<Value, Fault> {
-    let page = Page::of(asked, PAGE)?;
+    asked: &ClientRequest,
+) -> Result<Value, McpFault> {
+    let page = ListPage::of(asked, PAGE)?;
     let limit = page.skip.saturating_add(PAGE + 1).min(LISTED_MAX);
     let listed = newest(store, own, limit).await?;
     let all = json!({
@@ -97,8 +97,12 @@ fn resource(listed: &Listed) -> Value {
     })
 }
 
-pub(super) async fn read(store: &dyn Store, own: Option<&Own>, uri: &str) -> Result<Value, Fault> {
-    let unknown = || Fault::unknown_resource(uri);
+pub(super) async fn read(
+    store: &dyn Store,
+    own: Option<&Own>,
+    uri: &str,
+) -> Result<Value, McpFault> {
+    let unknown = || McpFault::unknown_resource(uri);
     let (text, next) = match Resource::of(uri).ok_or_else(unknown)? {
         Resource::Runs => (runs_text(store, own).await?, None),
         Resource::Run { run, .. } if own.is_some_and(|own| !own.has(&run)) => {
@@ -117,7 +121,7 @@ pub(super) async fn read(store: &dyn Store, own: Option<&Own>, uri: &str) -> Res
     Ok(json!({ "contents": [contents] }))
 }
 
-async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, Fault> {
+async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, McpFault> {
     let mut text = String::new();
     for listed in newest(store, own, PAGE).await? {
         let status = listing::status(store, &listed).await;
@@ -132,7 +136,7 @@ async fn run_text(
     store: &dyn Store,
     run: &RunId,
     mut after: u64,
-) -> Result<(String, Option<String>), Fault> {
+) -> Result<(String, Option<String>), McpFault> {
     let mut text = String::new();
     loop {
         let part = store.load_part(run, after, PART_ENTRIES).await;
@@ -154,7 +158,7 @@ async fn run_text(
 }
 
 /// Whether nothing comes after this entry any more.
-pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Result<bool, Fault> {
+pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Result<bool, McpFault> {
     let last = store.load_part(run, seq.saturating_sub(1), 1).await;
     let last = last.map_err(unreadable)?;
     Ok(last
@@ -162,7 +166,11 @@ pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Resul
         .any(|entry| matches!(entry.event, Event::RunEnded(_))))
 }
 
-async fn newest(store: &dyn Store, own: Option<&Own>, limit: usize) -> Result<Vec<Listed>, Fault> {
+async fn newest(
+    store: &dyn Store,
+    own: Option<&Own>,
+    limit: usize,
+) -> Result<Vec<Listed>, McpFault> {
     let filter = ListFilter {
         prefix: own.map(Own::prefix),
         limit,
@@ -174,9 +182,9 @@ async fn newest(store: &dyn Store, own: Option<&Own>, limit: usize) -> Result<Ve
     clippy::needless_pass_by_value,
     reason = "it is what map_err passes on"
 )]
-pub(super) fn unreadable(error: StoreError) -> Fault {
+pub(super) fn unreadable(error: StoreError) -> McpFault {
     tracing::error!("error: {}", with_causes(&error));
-    Fault::internal(STORE_FAILED)
+    McpFault::internal(STORE_FAILED)
 }
 
 #[cfg(test)]

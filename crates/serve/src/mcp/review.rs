@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use bonded_host::Waiting;
+use bonded_host::PendingReview;
 use bonded_kernel::{RunId, Verdict};
 use serde_json::{Value, json};
 
 use crate::agents::Runs;
 use bonded_host::shapes::waiting::{self, Extent};
-use bonded_mcp::Peer;
+use bonded_mcp::RequestClient;
 
 pub(super) const METHOD: &str = "elicitation/create";
 /// How long a person may take; after that the run still waits, and can be approved at the server.
@@ -20,10 +20,10 @@ const SHOWN_BYTES_MAX: usize = 16 * 1024;
 const REASON_CHARS_MAX: usize = 1000;
 
 /// Asks about the call that a run waits for. Whether it is judged now, by this person or by another.
-pub(super) async fn is_judged(runs: &Runs, run: &RunId, peer: &Peer) -> bool {
+pub(super) async fn is_judged(runs: &Runs, run: &RunId, peer: &RequestClient) -> bool {
     let host = runs.host();
     let waiting = match host.load(run).await {
-        Ok(run) => Waiting::of(&*host.store, &run).await,
+        Ok(run) => PendingReview::of(&*host.store, &run).await,
         Err(_) => return false,
     };
     let Ok(Some(waiting)) = waiting else {
@@ -37,7 +37,7 @@ pub(super) async fn is_judged(runs: &Runs, run: &RunId, peer: &Peer) -> bool {
     host.review(&waiting, verdict, &by).await.is_ok()
 }
 
-async fn ask(waiting: &Waiting, peer: &Peer) -> Option<Verdict> {
+async fn ask(waiting: &PendingReview, peer: &RequestClient) -> Option<Verdict> {
     let described = waiting::described(waiting, Extent::Whole);
     if described.len() > SHOWN_BYTES_MAX {
         return None;
@@ -71,10 +71,10 @@ fn form(described: &str) -> Value {
 
 /// What a person has said; `None` if nothing was decided.
 fn verdict(answer: &Value) -> Option<Verdict> {
-    let said = |name: &str| answer.get("content")?.get(name)?.as_str();
-    let reason = match (answer.get("action")?.as_str()?, said("decision")) {
+    let field = |name: &str| answer.get("content")?.get(name)?.as_str();
+    let reason = match (answer.get("action")?.as_str()?, field("decision")) {
         ("accept", Some("approve")) => return Some(Verdict::Approved),
-        ("accept", Some("deny")) => said("reason").unwrap_or_default(),
+        ("accept", Some("deny")) => field("reason").unwrap_or_default(),
         ("decline", _) => "",
         _ => return None,
     };

@@ -4,31 +4,31 @@ use bonded_kernel::ReportFormat;
 use serde_json::{Map, Value, json};
 
 use crate::agents::{Model, Models};
-use bonded_mcp::{Asked, Fault};
+use bonded_mcp::{ClientRequest, McpFault};
 
 /// How many tools are listed at a time.
 const PAGE: usize = 100;
 
-pub(super) fn list(models: &Models, asked: &Asked) -> Result<Value, Fault> {
-    let page = Page::of(asked, PAGE)?;
+pub(super) fn list(models: &Models, asked: &ClientRequest) -> Result<Value, McpFault> {
+    let page = ListPage::of(asked, PAGE)?;
     let tools = models.all().iter().map(tool);
     Ok(page.list("tools", tools.skip(page.skip)))
 }
 
 /// A part of a list. A cursor is how many came before.
-pub(super) struct Page {
+pub(super) struct ListPage {
     pub(super) skip: usize,
     pub(super) take: usize,
 }
 
-impl Page {
-    pub(super) fn of(asked: &Asked, take: usize) -> Result<Self, Fault> {
+impl ListPage {
+    pub(super) fn of(asked: &ClientRequest, take: usize) -> Result<Self, McpFault> {
         let skip = match asked.params.get("cursor") {
             None | Some(Value::Null) => Some(0),
             Some(cursor) => cursor.as_str().and_then(|text| text.parse().ok()),
         };
         let skip = skip.ok_or_else(|| {
-            Fault::invalid_params("this cursor is not one of ours; begin without one")
+            McpFault::invalid_params("this cursor is not one of ours; begin without one")
         })?;
         Ok(Self { skip, take })
     }
@@ -46,8 +46,8 @@ impl Page {
 
 fn tool(model: &Model) -> Value {
     let file = &model.agent.file;
-    let said = file.description.as_deref().map(str::trim);
-    let description = said.filter(|text| !text.is_empty()).map_or_else(
+    let description = file.description.as_deref().map(str::trim);
+    let description = description.filter(|text| !text.is_empty()).map_or_else(
         || format!("Asks the agent {}.", model.id),
         |text| match file.usage.as_deref().map(str::trim) {
             Some(usage) if !usage.is_empty() => format!("{text}\n\n{usage}"),
@@ -109,7 +109,7 @@ pub(super) fn output_schema(model: &Model) -> Option<&Value> {
 
 /// The format of its report, where the agent decides it.
 fn fixed_format(model: &Model) -> Option<ReportFormat> {
-    let usual = [ReportFormat::Markdown, ReportFormat::Tty];
-    let chosen = usual.map(|format| model.agent.format(format));
+    let formats = [ReportFormat::Markdown, ReportFormat::Tty];
+    let chosen = formats.map(|format| model.agent.format(format));
     (chosen[0] == chosen[1]).then_some(chosen[0])
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::{Host, Reviewed, Waiting};
+use bonded_host::{Host, PendingReview, Reviewed};
 use bonded_kernel::{Run, Verdict};
 
 use super::model::{Asked, SimModel};
@@ -26,7 +26,7 @@ pub(crate) async fn judge(shared: &Arc<Shared>, run: &Run) {
         }
         return;
     }
-    let waiting = Waiting::of(&*host.store, run).await;
+    let waiting = PendingReview::of(&*host.store, run).await;
     let Ok(Some(waiting)) = waiting else {
         return shared.complain(format!("a run paused and waits for nothing: {waiting:?}"));
     };
@@ -38,7 +38,7 @@ pub(crate) async fn judge(shared: &Arc<Shared>, run: &Run) {
 }
 
 /// An answer to another question than the one that is asked.
-async fn mistake(shared: &Shared, host: &Host, waiting: &Waiting) {
+async fn mistake(shared: &Shared, host: &Host, waiting: &PendingReview) {
     if shared.draw(|rng| rng.chance(300)) {
         let mut other = waiting.clone();
         other.call.call += 1;
@@ -46,7 +46,7 @@ async fn mistake(shared: &Shared, host: &Host, waiting: &Waiting) {
     }
 }
 
-async fn answer(shared: &Shared, host: &Host, waiting: &Waiting, expected: Reviewed) {
+async fn answer(shared: &Shared, host: &Host, waiting: &PendingReview, expected: Reviewed) {
     let verdict = match shared.draw(|rng| rng.chance(600)) {
         true => Verdict::Approved,
         false => Verdict::Denied {

@@ -69,7 +69,7 @@ impl Reading<'_> {
         for field in fields.keys().filter(|it| !known.contains(&it.as_str())) {
             let kind = Mistake::UnknownField {
                 field: short(field),
-                nearest: bonded_kernel::nearest(field, known.iter().copied()),
+                nearest: bonded_kernel::nearest(field, known.iter().copied()).map(str::to_owned),
             };
             let at = format!("{at}/{}", escaped(field));
             self.faults.push(Fault::new(at, kind));

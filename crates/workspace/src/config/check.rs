@@ -1,6 +1,6 @@
 //! Holds what was written against what there is: the same keys, the same types, and values that make sense.
 
-use bonded_kernel::WorkspaceId;
+use bonded_kernel::{WorkspaceId, did_you_mean, nearest};
 use serde_json::{Map, Value};
 
 use super::WorkspaceConfig;
@@ -8,7 +8,6 @@ use super::place::line_of;
 use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT};
 use super::surroundings::{EVERY_WORKSPACE, listed};
 use crate::embeddings::provider_kinds;
-use bonded_host::config::nearest::{did_you_mean, nearest};
 use bonded_host::provider::{KNOWN_PROVIDERS, checked_url};
 
 /// The configuration with what was written in the place of what is usual, and warnings; or all that is wrong.

@@ -27,7 +27,7 @@ pub(super) struct Vault {
 }
 
 /// A file that was read.
-pub(super) struct Prepared {
+pub(super) struct VaultFile {
     /// Beginning at the directory.
     pub(super) path: PathBuf,
     pub(super) id: NoteId,
@@ -38,8 +38,8 @@ pub(super) struct Prepared {
 
 /// Files that are taken in together.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub(super) prepared: Vec<Prepared>,
+pub(super) struct FileBatch {
+    pub(super) prepared: Vec<VaultFile>,
     /// Those that cannot be notes, and why.
     pub(super) broken: Vec<(PathBuf, String)>,
 }
@@ -66,7 +66,7 @@ impl Vault {
     }
 
     /// Reads a file, or says why it cannot be a note.
-    pub(super) fn prepare(&self, path: &Path) -> Result<Prepared, String> {
+    pub(super) fn prepare(&self, path: &Path) -> Result<VaultFile, String> {
         let bytes = self.dir.read(path, 2 * MARKDOWN_BYTES_MAX as u64);
         let bytes = bytes.map_err(|error| error.to_string())?;
         let hash = Hash::of(&bytes);
@@ -76,7 +76,7 @@ impl Vault {
             Some(id) => (id, None),
             None => (self.id_of(path), Some(hash)),
         };
-        Ok(Prepared {
+        Ok(VaultFile {
             path: path.to_owned(),
             id,
             hash,
@@ -97,20 +97,20 @@ impl Vault {
 }
 
 /// What is left to read.
-pub(super) struct Reading {
+pub(super) struct VaultReader {
     vault: Vault,
     paths: std::vec::IntoIter<PathBuf>,
 }
 
-impl Reading {
+impl VaultReader {
     pub(super) fn new(vault: Vault, paths: Vec<PathBuf>) -> Self {
         let paths = paths.into_iter();
         Self { vault, paths }
     }
 
     /// The next files; none where all were read.
-    fn batch(&mut self) -> Option<Batch> {
-        let mut batch = Batch::default();
+    fn batch(&mut self) -> Option<FileBatch> {
+        let mut batch = FileBatch::default();
         let mut bytes = 0;
         for path in self.paths.by_ref() {
             match self.vault.prepare(&path) {
@@ -128,17 +128,17 @@ impl Reading {
     }
 }
 
-impl Batch {
+impl FileBatch {
     fn len(&self) -> usize {
         self.prepared.len() + self.broken.len()
     }
 }
 
 /// A batch that is being read, and what is left then.
-pub(super) struct Ahead(tokio::task::JoinHandle<(Reading, Option<Batch>)>);
+pub(super) struct Ahead(tokio::task::JoinHandle<(VaultReader, Option<FileBatch>)>);
 
 impl Ahead {
-    pub(super) fn begin(mut reading: Reading) -> Self {
+    pub(super) fn begin(mut reading: VaultReader) -> Self {
         Self(tokio::task::spawn_blocking(move || {
             let batch = reading.batch();
             (reading, batch)
@@ -146,7 +146,7 @@ impl Ahead {
     }
 
     /// The batch, while the next one is read already; none where all were read.
-    pub(super) async fn next(self) -> Result<Option<(Batch, Self)>, CliError> {
+    pub(super) async fn next(self) -> Result<Option<(FileBatch, Self)>, CliError> {
         let (reading, batch) = self.0.await.map_err(|error| unreadable(&error))?;
         Ok(batch.map(|batch| (batch, Self::begin(reading))))
     }

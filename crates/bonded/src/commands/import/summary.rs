@@ -11,7 +11,7 @@ pub(super) const LINES_MAX: usize = 50;
 const ENDINGS_MAX: usize = 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum NoteChange {
     New,
     Changed,
     Same,
@@ -22,7 +22,7 @@ pub(super) struct Summary {
     left_out: Vec<String>,
     others: Vec<String>,
     not_taken: Vec<String>,
-    told: Vec<String>,
+    notices: Vec<String>,
 }
 
 impl Summary {
@@ -36,11 +36,11 @@ impl Summary {
                 .collect(),
             others: others(found),
             not_taken: vec![],
-            told: vec![],
+            notices: vec![],
         }
     }
 
-    pub(super) fn taken(&mut self, taken: Taken) {
+    pub(super) fn taken(&mut self, taken: NoteChange) {
         self.counts[taken as usize] += 1;
     }
 
@@ -50,7 +50,7 @@ impl Summary {
 
     /// Something about a file that was taken.
     pub(super) fn tell(&mut self, path: &Path, what: &str) {
-        self.told.push(line(path, what));
+        self.notices.push(line(path, what));
     }
 
     /// Whether a file that should be a note is none.
@@ -67,7 +67,7 @@ impl Summary {
                 lines.push(format!("{kind}and {} more", all.len() - LINES_MAX));
             }
         };
-        some("", &self.told);
+        some("", &self.notices);
         some("left out: ", &self.left_out);
         if !self.others.is_empty() {
             some(

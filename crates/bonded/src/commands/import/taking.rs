@@ -8,12 +8,11 @@ use bonded_workspace::store::Write;
 use bonded_workspace_rules::{Change, Metadata, NewNote, Note, NoteEdit, NoteWrite};
 use serde_json::json;
 
-use super::reading::Prepared;
-use super::summary::{Summary, Taken};
+use super::reading::VaultFile;
+use super::summary::{NoteChange, Summary};
 use super::{stem, times};
-use crate::error::CliError;
+use crate::error::{CliError, store_error};
 use crate::workspace::notebook::{Notebook, by_keeper};
-use crate::workspace::store_error;
 
 /// Where the file of a note lies, what it held, and the version of the note that came of it.
 const PATH: &str = "import.path";
@@ -43,11 +42,11 @@ impl<'a> Taking<'a> {
     /// Takes these files in. What the workspace refuses is told of, and the others are taken all the same.
     pub(super) async fn take(
         mut self,
-        mut prepared: Vec<Prepared>,
+        mut prepared: Vec<VaultFile>,
         summary: &mut Summary,
     ) -> Result<(), CliError> {
         let known = self.known(&mut prepared, summary).await?;
-        let mut paths: Vec<(PathBuf, Option<Taken>)> = vec![];
+        let mut paths: Vec<(PathBuf, Option<NoteChange>)> = vec![];
         for (place, one) in prepared.into_iter().enumerate() {
             let path = one.path.clone();
             let taken = match known.get(&one.id) {
@@ -79,7 +78,7 @@ impl<'a> Taking<'a> {
     /// a note of this one with another id, always the same, so that taking it in again changes nothing.
     async fn known(
         &self,
-        prepared: &mut [Prepared],
+        prepared: &mut [VaultFile],
         summary: &mut Summary,
     ) -> Result<BTreeMap<NoteId, Note>, CliError> {
         let here = self.book.workspace.workspace_id;
@@ -108,7 +107,7 @@ impl<'a> Taking<'a> {
         self.files.push(place);
     }
 
-    fn create(&mut self, place: usize, one: Prepared) -> Taken {
+    fn create(&mut self, place: usize, one: VaultFile) -> NoteChange {
         let (created, updated) = times(&one.file, self.now);
         let origin = Self::origin(&one, 1);
         let fields = one.file.fields;
@@ -133,7 +132,7 @@ impl<'a> Taking<'a> {
             };
             self.edit(place, one.id, 1, edit, updated);
         }
-        Taken::New
+        NoteChange::New
     }
 
     fn edit(&mut self, place: usize, note_id: NoteId, base: u64, edit: NoteEdit, at: Millis) {
@@ -146,7 +145,7 @@ impl<'a> Taking<'a> {
     }
 
     /// Where a note comes from, where its file does not say who it is.
-    fn origin(one: &Prepared, version: u64) -> Metadata {
+    fn origin(one: &VaultFile, version: u64) -> Metadata {
         let Some(hash) = &one.hash else {
             return Metadata::new();
         };
@@ -158,10 +157,15 @@ impl<'a> Taking<'a> {
     }
 
     /// Only what differs is written, so that taking the same files in again changes nothing.
-    fn update(&mut self, place: usize, note: &Note, one: Prepared) -> Result<Taken, &'static str> {
+    fn update(
+        &mut self,
+        place: usize,
+        note: &Note,
+        one: VaultFile,
+    ) -> Result<NoteChange, &'static str> {
         if let Some(hash) = &one.hash {
             if is_same(note, hash) {
-                return Ok(Taken::Same);
+                return Ok(NoteChange::Same);
             }
             let left_at = note.metadata.get(VERSION).and_then(|it| it.as_u64());
             if left_at != Some(note.version) && !self.overwrite {
@@ -188,7 +192,7 @@ impl<'a> Taking<'a> {
                 .collect(),
         };
         if edit == NoteEdit::default() {
-            return Ok(Taken::Same);
+            return Ok(NoteChange::Same);
         }
         if is_deleted {
             let change = Change::UndeleteNote {
@@ -198,7 +202,7 @@ impl<'a> Taking<'a> {
             self.write(place, change, self.now);
         }
         self.edit(place, note.note_id, base_version, edit, self.now);
-        Ok(Taken::Changed)
+        Ok(NoteChange::Changed)
     }
 }
 

@@ -10,7 +10,7 @@ use bonded_host::regular;
 
 use crate::args::{ServeArgs, variable};
 use crate::error::{CliError, Code};
-use crate::{output, settings};
+use crate::{dirs, output};
 use bonded_serve::agents::{Apart, Tokens, needs_tokens};
 
 const TOKEN_BYTES_MAX: u64 = 4096;
@@ -35,7 +35,7 @@ pub(super) fn tokens(
         output::stderr(message);
         return Ok(Tokens::default());
     }
-    let path = settings::serve_token_file().ok_or_else(|| {
+    let path = dirs::serve_token_file().ok_or_else(|| {
         let message = "there is no token, and no home to keep one in";
         CliError::new(Code::Usage, message)
             .hint("give one: --token-file FILE, BONDED_TOKENS or --token TOKEN")
@@ -73,7 +73,7 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
 }
 
 /// What the command line and a file say, else the variable: it is set once for everything, and so is the weakest.
-fn given(args: &ServeArgs, usual: Option<&str>) -> Result<Tokens, CliError> {
+fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
     let in_file = match &args.token_file {
         None => String::new(),
         Some(path) => File::open(path)
@@ -91,11 +91,11 @@ fn given(args: &ServeArgs, usual: Option<&str>) -> Result<Tokens, CliError> {
         let message = format!("there is no token in {}", path.display());
         return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
     }
-    let said = args.tokens.iter().map(String::as_str);
-    let mut tokens: Vec<&str> = said.map(str::trim).chain(lines).collect();
+    let arguments = args.tokens.iter().map(String::as_str);
+    let mut tokens: Vec<&str> = arguments.map(str::trim).chain(lines).collect();
     if tokens.is_empty() && !args.no_token {
-        let usual = usual.iter().flat_map(|usual| usual.split(','));
-        tokens.extend(usual.map(str::trim));
+        let variable = variable.iter().flat_map(|list| list.split(','));
+        tokens.extend(variable.map(str::trim));
     }
     if tokens.iter().any(|token| token.is_empty()) {
         let message = "a token is empty; it would let everybody in";
@@ -174,13 +174,13 @@ mod tests {
 
     #[test]
     fn tokens_of_the_variable_count_where_no_flag_speaks_of_tokens() {
-        let tokens = |flags: &[&str], usual: Option<&str>| {
+        let tokens = |flags: &[&str], variable: Option<&str>| {
             let words = ["bonded", "serve", "--agent", "a.ai"].iter().chain(flags);
             let cli = Cli::read(words).expect("it is a command line");
             let Command::Serve(args) = cli.command else {
                 panic!("it is not serve");
             };
-            given(&args, usual).map(|tokens| tokens.count()).ok()
+            given(&args, variable).map(|tokens| tokens.count()).ok()
         };
         assert_eq!(tokens(&[], None), Some(0));
         assert_eq!(tokens(&[], Some("a, b")), Some(2));

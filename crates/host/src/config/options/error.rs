@@ -1,6 +1,6 @@
 //! What can be wrong with an option, in one shape for all sources.
 
-use crate::config::nearest::did_you_mean;
+use bonded_kernel::did_you_mean;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {

@@ -14,7 +14,7 @@ use super::values::ModelRef;
 pub const UNSET_WORDS: [&str; 5] = ["none", "off", "unset", "default", "null"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum OptionKind {
     Whole {
         min: u64,
         max: u64,
@@ -58,31 +58,31 @@ pub(crate) enum Parsed {
 }
 
 /// Reads a value, or says what was expected instead.
-pub(crate) fn parse(kind: Kind, value: &Value, source: Source) -> Result<Parsed, String> {
+pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<Parsed, String> {
     let parsed = match kind {
-        Kind::Reasoning => reasoning(value, source),
-        Kind::ReasoningTokens => reasoning_tokens(value),
-        Kind::Whole { nullable: true, .. } | Kind::Real { .. } if is_unset(value) => {
+        OptionKind::Reasoning => reasoning(value, source),
+        OptionKind::ReasoningTokens => reasoning_tokens(value),
+        OptionKind::Whole { nullable: true, .. } | OptionKind::Real { .. } if is_unset(value) => {
             Some(Parsed::Unset)
         }
         _ if value.is_null() => Some(Parsed::Nothing),
-        Kind::Whole { min, max, .. } => whole(value)
+        OptionKind::Whole { min, max, .. } => whole(value)
             .filter(|whole| (min..=max).contains(whole))
             .map(Parsed::Whole),
-        Kind::Real { min, max } => real(value)
+        OptionKind::Real { min, max } => real(value)
             .filter(|real| (min..=max).contains(real))
             .map(Parsed::Real),
-        Kind::List => list(value).map(Parsed::List),
-        Kind::Models => list(value)
+        OptionKind::List => list(value).map(Parsed::List),
+        OptionKind::Models => list(value)
             .filter(|names| names.iter().all(|name| ModelRef::parse(name).is_some()))
             .map(Parsed::List),
-        Kind::Patterns => list(value)
+        OptionKind::Patterns => list(value)
             .filter(|names| names.iter().all(|name| approvals::is_pattern(name)))
             .map(Parsed::List),
-        Kind::Approvals => approvals::rules(value).map(Parsed::Rules),
-        Kind::Choice(words) => choice(value, words),
-        Kind::Flag => flag(value).map(Parsed::Flag),
-        Kind::Text => value
+        OptionKind::Approvals => approvals::rules(value).map(Parsed::Rules),
+        OptionKind::Choice(words) => choice(value, words),
+        OptionKind::Flag => flag(value).map(Parsed::Flag),
+        OptionKind::Text => value
             .as_str()
             .filter(|text| !text.is_empty())
             .map(|text| Parsed::Text(text.to_owned())),
@@ -91,21 +91,23 @@ pub(crate) fn parse(kind: Kind, value: &Value, source: Source) -> Result<Parsed,
 }
 
 /// What a value of this kind looks like, for a message.
-fn expected(kind: Kind) -> String {
+fn expected(kind: OptionKind) -> String {
     match kind {
-        Kind::Whole { min, max, nullable } => {
+        OptionKind::Whole { min, max, nullable } => {
             let or_none = if nullable { ", or none" } else { "" };
             format!("a whole number from {min} to {max}{or_none}")
         }
-        Kind::Real { min, max } if max == f64::MAX => format!("a number from {min} up, or none"),
-        Kind::Real { min, max } => format!("a number from {min} to {max}, or none"),
-        Kind::List => "a list of names, or names with commas between".into(),
-        Kind::Patterns => "a list of tools' names, in which * stands for any letters".into(),
-        Kind::Approvals => {
+        OptionKind::Real { min, max } if max == f64::MAX => {
+            format!("a number from {min} up, or none")
+        }
+        OptionKind::Real { min, max } => format!("a number from {min} to {max}, or none"),
+        OptionKind::List => "a list of names, or names with commas between".into(),
+        OptionKind::Patterns => "a list of tools' names, in which * stands for any letters".into(),
+        OptionKind::Approvals => {
             "lists of tools under allow, ask and deny, or a list such as [deny:rm_*, ask:*]".into()
         }
-        Kind::Models => "PROVIDER/MODEL, or a list of them".into(),
-        Kind::Choice(words) => {
+        OptionKind::Models => "PROVIDER/MODEL, or a list of them".into(),
+        OptionKind::Choice(words) => {
             let words: Vec<&str> = words
                 .iter()
                 .filter(|(written, meant)| written == meant)
@@ -113,10 +115,10 @@ fn expected(kind: Kind) -> String {
                 .collect();
             format!("one of {}", words.join(", "))
         }
-        Kind::Reasoning => "none, minimal, low, medium, high, xhigh or max".into(),
-        Kind::ReasoningTokens => "a whole number of tokens, or none".into(),
-        Kind::Flag => "true or false".into(),
-        Kind::Text => "a text".into(),
+        OptionKind::Reasoning => "none, minimal, low, medium, high, xhigh or max".into(),
+        OptionKind::ReasoningTokens => "a whole number of tokens, or none".into(),
+        OptionKind::Flag => "true or false".into(),
+        OptionKind::Text => "a text".into(),
     }
 }
 

@@ -36,7 +36,7 @@ pub enum Reasoning {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReasoningTokens {
     #[default]
-    Unsaid,
+    NotGiven,
     Off,
     Tokens(u64),
 }
@@ -55,7 +55,7 @@ impl ReasoningValue {
     pub(crate) fn of(reasoning: Reasoning, tokens: ReasoningTokens) -> Self {
         match (reasoning, tokens) {
             (Reasoning::Off, _) | (_, ReasoningTokens::Off) => Self::Null,
-            (_, ReasoningTokens::Unsaid) => Self::Unset,
+            (_, ReasoningTokens::NotGiven) => Self::Unset,
             (_, ReasoningTokens::Tokens(tokens)) => Self::Tokens(tokens),
         }
     }

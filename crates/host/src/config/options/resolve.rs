@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::Rule;
+use bonded_kernel::{Rule, nearest};
 
 use super::kind::{Parsed, parse};
 use super::values::{Options, Values};
 use super::{Given, OptionError, OptionRow, Source, Sources, TABLE, find};
-use crate::config::nearest::nearest;
 use crate::config::value_text::found;
 
 /// The options, and for each key the source that won.
@@ -56,7 +55,7 @@ fn resolve_row(
         (Source::FrontMatter, &sources.front_matter),
         (Source::Inherited, &sources.inherited),
         (Source::Config, &sources.config),
-        (Source::Usual, &sources.usual),
+        (Source::Variable, &sources.variables),
     ];
     let mut winner = None;
     for (source, values) in given {
@@ -133,8 +132,8 @@ fn rules(
 
 /// An agent that says nothing about reasoning takes what the run or the configuration gives as default.
 fn fall_back_on_default_reasoning(won: &mut BTreeMap<&'static str, (Source, Parsed)>) {
-    let unsaid = (Source::BuiltIn, Parsed::Nothing);
-    if won.get("reasoning") != Some(&unsaid) {
+    let not_given = (Source::BuiltIn, Parsed::Nothing);
+    if won.get("reasoning") != Some(&not_given) {
         return;
     }
     if let Some((source, parsed)) = won.get("defaultReasoning").cloned() {
@@ -156,7 +155,7 @@ fn check_keys(sources: &Sources) -> Vec<OptionError> {
         &sources.front_matter,
         &sources.inherited,
         &sources.config,
-        &sources.usual,
+        &sources.variables,
     ];
     let unknown = rest.into_iter().flatten();
     let unknown = unknown.filter(|(key, _)| find(key).is_none());

@@ -1,6 +1,6 @@
 //! The table itself. One row is one option.
 
-use super::kind::Kind;
+use super::kind::OptionKind;
 use crate::config::Order;
 
 /// What is known of an option.
@@ -19,7 +19,7 @@ pub struct OptionRow {
     pub config: &'static [&'static str],
     /// The built-in value as one would type it; `None` where absence means something of its own.
     pub default: Option<&'static str>,
-    pub kind: Kind,
+    pub kind: OptionKind,
     /// What somebody else's file may do with it.
     pub order: Order,
     /// One line for the help text.
@@ -34,13 +34,13 @@ const ROW: OptionRow = OptionRow {
     overridable: false,
     config: &[],
     default: None,
-    kind: Kind::Flag,
+    kind: OptionKind::Flag,
     order: Order::Free,
     help: "",
 };
 
 /// An option of an agent: front matter and `--override` may set it.
-const fn agent(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+const fn agent(key: &'static str, flag: &'static str, kind: OptionKind) -> OptionRow {
     OptionRow {
         key,
         flag: Some(flag),
@@ -52,7 +52,7 @@ const fn agent(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
 }
 
 /// An option of the process: the command line sets it, and perhaps the configuration.
-const fn process(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+const fn process(key: &'static str, flag: &'static str, kind: OptionKind) -> OptionRow {
     OptionRow {
         key,
         flag: Some(flag),
@@ -62,7 +62,7 @@ const fn process(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow
 }
 
 /// A limit of the processes that tools start: whoever runs an agent sets it, not the agent.
-const fn limit(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
+const fn limit(key: &'static str, flag: &'static str, kind: OptionKind) -> OptionRow {
     OptionRow {
         overridable: true,
         ..process(key, flag, kind)
@@ -71,7 +71,7 @@ const fn limit(key: &'static str, flag: &'static str, kind: Kind) -> OptionRow {
 
 /// A flag that is off unless it is given.
 const fn switch(key: &'static str, flag: &'static str, help: &'static str) -> OptionRow {
-    process(key, flag, Kind::Flag).with(&[], Some("false"), help)
+    process(key, flag, OptionKind::Flag).with(&[], Some("false"), help)
 }
 
 impl OptionRow {
@@ -95,16 +95,16 @@ impl OptionRow {
     }
 }
 
-const fn whole(min: u64, max: u64) -> Kind {
-    Kind::Whole {
+const fn whole(min: u64, max: u64) -> OptionKind {
+    OptionKind::Whole {
         min,
         max,
         nullable: false,
     }
 }
 
-const fn whole_or_none(min: u64, max: u64) -> Kind {
-    Kind::Whole {
+const fn whole_or_none(min: u64, max: u64) -> OptionKind {
+    OptionKind::Whole {
         min,
         max,
         nullable: true,
@@ -115,39 +115,40 @@ const fn whole_or_none(min: u64, max: u64) -> Kind {
 const BITS_32: u64 = u32::MAX as u64;
 /// More than any machine or model has.
 const TERA: u64 = 1 << 40;
-const MS: Kind = whole(1, BITS_32);
-const COUNT: Kind = whole(1, BITS_32);
-const COUNT_OR_NONE: Kind = whole_or_none(1, BITS_32);
-const BYTES: Kind = whole(1, TERA);
-const TOKENS: Kind = whole(0, TERA);
-const WINDOW: Kind = whole_or_none(1, TERA);
+const MS: OptionKind = whole(1, BITS_32);
+const COUNT: OptionKind = whole(1, BITS_32);
+const COUNT_OR_NONE: OptionKind = whole_or_none(1, BITS_32);
+const BYTES: OptionKind = whole(1, TERA);
+const TOKENS: OptionKind = whole(0, TERA);
+const WINDOW: OptionKind = whole_or_none(1, TERA);
 /// With less no command starts, nor can its end be told.
-const PROCESS_MEMORY: Kind = whole(16 << 20, TERA);
-const PROCESSES: Kind = whole(4, BITS_32);
-const FILE_BYTES: Kind = whole(4096, TERA);
+const PROCESS_MEMORY: OptionKind = whole(16 << 20, TERA);
+const PROCESSES: OptionKind = whole(4, BITS_32);
+const FILE_BYTES: OptionKind = whole(4096, TERA);
 
-const fn real(min: f64, max: f64) -> Kind {
-    Kind::Real { min, max }
+const fn real(min: f64, max: f64) -> OptionKind {
+    OptionKind::Real { min, max }
 }
 
-const PERMISSION: Kind = Kind::Choice(&[("allow", "allow"), ("ask", "ask"), ("deny", "deny")]);
-const SANDBOX: Kind = Kind::Choice(&[
+const PERMISSION: OptionKind =
+    OptionKind::Choice(&[("allow", "allow"), ("ask", "ask"), ("deny", "deny")]);
+const SANDBOX: OptionKind = OptionKind::Choice(&[
     ("read-only", "read-only"),
     ("workspace-write", "workspace-write"),
     ("full", "full"),
 ]);
-const CACHING: Kind = Kind::Choice(&[("full", "full"), ("none", "none")]);
-const OPENAI_MODE: Kind = Kind::Choice(&[
+const CACHING: OptionKind = OptionKind::Choice(&[("full", "full"), ("none", "none")]);
+const OPENAI_MODE: OptionKind = OptionKind::Choice(&[
     ("auto", "auto"),
     ("responses", "responses"),
     ("chat", "chat"),
 ]);
-const TRANSPORT: Kind = Kind::Choice(&[
+const TRANSPORT: OptionKind = OptionKind::Choice(&[
     ("native", "native"),
     ("xml", "xml"),
     ("xml-final", "xml-final"),
 ]);
-const FORMAT: Kind = Kind::Choice(&[
+const FORMAT: OptionKind = OptionKind::Choice(&[
     ("markdown", "markdown"),
     ("markdown+mermaid", "markdown+mermaid"),
     ("slack-block-kit", "slack-block-kit"),
@@ -165,20 +166,20 @@ const FORMAT: Kind = Kind::Choice(&[
 
 /// Every option.
 pub const TABLE: &[OptionRow] = &[
-    agent("models", "--models", Kind::Models).with(
+    agent("models", "--models", OptionKind::Models).with(
         &[],
         Some(""),
         "models to ask in this order, as PROVIDER/MODEL with commas between",
     ),
     OptionRow {
         flag_aliases: &["--tool", "--mcp-tool", "--mcp-tools"],
-        ..agent("tools", "--tools", Kind::List).with(
+        ..agent("tools", "--tools", OptionKind::List).with(
             &[],
             Some(""),
             "tools to offer, with commas between",
         )
     },
-    agent("agents", "--agents", Kind::List).with(
+    agent("agents", "--agents", OptionKind::List).with(
         &[],
         Some(""),
         "agent files to offer as tools, with commas between",
@@ -218,12 +219,12 @@ pub const TABLE: &[OptionRow] = &[
         Some("none"),
         "penalty on repetition, or none",
     ),
-    agent("reasoning", "--reasoning", Kind::Reasoning).with(
+    agent("reasoning", "--reasoning", OptionKind::Reasoning).with(
         &[],
         None,
         "how much the model reasons: none, minimal, low, medium, high, xhigh or max",
     ),
-    process("defaultReasoning", "--default-reasoning", Kind::Reasoning).ordered(Order::Trusted).with(
+    process("defaultReasoning", "--default-reasoning", OptionKind::Reasoning).ordered(Order::Trusted).with(
         &["defaults.reasoning"],
         None,
         "the same for agents that do not say it themselves",
@@ -231,7 +232,7 @@ pub const TABLE: &[OptionRow] = &[
     agent(
         "reasoningTokens",
         "--reasoning-tokens",
-        Kind::ReasoningTokens,
+        OptionKind::ReasoningTokens,
     ).ordered(Order::Trusted).with(
         &["defaults.reasoningValue"],
         None,
@@ -257,40 +258,40 @@ pub const TABLE: &[OptionRow] = &[
         Some("10"),
         "most tool calls in a turn",
     ),
-    agent("toolOutputPaging", "--tool-output-paging", Kind::Flag).with(
+    agent("toolOutputPaging", "--tool-output-paging", OptionKind::Flag).with(
         &["defaults.toolOutputPaging"],
         Some("true"),
         "keep outputs that were cut, and let the model read on in them",
     ),
-    agent("contextSummary", "--context-summary", Kind::Flag).with(
+    agent("contextSummary", "--context-summary", OptionKind::Flag).with(
         &["defaults.contextSummary"],
         Some("false"),
         "let the model sum up what was said where nothing else makes room",
     ),
-    agent("progressReports", "--progress-reports", Kind::Flag).with(
+    agent("progressReports", "--progress-reports", OptionKind::Flag).with(
         &["defaults.progressReports"],
         Some("false"),
         "let the model say what it does while it works",
     ),
     OptionRow {
         flag: None,
-        ..agent("approvals", "", Kind::Approvals).ordered(Order::Rules).with(
+        ..agent("approvals", "", OptionKind::Approvals).ordered(Order::Rules).with(
             &["defaults.approvals"],
             None,
             "which tools are allowed, asked about and denied",
         )
     },
-    process("ask", "--ask", Kind::Patterns).with(
+    process("ask", "--ask", OptionKind::Patterns).with(
         &[],
         Some(""),
         "tools to ask a person about before each call; * stands for any letters",
     ),
-    process("deny", "--deny", Kind::Patterns).with(
+    process("deny", "--deny", OptionKind::Patterns).with(
         &[],
         Some(""),
         "tools that are never called; * stands for any letters",
     ),
-    agent("untrusted", "--untrusted", Kind::Patterns).ordered(Order::Fixed).with(
+    agent("untrusted", "--untrusted", OptionKind::Patterns).ordered(Order::Fixed).with(
         &["defaults.untrusted"],
         None,
         "tools whose output nobody vouches for; * stands for any letters",
@@ -318,7 +319,7 @@ pub const TABLE: &[OptionRow] = &[
             "how a model writes calls: native, xml or xml-final",
         )
     },
-    process("stream", "--stream", Kind::Flag).with(
+    process("stream", "--stream", OptionKind::Flag).with(
         &["defaults.stream"],
         Some("false"),
         "have replies streamed",
@@ -357,12 +358,12 @@ pub const TABLE: &[OptionRow] = &[
         help: "tokens of the context window that stay free",
         ..ROW
     },
-    process("sessionsDir", "--sessions-dir", Kind::Text).ordered(Order::Fixed).with(
+    process("sessionsDir", "--sessions-dir", OptionKind::Text).ordered(Order::Fixed).with(
         &["persistence.sessionsDir"],
         None,
         "where snapshots of runs go",
     ),
-    process("billingFile", "--billing-file", Kind::Text).ordered(Order::Fixed).with(
+    process("billingFile", "--billing-file", OptionKind::Text).ordered(Order::Fixed).with(
         &["persistence.billingFile", "accounting.file"],
         None,
         "where the ledger goes",
@@ -375,24 +376,24 @@ pub const TABLE: &[OptionRow] = &[
             "what commands may write: read-only, workspace-write or full",
         )
     },
-    process("sandboxRequired", "--sandbox-required", Kind::Flag).ordered(Order::On).with(
+    process("sandboxRequired", "--sandbox-required", OptionKind::Flag).ordered(Order::On).with(
         &["defaults.sandboxRequired"],
         Some("false"),
         "refuse to start where this machine cannot enforce the sandbox",
     ),
-    process("sandboxBestEffort", "--sandbox-best-effort", Kind::Flag).ordered(Order::Off).with(
+    process("sandboxBestEffort", "--sandbox-best-effort", OptionKind::Flag).ordered(Order::Off).with(
         &["defaults.sandboxBestEffort"],
         Some("false"),
         "run commands with whatever of the sandbox this machine can enforce",
     ),
-    process("sandboxNetwork", "--sandbox-network", Kind::Flag).ordered(Order::Off).with(
+    process("sandboxNetwork", "--sandbox-network", OptionKind::Flag).ordered(Order::Off).with(
         &["defaults.sandboxNetwork"],
         Some("false"),
         "let commands reach the network",
     ),
     OptionRow {
         overridable: true,
-        ..process("sandboxEnv", "--sandbox-env", Kind::List).ordered(Order::Fewer).with(
+        ..process("sandboxEnv", "--sandbox-env", OptionKind::List).ordered(Order::Fewer).with(
             &["defaults.sandboxEnv"],
             Some(""),
             "variables that commands get besides the harmless ones",
@@ -400,7 +401,7 @@ pub const TABLE: &[OptionRow] = &[
     },
     OptionRow {
         overridable: true,
-        ..process("sandboxShow", "--sandbox-show", Kind::List).ordered(Order::Fewer).with(
+        ..process("sandboxShow", "--sandbox-show", OptionKind::List).ordered(Order::Fewer).with(
             &["defaults.sandboxShow"],
             Some(""),
             "places in your home that commands may read",

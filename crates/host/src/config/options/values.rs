@@ -119,7 +119,7 @@ impl Values {
     }
 
     /// Whether somebody has said it, and it is not only built in.
-    fn is_said(&self, key: &str) -> bool {
+    fn is_given(&self, key: &str) -> bool {
         let source = self.0.get(key).map(|(source, _)| *source);
         source.is_some_and(|source| source != Source::BuiltIn)
     }
@@ -199,7 +199,7 @@ impl Values {
         match self.get(key) {
             Parsed::Unset => ReasoningTokens::Off,
             Parsed::Whole(tokens) => ReasoningTokens::Tokens(*tokens),
-            _ => ReasoningTokens::Unsaid,
+            _ => ReasoningTokens::NotGiven,
         }
     }
 
@@ -216,7 +216,7 @@ impl Values {
             Some("responses") => Some(OpenaiMode::Responses),
             Some("chat") => Some(OpenaiMode::Chat),
             // Said by somebody, it takes back what a provider says.
-            Some("auto") if self.is_said("openaiMode") => Some(OpenaiMode::Auto),
+            Some("auto") if self.is_given("openaiMode") => Some(OpenaiMode::Auto),
             _ => None,
         }
     }

@@ -9,13 +9,13 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 pub(super) fn has_key_twice(text: &str) -> bool {
     let mut twice = false;
     let mut read = serde_json::Deserializer::from_str(text);
-    let _unreadable = Look(&mut twice).deserialize(&mut read);
+    let _unreadable = DuplicateSeeker(&mut twice).deserialize(&mut read);
     twice
 }
 
-struct Look<'a>(&'a mut bool);
+struct DuplicateSeeker<'a>(&'a mut bool);
 
-impl<'de> DeserializeSeed<'de> for Look<'_> {
+impl<'de> DeserializeSeed<'de> for DuplicateSeeker<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -23,7 +23,7 @@ impl<'de> DeserializeSeed<'de> for Look<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Look<'_> {
+impl<'de> Visitor<'de> for DuplicateSeeker<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for Look<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Look(self.0))?.is_some() {}
+        while items.next_element_seed(DuplicateSeeker(self.0))?.is_some() {}
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Look<'_> {
         let mut keys = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             *self.0 |= !keys.insert(key);
-            map.next_value_seed(Look(self.0))?;
+            map.next_value_seed(DuplicateSeeker(self.0))?;
         }
         Ok(())
     }

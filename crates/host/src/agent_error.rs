@@ -111,7 +111,7 @@ pub enum AgentError {
 
 impl AgentError {
     /// Whether one agent alone has it to answer for, and not the configuration of all.
-    pub(super) fn is_of_agent(&self) -> bool {
+    pub(crate) fn is_of_agent(&self) -> bool {
         !matches!(
             self,
             Self::Config(_)

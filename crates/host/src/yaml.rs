@@ -16,18 +16,18 @@ const NODE_COST: usize = 64;
 pub struct Yaml {
     /// Counted from 1, inside the text that was parsed.
     pub line: usize,
-    pub kind: Kind,
+    pub kind: YamlKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum YamlKind {
     Scalar(Value),
     List(Vec<Yaml>),
-    Map(Vec<Pair>),
+    Map(Vec<YamlPair>),
 }
 
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct YamlPair {
     pub key: String,
     pub line: usize,
     pub value: Yaml,
@@ -45,9 +45,9 @@ pub struct BadYaml {
 impl Yaml {
     pub fn to_json(&self) -> Value {
         match &self.kind {
-            Kind::Scalar(value) => value.clone(),
-            Kind::List(items) => items.iter().map(Self::to_json).collect(),
-            Kind::Map(pairs) => {
+            YamlKind::Scalar(value) => value.clone(),
+            YamlKind::List(items) => items.iter().map(Self::to_json).collect(),
+            YamlKind::Map(pairs) => {
                 let object: Map<String, Value> = pairs
                     .iter()
                     .map(|pair| (pair.key.clone(), pair.value.to_json()))
@@ -59,9 +59,9 @@ impl Yaml {
 
     fn children(&self) -> Vec<&Self> {
         match &self.kind {
-            Kind::Scalar(_) => Vec::new(),
-            Kind::List(items) => items.iter().collect(),
-            Kind::Map(pairs) => pairs.iter().map(|pair| &pair.value).collect(),
+            YamlKind::Scalar(_) => Vec::new(),
+            YamlKind::List(items) => items.iter().collect(),
+            YamlKind::Map(pairs) => pairs.iter().map(|pair| &pair.value).collect(),
         }
     }
 
@@ -72,9 +72,9 @@ impl Yaml {
 
     fn cost(&self) -> usize {
         let own = match &self.kind {
-            Kind::Scalar(Value::String(text)) => text.len(),
-            Kind::Map(pairs) => pairs.iter().map(|pair| NODE_COST + pair.key.len()).sum(),
-            Kind::Scalar(_) | Kind::List(_) => 0,
+            YamlKind::Scalar(Value::String(text)) => text.len(),
+            YamlKind::Map(pairs) => pairs.iter().map(|pair| NODE_COST + pair.key.len()).sum(),
+            YamlKind::Scalar(_) | YamlKind::List(_) => 0,
         };
         let below: usize = self.children().into_iter().map(Self::cost).sum();
         NODE_COST + own + below
@@ -105,7 +105,7 @@ pub fn parse_within(text: &str, cost_max: usize) -> Result<Yaml, BadYaml> {
     }
     Ok(document.unwrap_or(Yaml {
         line: 1,
-        kind: Kind::Scalar(Value::Null),
+        kind: YamlKind::Scalar(Value::Null),
     }))
 }
 
@@ -143,16 +143,16 @@ impl<'t> Loader<'t> {
                 self.pay(NODE_COST + text.len(), span)?;
                 (
                     anchor,
-                    Kind::Scalar(scalar(&text, style, tag.as_deref(), span)?),
+                    YamlKind::Scalar(scalar(&text, style, tag.as_deref(), span)?),
                 )
             }
             Event::SequenceStart(anchor, _) => {
                 self.pay(NODE_COST, span)?;
-                (anchor, Kind::List(self.list(depth)?))
+                (anchor, YamlKind::List(self.list(depth)?))
             }
             Event::MappingStart(anchor, _) => {
                 self.pay(NODE_COST, span)?;
-                (anchor, Kind::Map(self.map(depth)?))
+                (anchor, YamlKind::Map(self.map(depth)?))
             }
             _ => return bad(span, "a value is missing here"),
         };
@@ -175,7 +175,7 @@ impl<'t> Loader<'t> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Vec<Pair>, BadYaml> {
+    fn map(&mut self, depth: usize) -> Result<Vec<YamlPair>, BadYaml> {
         let mut pairs = Vec::new();
         let mut seen = std::collections::BTreeSet::new();
         loop {
@@ -191,7 +191,7 @@ impl<'t> Loader<'t> {
             let line = span.start.line();
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth + 1)?;
-            pairs.push(Pair { key, line, value });
+            pairs.push(YamlPair { key, line, value });
         }
     }
 

@@ -9,16 +9,15 @@ use bonded_workspace::{Embedder, ProviderHealth};
 
 use super::config_file::{self, Configured};
 use super::meaning;
-use super::store_error;
 use crate::agents;
-use crate::error::CliError;
+use crate::error::{CliError, store_error};
 use crate::logging;
 use bonded_serve::workspace::Site;
 use bonded_serve::workspace::data_dir::DataDir;
 use bonded_serve::workspace::site::Settings;
 
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenWorkspace {
     pub(crate) dir: DataDir,
     pub(crate) store: Arc<WorkspaceStore>,
     pub(crate) configured: Configured,
@@ -27,7 +26,7 @@ pub(crate) struct Opened {
     provider: Arc<ProviderHealth>,
 }
 
-impl Opened {
+impl OpenWorkspace {
     /// Opens a directory, and says what it made and where the owner's token is when it is new.
     pub(crate) async fn open(path: &Path) -> Result<Self, CliError> {
         let (dir, made) = DataDir::make(path)?;

@@ -2,15 +2,15 @@
 
 use bonded_kernel::{Permission, Policy, Rule, Run, SubAgent, ToolPattern};
 
-use crate::agent::BUILTIN;
-use crate::config::options::{Options, approvals};
+use super::options::{Options, approvals};
+use crate::builtin::BUILTIN;
 
 /// What the options say that a run may do without asking; `None` where they say nothing. The flags can only
 /// make stricter what an agent's file or the configuration says.
 pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box<Policy>> {
     let flags = flag_rules(options);
     let (untrusted, trusted) = untrusted(options, agents);
-    let said = Policy {
+    let written = Policy {
         rules: options.approvals.clone(),
         untrusted,
         trusted,
@@ -18,16 +18,16 @@ pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box
         ..Policy::default()
     };
     let both = match flags.is_empty() {
-        true => said,
-        false if said.is_empty() => Policy {
+        true => written,
+        false if written.is_empty() => Policy {
             rules: flags,
-            ..said
+            ..written
         },
         false => Policy {
             rules: flags,
             ..Policy::default()
         }
-        .under(said),
+        .under(written),
     };
     let all = options.rules_beside.iter().fold(both, |policy, rules| {
         policy.under(Policy {

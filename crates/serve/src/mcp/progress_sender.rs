@@ -1,23 +1,23 @@
 //! What a client is told while it waits for a run.
 
-use crate::agents::{Client, Ended, Follower, Server};
-use bonded_mcp::Peer;
+use crate::agents::{AgentServer, Client, Ended, Follower};
+use bonded_mcp::RequestClient;
 
 /// Tells what the log of a run says, if the client wants to know.
 #[derive(Debug)]
-pub(super) struct Telling<'a> {
-    peer: &'a Peer,
+pub(super) struct ProgressSender<'a> {
+    peer: &'a RequestClient,
     follower: Option<Follower>,
-    told: u64,
+    sent: u64,
 }
 
-impl<'a> Telling<'a> {
-    pub(super) fn new(server: &Server, client: &Client, peer: &'a Peer) -> Self {
+impl<'a> ProgressSender<'a> {
+    pub(super) fn new(server: &AgentServer, client: &Client, peer: &'a RequestClient) -> Self {
         let follow = || Follower::new(server.runs.store(), client.run.clone());
         Self {
             peer,
             follower: peer.wants_progress().then(follow),
-            told: 0,
+            sent: 0,
         }
     }
 
@@ -53,8 +53,8 @@ impl<'a> Telling<'a> {
 
     async fn tell(&mut self, lines: &[String]) {
         for line in lines {
-            self.told += 1;
-            self.peer.progress(self.told, None, line).await;
+            self.sent += 1;
+            self.peer.progress(self.sent, None, line).await;
         }
     }
 }

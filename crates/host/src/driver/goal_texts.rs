@@ -6,24 +6,24 @@ use bonded_kernel::{Mask, Message, Text};
 
 /// The goal and the system text as they were given, each with what the log has in its place.
 #[derive(Debug)]
-pub(crate) struct Asked {
-    goal: Given,
-    system: Given,
+pub(crate) struct GoalTexts {
+    goal: KeptText,
+    system: KeptText,
 }
 
-struct Given {
+struct KeptText {
     text: Text,
     kept: Text,
 }
 
 /// Nobody sees it by accident.
-impl std::fmt::Debug for Given {
+impl std::fmt::Debug for KeptText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.kept.fmt(f)
     }
 }
 
-impl Given {
+impl KeptText {
     fn new(text: Text, mask: &Mask) -> Self {
         let kept = match mask.text(&text) {
             std::borrow::Cow::Owned(masked) => masked.into(),
@@ -33,11 +33,11 @@ impl Given {
     }
 }
 
-impl Asked {
+impl GoalTexts {
     pub(crate) fn new(goal: Text, system: Text, mask: &Mask) -> Self {
         Self {
-            goal: Given::new(goal, mask),
-            system: Given::new(system, mask),
+            goal: KeptText::new(goal, mask),
+            system: KeptText::new(system, mask),
         }
     }
 
@@ -48,7 +48,7 @@ impl Asked {
 
     /// `None` where the log keeps both as they are.
     pub(crate) fn unless_kept(self) -> Option<Self> {
-        let is_kept = |it: &Given| it.text == it.kept;
+        let is_kept = |it: &KeptText| it.text == it.kept;
         (!is_kept(&self.goal) || !is_kept(&self.system)).then_some(self)
     }
 
