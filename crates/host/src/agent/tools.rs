@@ -8,7 +8,6 @@ use bonded_kernel::{
     AgentConfig, Catalog, Encoding, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
     SandboxConfig, ToolSpec,
 };
-pub use bonded_tools::BUILTIN;
 use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
