@@ -118,12 +118,16 @@ type Fields<'a, 'f> = bonded_kernel::Fields<'a, 'f, PlanFault>;
 
 /// A text that holds something and that a command can be given.
 fn text_of(value: &Value) -> Result<&str, Mistake> {
-    match value {
-        Value::String(text) if text.trim().is_empty() => Err(Mistake::Empty),
-        Value::String(text) if text.contains('\0') => Err(Mistake::Nul),
-        Value::String(text) => Ok(text),
-        other => Err(Mistake::wrong_type("a text", other)),
+    let Value::String(text) = value else {
+        return Err(Mistake::wrong_type("a text", value));
+    };
+    if text.trim().is_empty() {
+        return Err(Mistake::Empty);
     }
+    if text.contains('\0') {
+        return Err(Mistake::Nul);
+    }
+    Ok(text)
 }
 
 fn required<'a>(fields: &mut Fields<'a, '_>, field: &'static str) -> Option<&'a str> {
@@ -150,9 +154,9 @@ fn named<T, E: Into<PlanFaultKind>>(
 ) -> Option<Vec<T>> {
     let mut names = vec![];
     for (at, value) in fields.array(field, "an array of texts")? {
-        let named = match value {
-            Value::String(text) => name(text).map_err(Into::into),
-            other => Err(Mistake::wrong_type("a text", other).into()),
+        let named = match value.as_str() {
+            Some(text) => name(text).map_err(Into::into),
+            None => Err(Mistake::wrong_type("a text", value).into()),
         };
         match named {
             Ok(named) => names.push(named),

@@ -28,18 +28,13 @@ pub struct Fields<'a, 'f, F> {
 impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
     /// `None`, and a fault, where the value is no object.
     pub fn of(value: &'a Value, at: &str, faults: &'f mut Vec<F>) -> Option<Self> {
-        match value {
-            Value::Object(fields) => Some(Self {
-                fields,
-                at: at.into(),
-                faults,
-            }),
-            other => {
-                let kind = Mistake::wrong_type("an object", other);
-                faults.push(F::new(at.into(), kind.into()));
-                None
-            }
-        }
+        let Value::Object(fields) = value else {
+            let kind = Mistake::wrong_type("an object", value);
+            faults.push(F::new(at.into(), kind.into()));
+            return None;
+        };
+        let at = at.into();
+        Some(Self { fields, at, faults })
     }
 
     /// The place of a field.
@@ -135,40 +130,38 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
 
     /// True or false.
     pub fn flag(&mut self, field: &str) -> Option<bool> {
-        self.parsed(field, |value| match value {
-            Value::Bool(flag) => Ok(*flag),
-            other => Err(Mistake::wrong_type("true or false", other)),
-        })
+        let wrong = |value| Mistake::wrong_type("true or false", value);
+        self.parsed(field, |value| value.as_bool().ok_or_else(|| wrong(value)))
     }
 
     /// A whole number within bounds.
     pub fn whole(&mut self, field: &str, range: RangeInclusive<u64>) -> Option<u64> {
-        self.parsed(field, |value| match value {
-            Value::Number(number) => {
-                let whole = number.as_u64().filter(|it| range.contains(it));
-                whole.ok_or_else(|| Mistake::OutOfRange {
-                    found: short(&number.to_string()),
-                    least: *range.start(),
-                    most: *range.end(),
-                })
-            }
-            other => Err(Mistake::wrong_type("a whole number", other)),
+        self.parsed(field, |value| {
+            let Value::Number(number) = value else {
+                return Err(Mistake::wrong_type("a whole number", value));
+            };
+            let whole = number.as_u64().filter(|it| range.contains(it));
+            whole.ok_or_else(|| Mistake::OutOfRange {
+                found: short(&number.to_string()),
+                least: *range.start(),
+                most: *range.end(),
+            })
         })
     }
 
     /// A number within bounds.
     pub fn number(&mut self, field: &str, least: u32, most: u32) -> Option<f64> {
-        self.parsed(field, |value| match value {
-            Value::Number(number) => {
-                let range = f64::from(least)..=f64::from(most);
-                let found = number.as_f64().filter(|it| range.contains(it));
-                found.ok_or_else(|| Mistake::NumberOutOfRange {
-                    found: short(&number.to_string()),
-                    least,
-                    most,
-                })
-            }
-            other => Err(Mistake::wrong_type("a number", other)),
+        self.parsed(field, |value| {
+            let Value::Number(number) = value else {
+                return Err(Mistake::wrong_type("a number", value));
+            };
+            let range = f64::from(least)..=f64::from(most);
+            let found = number.as_f64().filter(|it| range.contains(it));
+            found.ok_or_else(|| Mistake::NumberOutOfRange {
+                found: short(&number.to_string()),
+                least,
+                most,
+            })
         })
     }
 
@@ -184,10 +177,8 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
         field: &str,
         members: &'static str,
     ) -> Option<Vec<(String, &'a Value)>> {
-        let values = self.parsed(field, |value| match value {
-            Value::Array(values) => Ok(values),
-            other => Err(Mistake::wrong_type(members, other)),
-        })?;
+        let wrong = |value| Mistake::wrong_type(members, value);
+        let values = self.parsed(field, |value| value.as_array().ok_or_else(|| wrong(value)))?;
         let at = self.at(field);
         let placed = |(index, value)| (format!("{at}/{index}"), value);
         Some(values.iter().enumerate().map(placed).collect())
@@ -220,9 +211,8 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
 const WORD_BYTES_MAX: usize = 256;
 
 fn checked_text(value: &Value, bytes_max: usize) -> Result<&str, Mistake> {
-    let text = match value {
-        Value::String(text) => text,
-        other => return Err(Mistake::wrong_type("a text", other)),
+    let Value::String(text) = value else {
+        return Err(Mistake::wrong_type("a text", value));
     };
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     if text.len() > bytes_max {
