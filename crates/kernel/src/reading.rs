@@ -15,10 +15,17 @@ pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> O
         return None;
     }
     let written = written.to_lowercase();
-    let most = (written.chars().count() / 3).max(2);
+    let letters = written.chars().count();
+    let most = (letters / 3).max(2);
+    let distance = |word: &str| {
+        let word = word.to_lowercase();
+        // The distance is at least the difference in length, which costs nothing to know.
+        let is_far = word.chars().count().abs_diff(letters) > most;
+        (!is_far).then(|| strsim::osa_distance(&written, &word))
+    };
     known
         .into_iter()
-        .map(|word| (strsim::osa_distance(&written, &word.to_lowercase()), word))
+        .filter_map(|word| Some((distance(word)?, word)))
         .filter(|(distance, word)| *distance <= most && *distance < word.len())
         .min()
         .map(|(_, word)| word)
