@@ -101,7 +101,7 @@ impl WorkdirTools {
             let given = config.builtin.as_ref();
             given.is_none_or(|names| names.contains(&tool.spec().name))
         };
-        let tools = builtin(workdir, sandbox).into_iter().filter(is_given);
+        let tools = builtin(workdir, &sandbox).into_iter().filter(is_given);
         let registry = Registry::of_run(tools.collect(), config)
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);

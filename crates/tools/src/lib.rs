@@ -90,8 +90,8 @@ pub const BUILTIN: [&str; TABLE.len()] = {
 };
 
 /// The built-in tools in the order of [`BUILTIN`], all confined to `workdir`. The commands of `run` run in the sandbox.
-pub fn builtin(workdir: Workdir, sandbox: Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
+pub fn builtin(workdir: Workdir, sandbox: &Arc<Sandbox>) -> Vec<Arc<dyn Tool>> {
     let workdir = Arc::new(workdir.under(sandbox.policy()));
     let tools = TABLE.iter();
-    tools.map(|(_, make)| make(&workdir, &sandbox)).collect()
+    tools.map(|(_, make)| make(&workdir, sandbox)).collect()
 }

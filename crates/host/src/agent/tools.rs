@@ -325,7 +325,7 @@ impl AgentTools {
 
     fn built_in(&self, run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
         let workdir = Workdir::open(Path::new(&run.dir))?;
-        let all = builtin(workdir, self.confinement.of_commands(run)?).into_iter();
+        let all = builtin(workdir, &self.confinement.of_commands(run)?).into_iter();
         let is_meant = |tool: &Arc<dyn Tool>| name == BUILTIN_WORD || tool.spec().name == name;
         Ok(all.filter(is_meant).collect())
     }

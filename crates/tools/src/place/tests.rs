@@ -65,7 +65,7 @@ impl Scene {
 fn a_call(dir: &Path) -> Invocation {
     let workdir = Workdir::open(dir).expect("it can be opened");
     let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir, &Launcher::None);
-    let tools = builtin(workdir, sandbox.expect("it can be prepared").into());
+    let tools = builtin(workdir, &sandbox.expect("it can be prepared").into());
     let registry = Registry::new(tools).expect("the specs are usable");
     let config = RunConfig::new(
         dir.display().to_string(),

@@ -37,7 +37,7 @@ impl World {
         let (policy, launcher) = lay_out(temp.path());
         let workdir = Workdir::open(&dir).expect("it can be opened");
         let sandbox = Sandbox::prepare(policy, &dir, &launcher).expect("it can be prepared");
-        let tools = builtin(workdir, Arc::new(sandbox));
+        let tools = builtin(workdir, &Arc::new(sandbox));
         Self {
             temp,
             registry: Registry::new(tools).expect("the specs are usable"),
@@ -52,7 +52,7 @@ impl World {
         let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir, &launcher());
         Self::of(builtin(
             workdir,
-            Arc::new(sandbox.expect("it can be prepared")),
+            &Arc::new(sandbox.expect("it can be prepared")),
         ))
     }
 

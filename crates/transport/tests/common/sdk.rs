@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 
 use bonded_kernel::{Dialect, Target};
@@ -55,6 +55,8 @@ pub(crate) fn check(lines: &[String]) -> Option<(bool, String)> {
 
 /// A checker that answers each request at once, for as long as the tests of one program run.
 struct Held {
+    /// It ends when the program does, whose end closes what it reads.
+    _child: Child,
     requests: ChildStdin,
     refusals: BufReader<ChildStdout>,
 }
@@ -66,9 +68,12 @@ static HELD: LazyLock<Option<Mutex<Held>>> = LazyLock::new(|| {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the SDKs' interpreter can be started");
+    let requests = child.stdin.take().expect("it is piped");
+    let refusals = child.stdout.take().expect("it is piped");
     Some(Mutex::new(Held {
-        requests: child.stdin.take().expect("it is piped"),
-        refusals: BufReader::new(child.stdout.take().expect("it is piped")),
+        _child: child,
+        requests,
+        refusals: BufReader::new(refusals),
     }))
 });
 

@@ -17,7 +17,7 @@ const TOOL: &str = "read";
 pub(super) async fn costs(dir: &str, calls: u32) -> Result<Costs, Fault> {
     let dir = Path::new(dir);
     let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir, &Launcher::None)?;
-    let tools = builtin(Workdir::open(dir)?, Arc::new(sandbox));
+    let tools = builtin(Workdir::open(dir)?, &Arc::new(sandbox));
     let tool = tools.iter().find(|tool| tool.spec().name == TOOL);
     let tool: Arc<dyn Tool> = tool.cloned().ok_or("there is no such tool")?;
     let registry = Registry::new(tools)?;

@@ -39,7 +39,7 @@ struct Runner {
 impl Runner {
     fn new(dir: &Path, launcher: &Launcher) -> Result<Self, Fault> {
         let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir, launcher)?;
-        let registry = Registry::new(builtin(Workdir::open(dir)?, Arc::new(sandbox)))?;
+        let registry = Registry::new(builtin(Workdir::open(dir)?, &Arc::new(sandbox)))?;
         let arguments = json!({ "command": "true", "args": [] });
         let call = invocation(&registry, &Limits::default(), "run", &arguments);
         Ok(Self { registry, call })
