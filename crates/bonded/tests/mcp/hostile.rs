@@ -95,5 +95,11 @@ fn more_calls_than_may_wait_are_told_to_come_back() {
     let reply: Value = talk.next();
     assert_eq!(reply["result"]["_meta"]["bonded/code"], "busy", "{reply}");
     assert_eq!(talk.finish(), Some(0));
-    assert_eq!(talk.statuses(), ["cancelled"], "the others had not begun");
+    // One that waited may begin when the first one ends, before it learns that its client is gone too.
+    let statuses = talk.statuses();
+    assert!(!statuses.is_empty(), "the first one had begun");
+    assert!(
+        statuses.iter().all(|it| it == "cancelled"),
+        "none goes on: {statuses:?}"
+    );
 }

@@ -127,9 +127,10 @@ impl Changing {
     }
 }
 
-/// Puts a copy of a file in the place of another, as whole as a rename makes it.
+/// Puts a copy of a file in the place of another, as whole as a rename makes it. The copy is made elsewhere: what appears
+/// beside a configuration while a server runs is taken for the server's and put aside.
 fn put(from: &Path, to: &Path) {
-    let beside = to.with_extension("new");
+    let beside = from.with_extension("new");
     std::fs::copy(from, &beside).expect("it can be copied");
     std::fs::rename(beside, to).expect("it can be renamed");
 }
