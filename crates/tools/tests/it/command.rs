@@ -221,9 +221,9 @@ async fn a_command_that_runs_too_long_is_killed_with_all_its_children() {
         let watch = watch(&world);
         let command = format!("{GRANDCHILD} sleep 1000");
         let arguments = if own_limit {
-            json!({ "command": command, "timeout_ms": 1500 })
+            json!({ "command": command, "timeout_ms": 4000 })
         } else {
-            world.limits.tool_timeout_ms = 1500;
+            world.limits.tool_timeout_ms = 4000;
             json!({ "command": command, "timeout_ms": 1_000_000 })
         };
         let output = world.call("run", arguments).await;
