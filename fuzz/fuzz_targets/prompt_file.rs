@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     match read {
         Ok(read) => check_good(&read.prompt),
         Err(fault) => {
-            assert!(fault.code().starts_with("PROMPT_"));
+            assert!(fault.code().as_str().starts_with("PROMPT_"));
             if let PromptFault::Schema { faults } = &fault {
                 assert!(!faults.is_empty() && faults.len() <= 8 + 2 * bytes.len());
             }
