@@ -17,11 +17,19 @@ pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> O
     let written = written.to_lowercase();
     let letters = written.chars().count();
     let most = (letters / 3).max(2);
+    // A stranger may write very many words: what cannot be near by its length or its letters is not compared. A letter
+    // that the word lacks is one that must be changed, so that more than so many are too many.
     let distance = |word: &str| {
-        let word = word.to_lowercase();
-        // The distance is at least the difference in length, which costs nothing to know.
         let is_far = word.chars().count().abs_diff(letters) > most;
-        (!is_far).then(|| strsim::osa_distance(&written, &word))
+        let has = |letter: char| word.chars().any(|it| it.to_ascii_lowercase() == letter);
+        let is_other = || {
+            written
+                .chars()
+                .filter(|letter| letter.is_ascii() && !has(*letter))
+                .count()
+                > most
+        };
+        (!is_far && !is_other()).then(|| strsim::osa_distance(&written, &word.to_lowercase()))
     };
     known
         .into_iter()
